@@ -29,7 +29,7 @@ from converter.core.dialects.request_facts import (
     wants_json,
 )
 from converter.core.dialects.server_fields import BUDGET_FIELDS
-from converter.core.dialects.table import COMMON, TEXT_COMPLETIONS, UNCOUNTED, Dialect, Form
+from converter.core.dialects.table import COMMON, TEXT_COMPLETIONS, Dialect, Form
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.beginning import Grammar
 from converter.core.reading.findings import Findings
@@ -204,16 +204,18 @@ class AwaitedReply:
         limits = self.limits.without_ends if server_form is Form.WHOLE else self.limits
         expected = self._expected(limits)
         speaker, server = client or exchange.client, exchange.server_dialect
-        if self.counts_for_us and speaker is server:
-            speaker = server = UNCOUNTED
-        count = self._prompt_tokens(speaker, form)
+        context = replace(
+            request.reply_context,
+            prompt_tokens=self._prompt_tokens(speaker, form),
+            uncounted=self.counts_for_us and speaker is server,
+        )
         rewriter = rewriter_of(
             exchange.settings,
             speaker,
             server_form,
             form or request.form,
             server=TEXT_COMPLETIONS if self.as_text else server,
-            context=replace(request.reply_context, prompt_tokens=count),
+            context=context,
             expected=expected,
         )
         if request.called:
@@ -228,7 +230,7 @@ class AwaitedReply:
         request = self.request
         requested = json_text.as_object(request.body.get(COUNTING)).get("include_usage")
         whole = (form or request.form) is Form.WHOLE and self.watched
-        if client in (COMMON, UNCOUNTED) and not (requested or whole):
+        if client is COMMON and not (requested or whole):
             return None
         return partial(estimate_tokens, request.body)
 

@@ -1,22 +1,15 @@
 """The table of all dialects. Code that has to treat every dialect loops over it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 from converter.core.dialects.anthropic import ANTHROPIC
 from converter.core.dialects.dialect import Dialect, Endpoint
 from converter.core.dialects.ollama import OLLAMA
-from converter.core.dialects.openai_chat import (
-    OPENAI_CHAT,
-    TEXT_COMPLETIONS,
-    UNCOUNTED,
-    request_writer,
-)
+from converter.core.dialects.openai_chat import OPENAI_CHAT, TEXT_COMPLETIONS, request_writer
 from converter.core.dialects.openai_chat.request_writer import join_texts
 from converter.core.dialects.responses import RESPONSES
 from converter.core.dialects.wire_form import Form, ReplyContext
-from converter.core.model.conversation import Block
-from converter.core.wire.checked import Fields
 from converter.core.wire.sse import Framing
 
 __all__ = [
@@ -28,11 +21,9 @@ __all__ = [
     "OPENAI_CHAT",
     "RESPONSES",
     "TEXT_COMPLETIONS",
-    "UNCOUNTED",
     "Dialect",
     "Form",
     "ReplyContext",
-    "block_readers",
     "by_headers",
     "by_name",
     "find",
@@ -81,14 +72,6 @@ def _find(method: str, path: str) -> tuple[Endpoint, str] | None:
             if (prefix := endpoint.prefix_of(method, path)) is not None:
                 return endpoint, prefix
     return None
-
-
-def block_readers() -> dict[str, Callable[[Fields], Block]]:
-    """Return the readers of every dialect's blocks, by type. If two dialects have the same type,
-    the reader of the first one counts.
-    """
-    rows = [dialect.requests.blocks for dialect in reversed(DIALECTS)]
-    return {kind: reader for readers in rows for kind, reader in readers.items()}
 
 
 def recognise(value: object) -> Dialect | None:

@@ -47,6 +47,8 @@ class ReplyContext:
         alive: the form of a sign of life, in a dialect that has no ping.
         prompt_tokens: returns an estimate of the prompt's tokens. None: the client wants no counts
             except the server's.
+        uncounted: only the addon has requested the counts of the stream, so that the client does
+            not get them.
     """
 
     model: str = ""
@@ -60,6 +62,7 @@ class ReplyContext:
     features: frozenset[str] = frozenset()
     alive: str = "comment"
     prompt_tokens: Callable[[], int] | None = None
+    uncounted: bool = False
 
 
 class Decoder(Protocol):

@@ -66,7 +66,9 @@ OPENAI_CHAT = Dialect(
     Label("OpenAI", "chat completion", head=frozenset(SAME_IN_EVERY_FRAME)),
     WireForm(
         decoder=OpenAIDecoder,
-        encoder=OpenAIEncoder,
+        encoder=lambda of, whole: (
+            UncountedEncoder(of) if of.uncounted and not whole else OpenAIEncoder(of, whole)
+        ),
         recognises=_recognises,
         mend=mend,
         keeps_raw=True,
@@ -87,14 +89,4 @@ TEXT_COMPLETIONS = replace(
 )
 """The dialect of a server's text completions, used to continue a reply behind its prompt. No client
 speaks it.
-"""
-UNCOUNTED = replace(
-    OPENAI_CHAT,
-    wire=replace(
-        OPENAI_CHAT.wire,
-        encoder=lambda of, whole: OpenAIEncoder(of, whole) if whole else UncountedEncoder(of),
-    ),
-)
-"""The dialect for a stream whose counts only the addon has requested, so that the client does not
-get them.
 """

@@ -8,7 +8,7 @@ import pytest
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import rewriter_of
-from converter.core.dialects.table import COMMON, UNCOUNTED, Form
+from converter.core.dialects.table import COMMON, Form, ReplyContext
 from converter.core.reply.rewriter import Rewriter
 
 USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
@@ -33,8 +33,8 @@ DONE = b"data: [DONE]\n\n"
 
 def rewriter(fast: bool, counted: bool = False) -> Rewriter:
     chosen = replace(settings.read({}), fast=fast)
-    speaker = COMMON if counted else UNCOUNTED
-    return rewriter_of(chosen, speaker, Form.STREAM, server=speaker)
+    context = ReplyContext(uncounted=not counted)
+    return rewriter_of(chosen, COMMON, Form.STREAM, context=context)
 
 
 def rewritten(body: bytes, through: Rewriter, step: int) -> bytes:
