@@ -104,11 +104,11 @@ class Accumulator:
 
     def _text(self, event: events.Text) -> list[News]:
         stood_in = "refusal" if event.refusal else ""
-        fresh = self._blocks.say(event.text, stood_in)
+        fresh = self._blocks.grow(TextBlock, event.text, stood_in)
         return [News(TextBlock(event.text, stood_in), self._choice, fresh)]
 
     def _thinking(self, event: events.Thinking) -> list[News]:
-        fresh = self._blocks.think(event.text)
+        fresh = self._blocks.grow(ThinkingBlock, event.text)
         return [News(ThinkingBlock(event.text), self._choice, fresh)]
 
     def _thinking_end(self, event: events.ThinkingEnd) -> list[News]:

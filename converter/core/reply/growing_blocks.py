@@ -69,21 +69,25 @@ class GrowingBlocks[Other]:
         """Add an event of the choice. Pieces of calls are told apart by index and id."""
         match event:
             case Text():
-                self.say(event.text, "refusal" if event.refusal else "")
+                self.grow(TextBlock, event.text, "refusal" if event.refusal else "")
             case Thinking():
-                self.think(event.text)
+                self.grow(ThinkingBlock, event.text)
             case ThinkingEnd():
                 self.end_thought(event.signature, event.note)
             case ToolCall():
                 self.call_of(event.index, event.id)[0].add(event)
 
-    def say(self, text: str, label: str = "") -> bool:
-        """Add text of the answer; return True if it begins a block."""
-        return self._grow(TextBlock, text, label)
-
-    def think(self, text: str) -> bool:
-        """Add text of a thought; return True if it begins a block."""
-        return self._grow(ThinkingBlock, text, "")
+    def grow(self, kind: type[TextBlock | ThinkingBlock], text: str, label: str = "") -> bool:
+        """Add text of the answer or of a thought; return True if it begins a block. `label`: the
+        field of a text, if that is not the content.
+        """
+        entry = self._open
+        fresh = entry is None or (entry.kind, entry.label) != (kind, label)
+        if entry is None or fresh:
+            entry = self._open = _GrowingText(kind, label)
+            self._entries.append(entry)
+        entry.pieces.append(text)
+        return fresh
 
     def end_thought(self, signature: str, note: str) -> None:
         """End the open thought, with its signature and its note."""
@@ -115,13 +119,3 @@ class GrowingBlocks[Other]:
         call = self._calls[key] = GrowingCall()
         self._entries.append(call)
         return call
-
-    def _grow(self, kind: type[TextBlock | ThinkingBlock], text: str, label: str) -> bool:
-        entry = self._open
-        fresh = entry is None or entry.kind is not kind
-        fresh = fresh or (kind is TextBlock and entry is not None and entry.label != label)
-        if entry is None or fresh:
-            entry = self._open = _GrowingText(kind, label)
-            self._entries.append(entry)
-        entry.pieces.append(text)
-        return fresh

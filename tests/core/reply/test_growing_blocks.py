@@ -9,14 +9,24 @@ from converter.core.reply.growing_blocks import GrowingBlocks
 
 def test_text_of_a_kind_is_one_block() -> None:
     grown = GrowingBlocks[Never]()
-    fresh = [grown.think("a"), grown.think("b"), grown.say("c"), grown.say("d"), grown.think("e")]
+    fresh = [
+        grown.grow(ThinkingBlock, "a"),
+        grown.grow(ThinkingBlock, "b"),
+        grown.grow(TextBlock, "c"),
+        grown.grow(TextBlock, "d"),
+        grown.grow(ThinkingBlock, "e"),
+    ]
     assert fresh == [True, False, True, False, True]
     assert grown.parts() == (ThinkingBlock("ab"), TextBlock("cd"), ThinkingBlock("e"))
 
 
 def test_a_text_of_another_index_is_another_block() -> None:
     grown = GrowingBlocks[Never]()
-    assert [grown.say("a"), grown.say("b", "refusal"), grown.say("c", "refusal")] == [
+    assert [
+        grown.grow(TextBlock, "a"),
+        grown.grow(TextBlock, "b", "refusal"),
+        grown.grow(TextBlock, "c", "refusal"),
+    ] == [
         True,
         True,
         False,
@@ -26,15 +36,15 @@ def test_a_text_of_another_index_is_another_block() -> None:
 
 def test_a_thought_that_ended_is_signed_and_does_not_go_on() -> None:
     grown = GrowingBlocks[Never]()
-    grown.think("a")
+    grown.grow(ThinkingBlock, "a")
     grown.end_thought("signed", "planning")
-    grown.think("b")
+    grown.grow(ThinkingBlock, "b")
     assert grown.parts() == (ThinkingBlock("a", "signed", "planning"), ThinkingBlock("b"))
 
 
 def test_no_signature_goes_to_an_answer() -> None:
     grown = GrowingBlocks[Never]()
-    grown.say("a")
+    grown.grow(TextBlock, "a")
     grown.end_thought("signed", "planning")
     assert grown.parts() == (TextBlock("a"),)
 
@@ -54,9 +64,9 @@ def test_another_id_at_the_same_index_is_another_call() -> None:
 
 def test_other_parts_stand_between_blocks() -> None:
     grown = GrowingBlocks[int]()
-    grown.say("a")
+    grown.grow(TextBlock, "a")
     grown.append(7)
-    grown.say("b")
+    grown.grow(TextBlock, "b")
     grown.end()
-    grown.say("c")
+    grown.grow(TextBlock, "c")
     assert grown.parts() == (TextBlock("a"), 7, TextBlock("b"), TextBlock("c"))
