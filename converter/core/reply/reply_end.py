@@ -4,7 +4,7 @@ A reply is whole if each choice with text or calls has its finish, and no frame 
 event of any other reply is a `Failure`, after which only the server's own end follows.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from converter.core.dialects.finish_words import NOT_WHOLE, is_standard
@@ -70,7 +70,13 @@ class ReplyEnd:
                 [event.choice for event in events if isinstance(event, _TEXT_EVENTS)]
             )
             return events
-        return [checked for event in events for checked in self._checked(event)]
+        checked = list[Event]()
+        for event in events:
+            if self.failure is None:
+                checked += self._checked(event)
+            elif isinstance(event, End):
+                checked.append(event)
+        return checked
 
     def close(self) -> list[Event]:
         """Return the failure of a reply whose end is missing."""
@@ -117,48 +123,35 @@ class ReplyEnd:
     def _is_whole(self) -> bool:
         return bool(self._finished) and self._spoke <= self._finished
 
-    def _checked(self, event: Event) -> Iterator[Event]:
-        if self.failure:
-            yield from [event] if isinstance(event, End) else []
-        elif isinstance(event, End):
-            yield from self._ended(event)
-        elif isinstance(event, OpaqueFrame) and event.lost:
-            yield from self._lost(event.own.raw)
-        elif isinstance(event, Finish) and (sentence := self._unfinished(event)):
-            yield self._failed(sentence.format(word=self._shown(event.server_word.encode())))
-        else:
-            self._note(event)
-            yield event
-
-    def _note(self, event: Event) -> None:
+    def _checked(self, event: Event) -> Sequence[Event]:
         match event:
             case Text() | Thinking() | ToolCall():
                 self._spoke.add(event.choice)
             case Finish():
-                self._finished.add(event.choice)
+                return [self._judged(event)]
             case Start():
                 self._started = True
             case Failure():
                 self.failure = event
+            case OpaqueFrame(lost=True):
+                return self._lost(event.own.raw)
             case OpaqueFrame(comment=False):
                 self._unknown = self._unknown or event.own.raw.strip()
+            case End():
+                # a whole body, whose end has no `own`, needs no finish
+                missing = [self._missing_end()] if event.own and not self._is_whole else []
+                self._is_over = True
+                return [*missing, event]
+        return [event]
 
-    def _unfinished(self, event: Finish) -> str:
-        """Return the message for a finish which says that the reply is not whole, or may say so;
-        else an empty text.
-        """
-        if event.reason == NOT_WHOLE:
-            return UNFINISHED
-        return "" if self._keeps_reasons or is_standard(event.reason) else UNKNOWN
-
-    def _ended(self, end: End) -> Iterator[Event]:
-        """Yield the end. If a stream has no finish, yield a failure first. A whole body (its end
-        has no `own`) needs no finish.
-        """
-        if end.own and not self._is_whole:
-            yield self._missing_end()
-        self._is_over = True
-        yield end
+    def _judged(self, event: Finish) -> Finish | Failure:
+        """Return the finish; a failure if it says, or may say, that the reply is not whole."""
+        is_fit = self._keeps_reasons or is_standard(event.reason)
+        if event.reason != NOT_WHOLE and is_fit:
+            self._finished.add(event.choice)
+            return event
+        sentence = UNFINISHED if event.reason == NOT_WHOLE else UNKNOWN
+        return self._failed(sentence.format(word=self._shown(event.server_word.encode())))
 
     def _missing_end(self) -> Failure:
         if self.begun or self._started:
@@ -166,19 +159,19 @@ class ReplyEnd:
         text = self._shown(self._unknown)
         return self._failed(self._unread(text) if text else EMPTY)
 
-    def _lost(self, raw: bytes) -> Iterator[Event]:
-        """Yield the failure for bytes that cannot be read, a frame or the whole reply. A last frame
-        without its line end means that the reply was cut; it means nothing if the finish has come.
+    def _lost(self, raw: bytes) -> Sequence[Event]:
+        """Return the failure for bytes that cannot be read, a frame or the whole reply. A last
+        frame without its line end means that the reply was cut; it means nothing if the finish has
+        come.
         """
         is_frame = beginning_of(raw) in (None, FirstBytes.FIELD)
         if len(raw) > _LONG:
-            yield self._failed(TOO_LONG)
-        elif is_frame and not raw.endswith((b"\n", b"\r")):
-            yield from [] if self._is_whole else [self._failed(CUT_SHORT)]
-        elif self.begun or is_frame:
-            yield self._failed(LOST.format(words=self._shown(raw)))
-        else:
-            yield self._failed(self._unread(self._shown(raw)))
+            return [self._failed(TOO_LONG)]
+        if is_frame and not raw.endswith((b"\n", b"\r")):
+            return [] if self._is_whole else [self._failed(CUT_SHORT)]
+        words = self._shown(raw)
+        known = self.begun or is_frame
+        return [self._failed(LOST.format(words=words) if known else self._unread(words))]
 
     def _failed(self, reason: str) -> Failure:
         self.failure = Failure(reason, status=BAD_GATEWAY)
