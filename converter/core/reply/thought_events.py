@@ -39,39 +39,37 @@ class ThoughtEventStage:
         self._task = task
         self._context = context
         self._ended = ended
-        self._pending: dict[int, StringIO] = {}
+        self._thought: StringIO | None = None
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return `event`, after adding the thoughts that end with it to `ended`."""
         match event:
             case Thinking():
-                buffer = self._pending.setdefault(event.choice, StringIO(newline=""))
-                if room := max(0, LONGEST_THOUGHT - buffer.tell()):
-                    buffer.write(event.text[:room])
+                self._thought = self._thought or StringIO(newline="")
+                if room := max(0, LONGEST_THOUGHT - self._thought.tell()):
+                    self._thought.write(event.text[:room])
             case ThinkingEnd():
                 self._end(event)
-            case Text() | ToolCall() | Finish() if event.choice in self._pending:
-                if not isinstance(event, Text) or event.text.strip():
-                    self._end(ThinkingEnd(event.choice))
-            case End() | Failure():
+            case Text() if not event.text.strip():
+                pass
+            case Text() | ToolCall() | Finish() | End() | Failure():
                 self.close()
         return [event]
 
     def close(self) -> Sequence[Event]:
-        """Add the open thoughts to `ended`, because the reply is over. Return nothing."""
-        for choice in sorted(self._pending):
-            self._end(ThinkingEnd(choice))
+        """Add the open thought to `ended`, because it is over. Return nothing."""
+        self._end(ThinkingEnd())
         return []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return `kind` and no characters, because all text is plain; None for text that ends a
         thought.
         """
-        return None if kind is not Thinking and self._pending else (kind, "")
+        return None if kind is not Thinking and self._thought else (kind, "")
 
     def _end(self, end: ThinkingEnd) -> None:
-        buffer = self._pending.pop(end.choice, None)
-        thought = buffer.getvalue().strip("\r\n") if buffer else ""
+        thought = self._thought.getvalue().strip("\r\n") if self._thought else ""
+        self._thought = None
         if thought and not thought.isspace():
             metadata: dict[str, object] = {"verbosity": "normal"}
             if end.thought_type:

@@ -37,8 +37,8 @@ def thoughts_by_step(*events: Event) -> list[list[str]]:
     return steps
 
 
-def native(text: str, choice: int = 0) -> Thinking:
-    return Thinking(text, choice, own=Own("openai", dict.fromkeys(("reasoning_content",), text)))
+def native(text: str) -> Thinking:
+    return Thinking(text, own=Own("openai", dict.fromkeys(("reasoning_content",), text)))
 
 
 ROWS: list[tuple[str, list[Event], list[list[str]]]] = [
@@ -84,12 +84,6 @@ ROWS: list[tuple[str, list[Event], list[list[str]]]] = [
         [[], ["a"], [], ["b"], []],
     ),
     ("an end of nothing is none", [ThinkingEnd(), STOP, End()], [[], [], [], []]),
-    (
-        "choices are kept apart",
-        [native("a"), native("b", 1), Text("x", 1), native("c"), STOP],
-        [[], [], ["b"], [], ["ac"], []],
-    ),
-    ("a cut stream tells each choice", [native("b", 1), native("a")], [[], [], ["a", "b"]]),
 ]
 
 
