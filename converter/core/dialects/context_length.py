@@ -4,8 +4,9 @@ is written in the Anthropic API's own sentence, because Claude Code acts on that
 - If the prompt is too long, Claude Code compacts the conversation.
 - If prompt and reply are too long together, it asks for a shorter reply.
 
-`_ROWS` has the sentences of known servers. An error that no row matches is recognised by its
-meaning: a term for the prompt, and a term for exceeding a limit.
+An error is recognised by its meaning: a term for the prompt, and a term for exceeding a limit. Of
+its numbers the largest one counts the prompt, and the next one is the limit. `_ROWS` has the
+sentences of known servers in which this is not so.
 """
 
 import re
@@ -14,12 +15,9 @@ from dataclasses import dataclass
 TOO_LONG = "prompt is too long"
 _LIMIT = r"maximum context length (?:is|of) (?P<most>\d+) tokens"
 _ROWS = (
-    # llama.cpp 11549
-    r"\((?P<tokens>\d+) tokens\) exceeds the available context size \((?P<most>\d+) tokens\)",
     # vLLM. Current versions stop counting at the limit, so that their count is a lower bound.
     rf"'max_tokens'.{{0,60}}is too large: (?P<reply>\d+)\..{{0,20}}{_LIMIT} "
     r"and your request has (?P<tokens>\d+) input tokens",
-    rf"{_LIMIT}\. However, your request has (?P<tokens>\d+) input tokens",
     # vLLM, and OpenAI's completions
     rf"{_LIMIT}[.,] [Hh]owever,? you requested \d+ tokens "
     r"\((?P<tokens>\d+) in (?:the messages|your prompt)[,;] (?P<reply>\d+) \w+ the completion\)",
@@ -31,17 +29,12 @@ _ROWS = (
     r"max(?:_completion|_output)?_tokens=(?P<reply>\d+) "
     r"cannot be greater than max_model_len=(?P<most>\d+)",
     # SGLang
-    r"input \((?P<tokens>\d+) tokens\) is longer than "
-    r"the model's context length \((?P<most>\d+) tokens\)",
     rf"{_LIMIT}\. You requested a total of \d+ tokens: "
     r"(?P<tokens>\d+) tokens from the input.{0,20} and (?P<reply>\d+) tokens",
     # SGLang 0.5.23, if the reply alone is too long; there is no blank between its two sentences
     r"max(?:_completion)?_tokens is too large: (?P<reply>\d+)\."
     r"This model supports at most (?P<most>\d+) completion tokens",
-    # LM Studio
-    r"\(n_keep: (?P<tokens>\d+) ?>= ?n_ctx: (?P<most>\d+)\)",
     # Anthropic's API, and servers that copy its sentences
-    r"prompt is too long: (?P<tokens>\d+) tokens > (?P<most>\d+)",
     r"exceed context limit: (?P<tokens>\d+) \+ (?P<reply>\d+) > (?P<most>\d+)",
 )
 _PATTERNS = tuple(re.compile(row.replace(r"\d+", r"\d{1,12}")) for row in _ROWS)
