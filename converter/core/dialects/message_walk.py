@@ -18,7 +18,6 @@ from converter.core.dialects.tolerant_readers import (
     SHOWN_BLOCKS,
     SHOWN_ITEMS,
     TOOL,
-    ItemRow,
     OpenResult,
     call_of,
     result_of,
@@ -98,8 +97,9 @@ def item(value: object) -> WalkedItem:
     if kind == "message" and isinstance(role, str) and 0 < len(role) <= _LONGEST_ROLE:
         return WalkedItem(role, _read(value, partial(_message, role=role), _HEAD), whole=True)
     rows = (row for ending, row in SHOWN_ITEMS.items() if kind.endswith(ending))
-    speaker, read = next(rows, _NO_ROW)
-    return WalkedItem(speaker, _read(value, read, _HEAD), whole=False)
+    if row := next(rows, None):
+        return WalkedItem(row.speaker, _read(value, row.read, _HEAD), whole=False)
+    return WalkedItem(_UNKNOWN, [Piece(Unread("", value))], whole=False)
 
 
 def content(value: object, depth: int = _DEPTH) -> list[Piece]:
@@ -187,10 +187,3 @@ def _message(message: Fields, role: str) -> Iterator[OpenResult | Piece]:
 
 def _entry(entry: Fields) -> Iterator[Block]:
     yield call_of(entry, entry.inner(str(entry.values.get("type") or "function")))
-
-
-def _no_reader(item: Fields) -> Iterator[Block]:
-    raise item.error("type", "Not known")
-
-
-_NO_ROW = ItemRow(_UNKNOWN, _no_reader)
