@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from converter.core.dialects.error_words import (
+    NO_MESSAGE,
     DialectDecoder,
     MisshapenError,
     as_count,
@@ -18,6 +19,7 @@ from converter.core.dialects.error_words import (
     id_of,
     list_of,
     object_of,
+    server_error,
     string_of,
 )
 from converter.core.dialects.finish_words import is_standard, meaning_of
@@ -87,7 +89,7 @@ class ResponsesDecoder(DialectDecoder):
         fields = as_object(parsed)
         if fields.get("object") == "response" or isinstance(fields.get("response"), dict):
             return None  # the error stands in the response, where `_end` reads it
-        return replace(error, kind=error.code or error.kind)
+        return _named(error)
 
     def _read(self, parsed: object, _: Frame) -> Iterator[Event]:
         event = object_of(parsed)
@@ -120,7 +122,7 @@ class ResponsesDecoder(DialectDecoder):
 
     def _end(self, response: dict[str, object]) -> Iterator[Event]:
         if response.get("status") == "failed":
-            yield _failure(response)
+            yield _named(server_error(response) or Failure(NO_MESSAGE))
             return
         word = string_of(as_object(response.get("incomplete_details")).get("reason"))
         ended = "tool_calls" if self._called else "stop"
@@ -222,10 +224,9 @@ def _parts(item: dict[str, object]) -> Iterator[Event]:
             yield Text(string_of(text), refusal="refusal" in part)
 
 
-def _failure(event: dict[str, object]) -> Failure:
-    error = event.get("error")
-    fields = error if isinstance(error, dict) else event
-    return Failure(str(fields.get("message") or fields), str(fields.get("code") or "api_error"))
+def _named(error: Failure) -> Failure:
+    """Return the failure with the code of the error as its kind, if there is one."""
+    return replace(error, kind=error.code or error.kind)
 
 
 def _usage(entry: dict[str, object]) -> Usage:
