@@ -14,7 +14,8 @@ from enum import Flag, auto
 from converter.core.wire.checked import Kinds
 
 
-def _names(names: str) -> frozenset[str]:
+def names_in(names: str) -> frozenset[str]:
+    """Return the names in a text that is parted by blanks."""
     return frozenset(names.split())
 
 
@@ -75,30 +76,30 @@ def with_template(body: Mapping[str, object], switches: object) -> dict[str, obj
 SHAPING_FIELDS = (
     frozenset(used_as(Use.SHAPING))
     # of more than one server
-    | _names("""
+    | names_in("""
         frequency_penalty ignore_eos logit_bias min_p min_tokens presence_penalty
         repetition_penalty seed skip_special_tokens stop_token_ids
     """)
     # vLLM
-    | _names("""
+    | names_in("""
         add_special_tokens allowed_token_ids bad_words chat_template documents include_reasoning
         include_stop_str_in_output length_penalty media_io_kwargs mm_processor_kwargs
         repetition_detection spaces_between_special_tokens structured_outputs
         truncate_prompt_tokens truncation_side use_beam_search watermarking
     """)
     # vLLM before 0.12
-    | _names("""
+    | names_in("""
         guided_choice guided_decoding_backend guided_grammar guided_json guided_regex
         guided_whitespace_pattern
     """)
     # SGLang
-    | _names("""
+    | names_in("""
         custom_logit_processor ebnf images_config lora_path max_dynamic_patch min_dynamic_patch
         ngram_corpus_id no_stop_trim regex separate_reasoning stop_regex stream_reasoning task
         use_audio_in_video
     """)
     # llama.cpp
-    | _names("""
+    | names_in("""
         adaptive_decay adaptive_target backend_sampling cache_prompt dry_allowed_length dry_base
         dry_multiplier dry_penalty_last_n dry_sequence_breakers dynatemp_exponent dynatemp_range
         grammar grammar_lazy grammar_triggers id_slot json_schema lora min_keep mirostat
@@ -110,7 +111,7 @@ SHAPING_FIELDS = (
 )
 """Fields that influence the text of the reply."""
 
-ROUTING_FIELDS = _names("""
+ROUTING_FIELDS = names_in("""
     bootstrap_host bootstrap_port bootstrap_room cache_salt custom_params data_parallel_rank
     disagg_prefill_dp_rank ec_transfer_params extra_key kv_transfer_params priority request_id rid
     routed_dp_rank session_id session_params stream_interval vllm_xargs

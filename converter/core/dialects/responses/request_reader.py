@@ -14,7 +14,7 @@ from converter.core.dialects.dialect import TurnOf, read_anew
 from converter.core.dialects.responses import compaction
 from converter.core.dialects.responses.items import OFFERING, Items, kind_of
 from converter.core.dialects.responses.tools import Toolbox
-from converter.core.dialects.server_fields import SAMPLING, SERVER_FIELDS
+from converter.core.dialects.server_fields import SAMPLING, SERVER_FIELDS, names_in
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.conversation import (
     Conversation,
@@ -109,24 +109,11 @@ def echo(request: Fields) -> dict[str, object]:
     }
 
 
-SILENT = frozenset(
-    {
-        "access_programs",
-        "client_metadata",
-        "context_management",
-        "include",
-        "max_tool_calls",
-        "metadata",
-        "moderation",
-        "prompt_cache_key",
-        "prompt_cache_options",
-        "prompt_cache_retention",
-        "safety_identifier",
-        "service_tier",
-        "store",
-        "stream_options",
-    }
-)
+SILENT = names_in("""
+    access_programs client_metadata context_management include max_tool_calls metadata moderation
+    prompt_cache_key prompt_cache_options prompt_cache_retention safety_identifier service_tier
+    store stream_options
+""")
 """Fields of the API that mean nothing to a local server. They are dropped without a note."""
 _OF_MEMORY = frozenset({"conversation", "input", "previous_response_id"})
 """Fields that `state.complete` has read before."""
