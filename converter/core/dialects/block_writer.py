@@ -175,7 +175,11 @@ class BlockWriter(Encoder, ABC):
             if not self._started and not isinstance(event, ThinkingEnd):
                 yield from self._start(Start("", ""))
             if self._open == CALL and not isinstance(event, ToolCall):
-                self._wait(event)
+                # held until the open call has ended, because blocks may not interleave
+                self._waiting.append(event)
+                self._waiting_length += max(_LEAST, len(model_text(event)))
+                if self._waiting_length > DELAYED_LIMIT:
+                    raise TooMuchError(DELAYED_LIMIT)
             else:
                 yield from self._content(event)
         else:
@@ -216,15 +220,6 @@ class BlockWriter(Encoder, ABC):
         for event in written if self._gathers else ():
             self._fold(event)
         return 0
-
-    def _wait(self, event: Content) -> None:
-        """Hold content until the open call has ended, because blocks may not interleave. Raises
-        TooMuchError.
-        """
-        self._waiting.append(event)
-        self._waiting_length += max(_LEAST, len(model_text(event)))
-        if self._waiting_length > DELAYED_LIMIT:
-            raise TooMuchError(DELAYED_LIMIT)
 
     def _behind_call(self) -> Iterator[dict[str, object]]:
         """Yield the events for the content that was held while a call was open."""

@@ -78,8 +78,7 @@ class OllamaDecoder(DialectDecoder):
         word = as_text(parsed.get("done_reason")).strip() or "stop"
         called = self._calls and meaning_of(word) == "stop"
         yield Finish("tool_calls" if called else meaning_of(word), server_word=word)
-        counts = (as_count(parsed, name) for name in ("prompt_eval_count", "eval_count"))
-        prompt, output = counts
+        prompt, output = (as_count(parsed, name) for name in ("prompt_eval_count", "eval_count"))
         measured = {name: value for name, value in parsed.items() if name not in _READ_FIELDS}
         if prompt is not None or output is not None:
             yield Usage(prompt or 0, output or 0, own=Own(NAME, measured))

@@ -79,7 +79,7 @@ class _Chunk:
     last: int = -1
     inner: dict[str, object] = field(default_factory=dict)
     outer: dict[str, object] = field(default_factory=dict)
-    calls: list[object] = field(default_factory=list)
+    calls: list[object] = field(default_factory=list)  # of a whole body, each with its index
     finish: str | None = None
     usage: object = None
 
@@ -312,28 +312,22 @@ class OpenAIEncoder(Encoder):
             case Text(own=None):
                 chunk.inner |= {"refusal" if event.refusal else "content": event.text}
             case ToolCall():
-                own = own_fields(event.own, NAME) or {"tool_calls": _foreign_call(event)}
-                name, entry = next(iter(own.items()))
-                if name == "tool_calls":
-                    chunk.calls += self._entries(entry, event)
-                else:
-                    chunk.inner[name] = _judged_fields(entry, event)
+                self._add_call(chunk, event)
             case Finish():
                 # a word of chat completions is kept, a word of another dialect is translated
                 word = "" if self.foreign else event.server_word
                 chunk.finish = word if meaning_of(word) == event.reason else event.reason
 
-    def _entries(self, entry: object, event: ToolCall) -> list[object]:
-        """Return the entries for a piece of a call: one, or none for the end of a free text, which
-        writes nothing.
-
-        An entry of a whole body is a pair of the call's index and the entry, by which `_calls`
-        joins the pieces.
-        """
-        if event.free_text and not event.name and not (text_of(event) or event.id):
-            return []
-        own = self._entry(entry, event)
-        return [(event.index, own) if self._whole else own]
+    def _add_call(self, chunk: _Chunk, event: ToolCall) -> None:
+        own = own_fields(event.own, NAME) or {"tool_calls": _foreign_call(event)}
+        name, entry = next(iter(own.items()))
+        # the end of a free text writes nothing
+        speaks = not event.free_text or event.name or event.id or text_of(event)
+        if name != "tool_calls":
+            chunk.inner[name] = _judged_fields(entry, event)
+        elif speaks:
+            own_entry = self._entry(entry, event)
+            chunk.calls.append((event.index, own_entry) if self._whole else own_entry)
 
     def _entry(self, entry: object, event: ToolCall) -> dict[str, object]:
         """Return the entry for a piece of a call: the server's own fields, and the fields of the

@@ -383,11 +383,7 @@ _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
         ("POST", _RESPONSES + "/cancel", _cancel),
         ("GET", _RESPONSES, _retrieve),
         ("DELETE", _RESPONSES, _drop("response", "response")),
-        (
-            "GET",
-            _RESPONSES + "/input_items",
-            _list(_input),
-        ),
+        ("GET", _RESPONSES + "/input_items", _list(_input)),
         ("POST", r"/(?P<key>conversations)", _create),
         ("GET", _CONVERSATIONS, lambda memory, _, key: _shown(memory, key, "conversation")),
         ("DELETE", _CONVERSATIONS, _drop("conversation", "conversation.deleted")),
