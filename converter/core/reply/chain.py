@@ -82,18 +82,18 @@ search text with regular expressions, which let no other thread run meanwhile.
 class Stages:
     """Takes events and returns events; each choice has its own chain. `findings`: the notes of all
     stages.
+
+    `before`: the stages of the reply that this one continues, whose findings and thoughts go on.
     """
 
-    def __init__(
-        self, table: StageTable, reading: Reading, findings: Findings | None = None
-    ) -> None:
+    def __init__(self, table: StageTable, reading: Reading, before: "Stages | None" = None) -> None:
         self._table, self._reading = table, reading
         self._chains: dict[int, list[Stage]] = {}
-        self._thoughts: list[ThoughtEvent] = []
+        self._thoughts: list[ThoughtEvent] = before.take_thoughts() if before else []
         self._failed, self._open = False, set[int]()  # choices with events since their finish
         self._name = id_suffix(reading.expected.thoughts.task) or "0"
         self._ids = CallIds(reading.expected.calls.ids, self._name, reading.expected.model)
-        self.findings = findings or Findings()
+        self.findings: Findings = before.findings if before else Findings()
 
     def feed_all(self, events: Sequence[Event]) -> list[Event]:
         """Return the events that take the place of these. Long texts go through the stages in

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from converter.core.model.events import End, Event, Finish, Opaque, Start, Thinking, Usage
 from converter.core.reading.findings import Findings
-from converter.core.reply.thought_events import ThoughtEvent
 from converter.core.reply.token_counts import TokenCounts
 
 CUT: list[Event] = [Finish("length"), End()]
@@ -23,7 +22,6 @@ class Continuation:
         stopped: True if the server should send no more of the first reply.
         is_over: True if the client gets nothing more of either reply.
         first_tokens: the tokens of the first reply.
-        thoughts: the thought events of the first reply, until `take_thoughts`.
         rest: the events that end a reply which is not continued.
         reply_id: the id of the first reply.
     """
@@ -34,7 +32,6 @@ class Continuation:
         self._second: SecondReply | None = None
         self.pauses = self.stopped = self.is_over = False
         self.unused = self.first_tokens = 0
-        self.thoughts: list[ThoughtEvent] = []
         self.rest: list[Event] = []
         self.reply_id = ""
 
@@ -79,11 +76,6 @@ class Continuation:
         if not self.reply_id:
             self.reply_id = next((event.id for event in events if isinstance(event, Start)), "")
         return self._second.feed(events) if self._second else events
-
-    def take_thoughts(self) -> list[ThoughtEvent]:
-        """Return the thought events of the first reply; nothing when called again."""
-        thoughts, self.thoughts = self.thoughts, []
-        return thoughts
 
 
 class SecondReply:

@@ -210,12 +210,11 @@ class Rewriter:
         """
         if not self.continuation.begin(self._tokens):
             return self._encoder.feed(self._noted(self._with_counts(self.continuation.take_rest())))
-        self.continuation.thoughts = self._stages.take_thoughts()
         expected = replace(self._reading.expected, initial=InitialState.TEXT)
         reading = replace(self._reading, chosen_start=InitialState.TEXT, expected=expected)
         cutter = None if self.continuation.pauses else self._reader.cutter
         self._reader = FrameReader(self._server, self._server_form, self._fields, cutter)
-        self._stages = Stages(self._table, reading, self.findings)
+        self._stages = Stages(self._table, reading, self._stages)
         self.end, self._fast = ReplyEnd(self._server, self._same_dialect), self._fast_path()
         self._pending = PendingFinish()
         # the second reply may be empty: the client has the thought of the first one already
@@ -245,7 +244,7 @@ class Rewriter:
         circle the reply's memory is freed at once and not by the garbage collector.
         """
         self._fast = None if self.closed else self._fast
-        self.thoughts = [*self.continuation.take_thoughts(), *self._stages.take_thoughts()]
+        self.thoughts = self._stages.take_thoughts()
         for event in self.events:
             self.summary.feed(event, self._at)
         held = self.findings.calls.held
