@@ -30,12 +30,8 @@ def _reading(choice: Choice) -> Stage:
 
 
 def _assembler(choice: Choice) -> Stage:
-    expected, calls, types_values = (
-        choice.expected,
-        choice.findings.calls,
-        choice.reading.types_values,
-    )
-    offer = Offer(expected.calls.schemas, expected.stops, call_in_name, types_values)
+    expected, calls, typed = choice.expected, choice.findings.calls, choice.reading.types_values
+    offer = Offer(expected.calls.schemas, expected.stops, call_in_name, typed)
     return Assembler(offer, choice.ids, calls.mended, calls.typed)
 
 
@@ -50,9 +46,8 @@ def _ender(choice: Choice) -> Stage | None:
 
 
 def _thought_events(choice: Choice) -> Stage | None:
-    thoughts = choice.expected.thoughts
-    ended = choice.thoughts
-    return ThoughtEventStage(thoughts.task, thoughts.context, ended) if thoughts.task else None
+    task, context = choice.expected.thoughts.task, choice.expected.thoughts.context
+    return ThoughtEventStage(task, context, choice.thoughts) if task else None
 
 
 STAGES: StageTable = (

@@ -76,6 +76,9 @@ def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
     tools, choice = tools_of(request, notes), request.child("tool_choice")
     thinking, output = request.child("thinking"), request.child("output_config")
     metadata, settings = request.child("metadata"), request.read(_SETTINGS)
+    # an empty stop string could stop nothing; a string of blanks is kept
+    stops: Sequence[str] = settings.get("stop_sequences", ())
+    notes += [NO_STOP.format(index) for index, text in enumerate(stops) if not text]
     return Conversation(
         model=request.required("model", str),
         turns=_turns(request, left_out, notes, turn_of),
@@ -84,7 +87,7 @@ def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
         tools=tools,
         tool_choice=_choice(choice, request, tools, notes) if choice else None,
         parallel_tool_use=not (choice and choice.optional("disable_parallel_tool_use", bool)),
-        stop_sequences=_stop_sequences(settings.get("stop_sequences", ()), notes),
+        stop_sequences=tuple(filter(None, stops)),
         sampling=Sampling(*map(settings.get, SAMPLING)),
         stream=settings.get("stream", False),
         thinking=_thinking(thinking, max_tokens, notes) if thinking else None,
@@ -156,14 +159,6 @@ def _orphans(turns: Iterable[Turn]) -> Iterator[str]:
         results = (block for block in turn.blocks if isinstance(block, ToolResult))
         yield from (block.tool_use_id for block in results if block.tool_use_id not in called)
         before = before if turn.role == "system" else turn.role
-
-
-def _stop_sequences(sequences: Sequence[str], notes: list[str]) -> tuple[str, ...]:
-    """Return the stop strings, with a note on each empty string, which is left out because it could
-    stop nothing. A string of blanks is kept.
-    """
-    notes += [NO_STOP.format(index) for index, text in enumerate(sequences) if not text]
-    return tuple(filter(None, sequences))
 
 
 def _thinking(thinking: Fields, max_tokens: int | None, notes: list[str]) -> ThinkingSwitch:

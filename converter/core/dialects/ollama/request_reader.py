@@ -2,7 +2,7 @@
 turn.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import starmap
 
@@ -120,10 +120,10 @@ class _Messages:
     calls: int = 0
 
     def turn(self, message: Fields) -> Turn:
-        role, read = message.row("role", _ROLES)
-        basis = self.calls, self._answered(message) if read is _result else ""
+        role = message.row("role", _ROLES)
+        basis = self.calls, self._answered(message) if message.values["role"] == "tool" else ""
         turn = self.turn_of(
-            message.values, lambda: (Turn(role, read(message, *basis)), False), basis
+            message.values, lambda: (Turn(role, _blocks(message, *basis)), False), basis
         )
         for block in turn.blocks:
             if isinstance(block, ToolUse):
@@ -143,21 +143,21 @@ class _Messages:
         return named or next(iter([*calls, *(call for _, call in self.waiting)]), "call_0")
 
 
-def _content(message: Fields, *_: object) -> tuple[Block, ...]:
-    text = message.optional("content", str)
-    return (*((TextBlock(text),) if text else ()), *_pictures(message))
+def _blocks(message: Fields, calls: int, call: str) -> tuple[Block, ...]:
+    """Return the blocks of a message.
 
-
-def _assistant(message: Fields, calls: int, _: str) -> tuple[Block, ...]:
+    `calls`: the number of calls in earlier messages. `call`: the id of the call that a tool's
+    message is the result of.
+    """
+    text, role = message.optional("content", str) or "", message.values["role"]
+    if role == "tool":
+        return (ToolResult(call, (TextBlock(text),)),)
+    content = (*((TextBlock(text),) if text else ()), *_pictures(message))
+    if role != "assistant":
+        return content
     thought = message.optional("thinking", str)
-    thoughts = (ThinkingBlock(thought),) if thought else ()
     entries = enumerate(message.children("tool_calls"), calls + 1)
-    return (*thoughts, *_content(message), *starmap(_call, entries))
-
-
-def _result(message: Fields, _: int, call: str) -> tuple[Block, ...]:
-    text = message.optional("content", str) or ""
-    return (ToolResult(call, (TextBlock(text),)),)
+    return (*((ThinkingBlock(thought),) if thought else ()), *content, *starmap(_call, entries))
 
 
 def _call(number: int, entry: Fields) -> ToolUse:
@@ -167,16 +167,11 @@ def _call(number: int, entry: Fields) -> ToolUse:
     return ToolUse(call, name, long_json.spaced(read_arguments(function.values.get("arguments"))))
 
 
-type _Reader = Callable[[Fields, int, str], tuple[Block, ...]]
-"""Takes a message, the number of calls in earlier messages, and the id of the call that the message
-is the result of. Returns the blocks of the message.
-"""
-
-_ROLES: Mapping[str, tuple[Role, _Reader]] = {
-    "system": ("system", _content),
-    "user": ("user", _content),
-    "assistant": ("assistant", _assistant),
-    "tool": ("user", _result),
+_ROLES: Mapping[str, Role] = {
+    "system": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "user",
 }
 
 

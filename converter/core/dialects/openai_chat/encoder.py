@@ -390,12 +390,11 @@ def _counts(usage: Usage) -> dict[str, object]:
     }
 
 
-def _names(event: Thinking) -> dict[str, object] | None:
+def _names(event: Thinking) -> Mapping[str, object] | None:
     """Return the reasoning fields that the server sent; None for a thought that was read from
     tags.
     """
-    sent = own_fields(event.own, NAME)
-    return None if sent is None else dict(sent)
+    return own_fields(event.own, NAME)
 
 
 def _judged_fields(function: object, event: ToolCall) -> dict[str, object]:
@@ -457,12 +456,9 @@ def _calls(
 
 def _call(pieces: list[dict[str, object]], streamed: bool) -> dict[str, object]:
     """Return a call, joined from its pieces. The entry of a streamed call loses its `index`."""
-    functions = [as_object(piece.get("function")) for piece in pieces]
-    arguments = [text for each in functions if isinstance(text := each.get("arguments"), str)]
-    call = pieces[0] | (
-        {"function": functions[0] | {"arguments": "".join(arguments)}} if arguments else {}
-    )
-    if customs := [as_object(piece["custom"]) for piece in pieces if "custom" in piece]:
-        inputs = [text for each in customs if isinstance(text := each.get(CUSTOM_INPUT), str)]
-        call |= {"custom": customs[0] | {CUSTOM_INPUT: "".join(inputs)}}
+    call = pieces[0]
+    for kind, name in (("function", "arguments"), ("custom", CUSTOM_INPUT)):
+        functions = [as_object(piece.get(kind)) for piece in pieces]
+        if texts := [text for each in functions if isinstance(text := each.get(name), str)]:
+            call = call | {kind: functions[0] | {name: "".join(texts)}}
     return {name: value for name, value in call.items() if name != "index" or not streamed}

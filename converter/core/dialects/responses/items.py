@@ -5,7 +5,7 @@ Calls that only OpenAI's servers make (web search, a computer), and their output
 is everything else that another server cannot use. A note names each such type once.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -36,6 +36,8 @@ ROLES: dict[str, Role] = {
 NO_CALL = "No tool call found for function call output with call_id {}."
 OFFERING = ("additional_tools", "tool_search_output")
 """Types of items that bring further tools."""
+_OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output")
+"""Types of the outputs of tools that the client runs."""
 SEALED = "reasoning.encrypted_content"
 """Name, in notes, of an encrypted thought without any readable text."""
 SILENT = {"additional_tools", "item_reference", compaction.TRIGGER, "configuration_update"}
@@ -111,7 +113,8 @@ class Items:
             arguments = long_json.spaced(CALL_KINDS[call_kind].read(item))
             return Turn("assistant", (ToolUse(call_id_of(item), name, arguments),))
         if kind in _OUTPUTS:
-            content = tuple(_OUTPUTS[kind](item, self.toolbox, left_out))
+            is_find = kind == "tool_search_output"
+            content = self._finds(item) if is_find else tuple(read_parts(item, "output", left_out))
             return Turn("user", (ToolResult(name, content, item.values.get("status") == "failed"),))
         if kind == compaction.ITEM:  # readable only if the addon wrote it
             summary = compaction.read(item.optional("encrypted_content", str) or "")
@@ -119,6 +122,17 @@ class Items:
                 return Turn("user", (summary,))
         left_out |= {kind} - SILENT
         return Turn("assistant", ())
+
+    def _finds(self, item: Fields) -> tuple[ContentBlock, ...]:
+        names = list[str]()
+        for tool in item.children("tools"):
+            name = tool.optional("name", str) or ""
+            if tool.values.get("type") == "namespace":
+                inner = (str(each.values.get("name")) for each in tool.children("tools"))
+                names += (self.toolbox.flat(each, name) for each in inner)
+            else:
+                names.append(self.toolbox.flat(name))
+        return (TextBlock(f"Tools found: {', '.join(names) or 'none'}"),)
 
 
 def kind_of(item: Fields) -> str:
@@ -142,29 +156,3 @@ def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
         yield ThinkingBlock(text)
     elif sealed:
         left_out.add(SEALED)
-
-
-# Readers of the outputs of tools that the client runs.
-
-
-def _output(item: Fields, _: Toolbox, left_out: set[str]) -> list[ContentBlock]:
-    return read_parts(item, "output", left_out)
-
-
-def _search_output(item: Fields, toolbox: Toolbox, _: set[str]) -> list[ContentBlock]:
-    names = list[str]()
-    for tool in item.children("tools"):
-        name = tool.optional("name", str) or ""
-        if tool.values.get("type") == "namespace":
-            inner = (str(each.values.get("name")) for each in tool.children("tools"))
-            names += (toolbox.flat(each, name) for each in inner)
-        else:
-            names.append(toolbox.flat(name))
-    return [TextBlock(f"Tools found: {', '.join(names) or 'none'}")]
-
-
-_OUTPUTS: dict[str, Callable[[Fields, Toolbox, set[str]], list[ContentBlock]]] = {
-    "function_call_output": _output,
-    "custom_tool_call_output": _output,
-    "tool_search_output": _search_output,
-}
