@@ -85,10 +85,6 @@ def read_parts(owner: Fields, name: str, left_out: set[str]) -> list[ContentBloc
     return parts
 
 
-def _text(part: Fields) -> TextBlock:
-    return TextBlock(part.optional("text", str) or "")
-
-
 _IN_OBJECTS = ("image_url", "input_audio", "audio_url", "video_url", "file")
 """Types of parts whose fields are in an inner object, under the name of the type."""
 
@@ -115,11 +111,6 @@ def _sound(part: Fields) -> Sound:
     return Sound(Data(f"audio/{kind}", sound.required("data", str)))
 
 
-def _linked(part: Fields) -> Document:
-    """Return the document of a part `audio_url` or `video_url`, which vLLM has."""
-    return Document(source_of(_inner(part).required("url", str)))
-
-
 def _file(part: Fields) -> Document:
     """Return a file that came as data, as a link or as an id. The data of a text file becomes
     text.
@@ -136,11 +127,17 @@ def _file(part: Fields) -> Document:
 
 
 PARTS: Mapping[str, Callable[[Fields], ContentBlock]] = {
-    **dict.fromkeys(("text", "input_text", "output_text", "summary_text", "reasoning_text"), _text),
+    **dict.fromkeys(
+        ("text", "input_text", "output_text", "summary_text", "reasoning_text"),
+        lambda part: TextBlock(part.optional("text", str) or ""),
+    ),
     "refusal": lambda part: TextBlock(part.optional("refusal", str) or "", "refusal"),
     **dict.fromkeys(("image_url", "input_image", "computer_screenshot"), _image),
     "input_audio": _sound,
-    **dict.fromkeys(("audio_url", "video_url"), _linked),
+    **dict.fromkeys(  # of vLLM
+        ("audio_url", "video_url"),
+        lambda part: Document(source_of(_inner(part).required("url", str))),
+    ),
     **dict.fromkeys(("file", "input_file"), _file),
 }
 """Type -> reader of the parts of a message, for both OpenAI APIs."""

@@ -10,7 +10,7 @@
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import get_args
 
@@ -79,10 +79,13 @@ def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
     # an empty stop string could stop nothing; a string of blanks is kept
     stops: Sequence[str] = settings.get("stop_sequences", ())
     notes += [NO_STOP.format(index) for index, text in enumerate(stops) if not text]
+    turns = _turns(request, left_out, notes, turn_of)
+    system = _system_texts(read_blocks(request, "system", SYSTEM_BLOCKS, left_out))
+    unsaid = sorted(set(left_out).difference(row.block for row in context.map.values()))
     return Conversation(
         model=request.required("model", str),
-        turns=_turns(request, left_out, notes, turn_of),
-        system=_system_texts(read_blocks(request, "system", SYSTEM_BLOCKS, left_out)),
+        turns=turns,
+        system=system,
         max_tokens=max_tokens,
         tools=tools,
         tool_choice=_choice(choice, request, tools, notes) if choice else None,
@@ -95,7 +98,7 @@ def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
         output_schema=_output_schema(request, output),
         user_id=metadata.optional("user_id", str) if metadata else None,
         extensions={name: value for name, value in request.values.items() if name in SERVER_FIELDS},
-        notes=(*notes, *_left_out(left_out, {row.block for row in context.map.values()})),
+        notes=(*notes, *([LEFT_OUT.format(", ".join(unsaid))] if unsaid else [])),
         own=thread,
     )
 
@@ -122,11 +125,6 @@ def _turns(
     if orphans := list(_orphans(turns)):
         notes.append(ORPHANS.format(", ".join(orphans)))
     return tuple(turn for turn in turns if turn.blocks or turn.role != "system")
-
-
-def _left_out(kinds: Iterable[str], unsaid: Collection[str]) -> list[str]:
-    names = sorted(set(kinds).difference(unsaid))
-    return [LEFT_OUT.format(", ".join(names))] if names else []
 
 
 def _turn(

@@ -2,7 +2,7 @@
 turn.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import starmap
 
@@ -71,7 +71,9 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
     tools = (tool.child("function") or tool for tool in request.children("tools"))
     thinking, effort = _thinking(request)
     limit, turn = options.number("num_predict"), _Messages(turn_of).turn
-    stream = request.optional("stream", bool)
+    stream, form = request.optional("stream", bool), request.values.get("format")
+    kept = {name: options.values[name] for name in sorted(_GOES_ON & options.values.keys())}
+    has_schema = form not in (None, "", "json")
     return Conversation(
         model=request.required("model", str),
         turns=_generated(request) if generates else tuple(map(turn, request.children("messages"))),
@@ -82,21 +84,17 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
         stream=stream is not False,
         thinking=thinking,
         effort=effort,
-        output_schema=_format(request) or None,
-        extensions=_extensions(request, options),
-        notes=_notes(request, options),
+        output_schema=Fields(form, "format").values or None if has_schema else None,
+        extensions=kept | ({"response_format": {"type": "json_object"}} if form == "json" else {}),
+        notes=tuple(_notes(request, options)),
         own=GENERATE if generates else CHAT,
     )
 
 
-def _notes(request: Fields, options: Fields) -> tuple[str, ...]:
+def _notes(request: Fields, options: Fields) -> Iterator[str]:
     unsaid = (name for name in _UNSUPPORTED if request.values.get(name))
-    names = [*sorted(options.values.keys() - _READ - _GOES_ON), *unsaid]
-    return (
-        (f"left out, because no server takes it with a request: {', '.join(names)}",)
-        if names
-        else ()
-    )
+    if names := [*sorted(options.values.keys() - _READ - _GOES_ON), *unsaid]:
+        yield f"left out, because no server takes it with a request: {', '.join(names)}"
 
 
 def _generated(request: Fields) -> tuple[Turn, ...]:
@@ -193,16 +191,3 @@ def _thinking(request: Fields) -> tuple[ThinkingSwitch | None, str | None]:
             return ThinkingSwitch("enabled"), effort
         case _:
             raise request.error("think", "Input should be true, false, low, medium, high or max")
-
-
-def _format(request: Fields) -> Mapping[str, object]:
-    wanted = request.values.get("format")
-    if wanted in (None, "", "json"):
-        return {}
-    return Fields(wanted, "format").values
-
-
-def _extensions(request: Fields, options: Fields) -> dict[str, object]:
-    kept = {name: options.values[name] for name in sorted(_GOES_ON & options.values.keys())}
-    json_wanted = request.values.get("format") == "json"
-    return {**kept, **({"response_format": {"type": "json_object"}} if json_wanted else {})}
