@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from openai._models import construct_type_unchecked
@@ -15,10 +14,11 @@ from pydantic import TypeAdapter
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange
 from converter.core.dialects.dialect import OwnRequest
-from converter.core.dialects.responses.request_reader import ResponseContext, read
+from converter.core.dialects.responses.request_reader import read
 from converter.core.dialects.responses.response_events import ResponsesEncoder
 from converter.core.dialects.responses.state import answer
 from converter.core.dialects.table import RESPONSES
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.conversation import RequestError
 from converter.core.model.events import End, Event, Finish, Start, Usage
 from converter.core.model.memory import Memory
@@ -35,10 +35,10 @@ OWN_CODES = ("context_length_exceeded",)
 """Codes of failed responses that the API sends and the SDK's types have not."""
 
 
-def context_of(**fields: Any) -> ResponseContext:
+def context_of(**fields: Any) -> ReplyContext:
     """A reply's context, from fields of its request."""
     conversation, own = read({"model": "asked", "input": "hi", **fields})
-    return replace(own, model=conversation.model, id="1", created_at=1700000000)
+    return ReplyContext(conversation.model, "1", created_at=1700000000, own=own)
 
 
 def own_answer(request: OwnRequest, memory: Memory) -> tuple[int, Json]:
@@ -51,7 +51,7 @@ def own_answer(request: OwnRequest, memory: Memory) -> tuple[int, Json]:
     return status, dict(body)
 
 
-def written(events: Iterable[Event], context: ResponseContext | None = None) -> list[Json]:
+def written(events: Iterable[Event], context: ReplyContext | None = None) -> list[Json]:
     """The stream, every event of it checked."""
     encoder = ResponsesEncoder(context or context_of())
     out = b"".join([*encoder.feed(judged(events)), *encoder.close()])
@@ -68,12 +68,12 @@ def read_frame(frame: str) -> Json:
     return event
 
 
-def complete(events: Iterable[Event], context: ResponseContext | None = None) -> list[Json]:
+def complete(events: Iterable[Event], context: ReplyContext | None = None) -> list[Json]:
     """The stream of a reply that is all there."""
     return written([HEAD, *events, COUNTED, End()], context)
 
 
-def whole(events: Iterable[Event], context: ResponseContext | None = None) -> Json:
+def whole(events: Iterable[Event], context: ReplyContext | None = None) -> Json:
     """The same reply as one response."""
     encoder = ResponsesEncoder(context or context_of(), whole=True)
     encoder.feed(judged(events))

@@ -323,8 +323,6 @@ def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> Rea
     except json_text.UnreadableError:
         return ReadRequest(exchange)
     fields = json_text.as_object(value)
-    if error := exchange.client.requests.natively_refused(fields):
-        raise error
     budgets = (value for name in BUDGET_FIELDS if type(value := fields.get(name)) is int)
     if exchange.native:
         mended = exchange.client.requests.native(fields)

@@ -24,7 +24,7 @@ from converter.addon.servers.profiles import GENERIC, Server
 from converter.core.dialects.error_words import server_message
 from converter.core.model.memory import Memory
 from converter.core.reply.rewriter import Rewriter
-from converter.core.reply.summary import Summary
+from converter.core.reply.summary import Summary, describe_thinking
 from converter.core.wire import json_text
 from converter.core.wire.printable import bounded
 
@@ -141,7 +141,7 @@ class FlowRecord:
             status = refused.partition(":")[0]
             troubles = [trouble for trouble in troubles if trouble.rstrip("…") not in refused]
             troubles = [refused, *(trouble for trouble in troubles if status not in trouble)]
-        thought = summary.thinking_summary if summary.thoughts else ""
+        thought = describe_thinking(summary.values()) if summary.thoughts else ""
         marks = filter(None, [*troubles, thought, *self.hints])
         flow.comment = flow.comment or " · ".join(marks)
         marker = TROUBLE if self.notes or failed else MOVED if moved else NOTHING

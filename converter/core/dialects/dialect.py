@@ -200,11 +200,8 @@ class Requests:
     """
     native: Callable[[Mapping[str, object]], Mapping[str, object]] = lambda body: body
     """Returns a request in a form that servers' own endpoints of this dialect accept; the same
-    object if nothing has to change.
-    """
-    natively_refused: Callable[[Mapping[str, object]], RequestError | None] = lambda _: None
-    """Returns the error for a request that a server's own endpoint of this dialect would answer
-    wrongly; None for any other request.
+    object if nothing has to change. Raises RequestError for a request that they would answer
+    wrongly.
     """
     blocks: Mapping[str, Callable[[Fields], Block]] = field(default_factory=dict)
     """Readers of the blocks of a message, by type. People are shown a request by these readers,

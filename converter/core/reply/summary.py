@@ -113,11 +113,6 @@ class Summary:
         answered = self.first_text is not None or self.calls
         return self.finish == "stop" and bool(self.thoughts) and not answered
 
-    @property
-    def thinking_summary(self) -> str:
-        """The result of `describe_thinking` for this reply."""
-        return describe_thinking({name: getattr(self, name) for name in _OF_THINKING})
-
     def values(self) -> dict[str, object]:
         """Return the known counts and times as plain values, for a flow's metadata."""
         usage = self.counted

@@ -8,7 +8,6 @@ import pytest
 
 from converter.core.dialects.anthropic.encoder import AnthropicEncoder
 from converter.core.dialects.block_writer import BlockWriter, left_out
-from converter.core.dialects.responses.request_reader import ResponseContext
 from converter.core.dialects.responses.response_events import ResponsesEncoder
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
@@ -237,7 +236,7 @@ def test_more_blanks_than_are_held_begin_the_answer() -> None:
 
 WRITERS = pytest.mark.parametrize(
     "make",
-    [lambda: AnthropicEncoder(ReplyContext()), lambda: ResponsesEncoder(ResponseContext())],
+    [lambda: AnthropicEncoder(ReplyContext()), lambda: ResponsesEncoder(ReplyContext())],
     ids=["message", "response"],
 )
 

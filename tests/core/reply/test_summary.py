@@ -147,10 +147,3 @@ def test_llama_cpps_timings_count_where_no_usage_came() -> None:
     assert (sums["input_tokens"], sums["cached_tokens"], sums["output_tokens"]) == (20, 7, 50)
     summary.feed(Usage(1, 2), 0.1)
     assert (summary.values()["input_tokens"], summary.values()["output_tokens"]) == (1, 2)
-
-
-@pytest.mark.parametrize("seconds", [0.0, 0.01, 0.05, 1.26])
-@pytest.mark.parametrize("thoughts", [0, 1, 2])
-def test_a_summary_says_its_thinking_as_its_plain_values_do(thoughts: int, seconds: float) -> None:
-    summary = Summary(thoughts=thoughts, thinking=1234 * thoughts, thinking_time=seconds)
-    assert summary.thinking_summary == describe_thinking(summary.values())

@@ -63,10 +63,7 @@ ANTHROPIC = Dialect(
         path="/v1/messages",
         example={**SAMPLING, **QUESTION, "max_tokens": 200},
         native_option="messages",
-        # a server's Messages endpoint ignores `thread` and would answer without the earlier turns
-        natively_refused=lambda body: (
-            threads.unsupported() if body.get("thread") is not None else None
-        ),
+        native=threads.without,
         blocks=RESULT_BLOCKS | ROLE_BLOCKS["user"] | ROLE_BLOCKS["assistant"],
         omits_thinking=omits_thinking,
         refers=('"thread"',),

@@ -65,6 +65,15 @@ def unsupported() -> RequestError:
     return _error(UNSUPPORTED, "thread_unsupported_request", unsupported=["thread"])
 
 
+def without(body: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a request without a thread. Raises RequestError for another, because a server's own
+    endpoint ignores `thread` and would answer without the earlier turns.
+    """
+    if body.get("thread") is not None:
+        raise unsupported()
+    return body
+
+
 def complete(body: object, memory: Memory) -> tuple[object, Thread | None]:
     """Return the request as a whole conversation, and its thread. If the request continues a
     thread, the kept turns are put before its messages, and the thread's `system` and `tools` are

@@ -18,9 +18,9 @@ from converter.core.dialects.dialect import (
 from converter.core.dialects.openai_parts import PARTS
 from converter.core.dialects.responses import compaction, errors, state, thoughts
 from converter.core.dialects.responses.decoder import NAME, ResponsesDecoder
-from converter.core.dialects.responses.request_reader import ResponseContext, input_items, read
+from converter.core.dialects.responses.request_reader import input_items, read
 from converter.core.dialects.responses.response_events import COUNTER, ResponsesEncoder
-from converter.core.dialects.wire_form import ReplyContext, WireForm
+from converter.core.dialects.wire_form import WireForm
 from converter.core.model.conversation import Conversation, RequestError
 from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import as_object
@@ -59,12 +59,6 @@ def _read_request(body: object, context: RequestContext) -> Conversation:
     return replace(request, own=own, notes=(*request.notes, *notes))
 
 
-def _context(context: ReplyContext) -> ResponseContext:
-    own = context.own if isinstance(context.own, ResponseContext) else ResponseContext()
-    model, name, at, shown = context.model, context.id, context.created_at, context.shown
-    return replace(own, model=model, id=name, created_at=at, shown=shown)
-
-
 def _refusal(error: RequestError) -> tuple[int, Mapping[str, object]]:
     code = str(error.details.get("code", ""))
     return error.status, errors.error_body(error.message, error.status, error.path, code)
@@ -80,7 +74,7 @@ RESPONSES = Dialect(
     ),
     WireForm(
         decoder=lambda _: ResponsesDecoder(),
-        encoder=lambda context, whole: ResponsesEncoder(_context(context), whole),
+        encoder=ResponsesEncoder,
         recognises=_recognises,
         error_event="error",
         counter=COUNTER,

@@ -31,9 +31,8 @@ from converter.core.wire.checked import Fields
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseContext(ReplyContext):
-    """Facts about a response that come from its request. `id` is part of the ids of the response
-    and of its items.
+class ResponseContext:
+    """Facts about a response that only a request of this dialect has.
 
     Attributes:
         toolbox: maps the functions in the model's calls back to the request's tools.
@@ -56,9 +55,10 @@ class ResponseContext(ReplyContext):
     keep: Callable[[dict[str, object]], None] = lambda _: None
 
 
-def begun(context: ResponseContext, model: str) -> dict[str, object]:
+def begun(context: ReplyContext, echoed: Mapping[str, object], model: str) -> dict[str, object]:
     """Return the response in the first events. It lacks the request's long fields, which only the
-    last event has: Codex's tools alone have 39 kB.
+    last event has: Codex's tools alone have 39 kB. `echoed`: fields that
+    it repeats from its request.
     """
     return {
         "id": f"resp_{context.id}",
@@ -70,8 +70,8 @@ def begun(context: ResponseContext, model: str) -> dict[str, object]:
         "incomplete_details": None,
         "model": context.model or model,
         "output": [],
-        "parallel_tool_calls": context.echo.get("parallel_tool_calls", True),
-        "tool_choice": context.echo.get("tool_choice", "auto"),
+        "parallel_tool_calls": echoed.get("parallel_tool_calls", True),
+        "tool_choice": echoed.get("tool_choice", "auto"),
         "tools": [],
         "usage": None,
     }

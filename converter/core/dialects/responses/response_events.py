@@ -30,6 +30,7 @@ from converter.core.dialects.responses.output_items import (
     done,
 )
 from converter.core.dialects.responses.request_reader import ResponseContext, begun
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     DialectBlock,
     Event,
@@ -92,9 +93,11 @@ class ResponsesEncoder(BlockWriter):
 
     reply = "response"
 
-    def __init__(self, context: ResponseContext, whole: bool = False) -> None:
+    def __init__(self, context: ReplyContext, whole: bool = False) -> None:
         super().__init__(context.shown, whole)
         self._context = context
+        own = context.own  # in a replay it may be the value of another dialect's request reader
+        self._own = own if isinstance(own, ResponseContext) else ResponseContext()
         self._item: OutputItem | None = None
         self._status = COMPLETED
         self._summary: list[str] = []
@@ -141,7 +144,7 @@ class ResponsesEncoder(BlockWriter):
         """Return the whole response; the body of an error if it failed; the answer of
         `/responses/compact` if that was requested.
         """
-        error, repeated = self._result.get("error"), self._context.repeated
+        error, repeated = self._result.get("error"), self._own.repeated
         if isinstance(error, dict):
             status = 500 if error["code"] == SERVER_ERROR else 400
             return error_body(str(error["message"]), status, code=str(error["code"]))
@@ -155,7 +158,7 @@ class ResponsesEncoder(BlockWriter):
         """Yield the events that begin the response. Fields of a server of this dialect are kept."""
         self._started = True
         own = own_fields(event.own, NAME) or {}
-        self._result = {**begun(self._context, event.model), **own}
+        self._result = {**begun(self._context, self._own.echo, event.model), **own}
         for kind in ("created", "in_progress"):
             yield {"type": f"response.{kind}", "response": self._result}
 
@@ -172,9 +175,9 @@ class ResponsesEncoder(BlockWriter):
         error: dict[str, object] = {}
         if not reason and self.cut:
             error = failure(CUT_CALL)
-        elif reason == "content_filter" and self._context.repeats:
+        elif reason == "content_filter" and self._own.repeats:
             error = {"code": FINAL_CODE, "message": FILTERED}
-        elif self._context.repeated is not None and not summaries(self.output):
+        elif self._own.repeated is not None and not summaries(self.output):
             error = failure(NONE)
         ending: dict[str, object] = {"status": INCOMPLETE if reason else COMPLETED}
         if error:
@@ -198,12 +201,12 @@ class ResponsesEncoder(BlockWriter):
         self._over = True
         self._result = {
             **self._result,
-            **self._context.echo,
+            **self._own.echo,
             **ending,
             "output": self.output,
             "usage": counts(self._usage, self.thinking_length, self.text_length),
         }
-        self._context.keep(self._result)
+        self._own.keep(self._result)
         return {"type": f"response.{ending['status']}", "response": self._result}
 
     def finish(self, whole: bool) -> Iterator[dict[str, object]]:
@@ -225,7 +228,7 @@ class ResponsesEncoder(BlockWriter):
         yield from self._leave()
 
     def _text(self, text: str) -> Iterator[dict[str, object]]:
-        if self._context.compacts:
+        if self._own.compacts:
             self._summary.append(text)
         else:
             yield from super()._text(text)
@@ -247,11 +250,11 @@ class ResponsesEncoder(BlockWriter):
             self.output.append(item)
             return [added(item, index), done(item, index)]
         if block:
-            tool = self._context.toolbox.find(block.name)
+            tool = self._own.toolbox.find(block.name)
             call = FunctionCall if tool.kind == "function" else OtherCall
             self._item = call(name, index, block.id, tool)
         elif kind == THINKING:
-            self._item = TextItem(name, index, THOUGHT, self._context.encrypted)
+            self._item = TextItem(name, index, THOUGHT, self._own.encrypted)
         else:
             self._item = TextItem(name, index, MESSAGE)
         return self._item.start()

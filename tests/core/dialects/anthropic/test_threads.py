@@ -201,7 +201,7 @@ def test_a_stream_larger_than_the_memory_is_not_gathered() -> None:
 
 
 def test_the_servers_own_endpoint_gets_no_thread() -> None:
-    refused = ANTHROPIC.requests.natively_refused(CREATE)
-    assert refused
-    assert refused.details["error_code"] == "thread_unsupported_request"
-    assert ANTHROPIC.requests.natively_refused({"messages": []}) is None
+    with pytest.raises(RequestError) as refused:
+        ANTHROPIC.requests.native(CREATE)
+    assert refused.value.details["error_code"] == "thread_unsupported_request"
+    assert ANTHROPIC.requests.native({"messages": []}) == {"messages": []}

@@ -11,6 +11,7 @@ from converter.core.dialects.responses import thoughts
 from converter.core.dialects.responses.compaction import HEAD, NONE, PROMPT, request, users
 from converter.core.dialects.responses.request_reader import ResponseContext, read
 from converter.core.dialects.table import RESPONSES
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.conversation import TextBlock, Turn
 from converter.core.model.events import Finish, Thinking, ThinkingEnd
 from converter.core.model.events import Text as Said
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 TRIGGER = {"type": "compaction_trigger"}
 FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
-CONTEXT = ResponseContext(compacts=True)
+CONTEXT = ReplyContext(own=ResponseContext(compacts=True))
 
 
 def read_items(*items: dict[str, Any]) -> Any:
@@ -89,7 +90,10 @@ def test_the_answer_of_its_own_endpoint_repeats_the_users_messages() -> None:
         }
     )
     repeated = users(body["input"])  # type: ignore[index]
-    context = replace(context_of(input=body["input"]), compacts=True, repeated=repeated)  # type: ignore[index]
+    context = replace(
+        context_of(input=body["input"]),  # type: ignore[index]
+        own=ResponseContext(compacts=True, repeated=repeated),
+    )
     sent = whole([BEGIN, Said("It is tea."), STOP], context)
     CompactedResponse.model_validate({**sent, "output": sent["output"][1:]})  # it knows no user
     assert [item["type"] for item in sent["output"]] == ["message", "compaction"]
@@ -98,7 +102,8 @@ def test_the_answer_of_its_own_endpoint_repeats_the_users_messages() -> None:
 
 def test_no_summary_is_an_error_there() -> None:
     body = whole(
-        [BEGIN, Said("half"), Finish("length")], ResponseContext(compacts=True, repeated=())
+        [BEGIN, Said("half"), Finish("length")],
+        ReplyContext(own=ResponseContext(compacts=True, repeated=())),
     )
     assert body["error"]["message"] == NONE
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 
 from converter.core.dialects.responses.decoder import NAME, ResponsesDecoder
-from converter.core.dialects.responses.request_reader import ResponseContext
 from converter.core.dialects.responses.response_events import (
     ResponsesEncoder,
 )
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     DialectBlock,
     End,
@@ -246,7 +246,7 @@ def test_what_only_announces_says_nothing(event: bytes) -> None:
 @given(replies())
 def test_what_the_encoder_wrote_is_read_as_what_it_was(events: list[Event]) -> None:
     """Streamed and whole, through the machines a second time: the same response."""
-    context = ResponseContext(id="1", model="m")
+    context = ReplyContext(id="1", model="m")
     encoder = ResponsesEncoder(context, whole=True)
     events = judged(events)
     encoder.feed(events)

@@ -8,12 +8,12 @@ from converter.core.dialects.request_settings import RequestSettings
 from converter.core.dialects.responses.request_reader import (
     ECHOED,
     SILENT,
-    ResponseContext,
     begun,
     echo,
     read,
 )
 from converter.core.dialects.server_fields import SERVER_FIELDS
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.conversation import (
     Conversation,
     RequestError,
@@ -24,7 +24,6 @@ from converter.core.model.conversation import (
     Turn,
 )
 from converter.core.wire.checked import Fields
-from tests.support.responses_of import context_of
 from tests.support.rows import rows_of
 
 ROWS = rows_of(__file__)
@@ -168,12 +167,12 @@ ROWS = rows_of(__file__)
 
 
 def test_a_response_begins_as_the_apis_type() -> None:
-    response = Response.model_validate(begun(context_of(tool_choice="required"), "served"))
+    response = Response.model_validate(begun(ReplyContext(), {"tool_choice": "required"}, "served"))
     assert (response.id, response.model, response.tool_choice) == ("resp_1", "asked", "required")
 
 
 def test_the_server_names_the_model_when_nobody_else_does() -> None:
-    assert begun(ResponseContext(), "served")["model"] == "served"
+    assert begun(ReplyContext(), {}, "served")["model"] == "served"
 
 
 def test_fields_of_local_servers_go_to_the_server() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.dialects.responses.request_reader import ResponseContext
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     End,
     Event,
@@ -221,7 +221,7 @@ def test_a_servers_ping_is_an_event_that_clients_count() -> None:
 
 def test_a_head_behind_a_ping_names_the_model() -> None:
     ping = OpaqueFrame(Own("openai", raw=b": keepalive 0/55\n\n"), comment=True)
-    stream = written([ping, HEAD, Start("chatcmpl-1", "another"), STOP, End()], ResponseContext())
+    stream = written([ping, HEAD, Start("chatcmpl-1", "another"), STOP, End()], ReplyContext())
     assert [event["response"]["model"] for event in stream if "response" in event] == [
         "",
         "",
@@ -241,7 +241,7 @@ def test_other_choices_are_left_out() -> None:
 
 
 def test_the_server_names_the_model_when_nobody_else_does() -> None:
-    assert complete([STOP], ResponseContext())[0]["response"]["model"] == "served"
+    assert complete([STOP], ReplyContext())[0]["response"]["model"] == "served"
 
 
 # Laws, over drawn replies.

@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from converter.core.dialects.responses.response_events import (
     ResponsesEncoder,
     counts,
 )
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     DialectBlock,
     End,
@@ -41,7 +41,7 @@ from tests.support.strategies import law
 
 
 def fed(*content: Any) -> tuple[ResponsesEncoder, list[dict[str, Any]]]:
-    items = ResponsesEncoder(ResponseContext())
+    items = ResponsesEncoder(ReplyContext())
     events = [event for piece in content for event in items.wire_events(piece)]
     of_items = [event for event in events if "response" not in event]
     return items, [*of_items, *items.finish(whole=True)]
@@ -49,7 +49,7 @@ def fed(*content: Any) -> tuple[ResponsesEncoder, list[dict[str, Any]]]:
 
 def response_behind(reason: str, *, repeats: bool = False) -> dict[str, Any]:
     """The response of a stream's last event."""
-    context = replace(context_of(), repeats=repeats)
+    context = ReplyContext(own=ResponseContext(repeats=repeats))
     response: dict[str, Any] = complete([Text("a"), Finish(reason)], context)[-1]["response"]
     return response
 
@@ -197,6 +197,6 @@ def test_a_response_that_is_over_gives_no_sign() -> None:
 
 def test_the_response_is_handed_out_before_its_last_event() -> None:
     kept: list[object] = []
-    context = context_of()
-    stream_events = complete([Text("a"), STOP], type(context)(id="1", keep=kept.append))
+    context = ReplyContext(own=ResponseContext(keep=kept.append))
+    stream_events = complete([Text("a"), STOP], context)
     assert kept == [stream_events[-1]["response"]]
