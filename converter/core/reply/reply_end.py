@@ -169,9 +169,8 @@ class ReplyEnd:
             return [self._failed(TOO_LONG)]
         if is_frame and not raw.endswith((b"\n", b"\r")):
             return [] if self._is_whole else [self._failed(CUT_SHORT)]
-        words = self._shown(raw)
-        known = self.begun or is_frame
-        return [self._failed(LOST.format(words=words) if known else self._unread(words))]
+        text, of_reply = self._shown(raw), self.begun or is_frame
+        return [self._failed(LOST.format(words=text) if of_reply else self._unread(text))]
 
     def _failed(self, reason: str) -> Failure:
         self.failure = Failure(reason, status=BAD_GATEWAY)

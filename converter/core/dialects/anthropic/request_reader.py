@@ -231,8 +231,8 @@ def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
         )
     finds = order_of_finds(request, offered) if deferred else None
     if finds is not None:
-        found = {name: tools[name] for name in finds if name in deferred}
-        tools = {name: tool for name, tool in tools.items() if name not in deferred} | found
+        undeferred = {name: tool for name, tool in tools.items() if name not in deferred}
+        tools = undeferred | {name: tools[name] for name in finds if name in deferred}
     return tuple(tools.values())
 
 
