@@ -131,6 +131,27 @@ def begins_prose(behind: str, last: bool) -> bool:
     return prose is not None
 
 
+_ANY_CALL = re.compile(r"\s{0,64}+(?:[\[{]|<[^/])|(?:[^\S\n]*\n\s{0,64}+)?\w")
+"""The pattern of a call of any form behind its mark: a bracket or a tag, or a word directly behind
+the mark or on a new line.
+"""
+_ANY_CALL_BEGUN = re.compile(r"\s{0,64}+<?\Z")
+
+
+def start_of_any(mark: CallMark, behind: str, last: bool) -> Start | None:
+    """Return the beginning of text that seems to be a call, by `behind`, the text behind the mark;
+    `None` if it does not. If the reply ends behind the mark, it was cut off in a call. Raises
+    `NeedMore` if the text does not decide yet.
+    """
+    is_begun = _ANY_CALL_BEGUN.match(behind)
+    if is_begun and not last:
+        raise NeedMore
+    rows = (*OPENERS.get(mark.begins, ()), *SECTIONS.get(mark.begins, ()))
+    if not rows or not (is_begun or _ANY_CALL.match(behind)):
+        return None
+    return Start(rows[0], len(mark.mark), opened=False, head=Head.UNOFFERED)
+
+
 @lru_cache(maxsize=256)
 def marks_of_row(row: CallRow, whole: bool) -> Marks:
     """Return the marks by which `Extent` finds the end of a call in this form. `whole`: the calls

@@ -45,6 +45,7 @@ from converter.core.reading.engine.candidate import (
     begins_prose,
     find_start,
     heads_in_section,
+    start_of_any,
 )
 from converter.core.reading.engine.context import BLANKS, Context
 from converter.core.reading.engine.grammar_start import GrammarStart
@@ -729,6 +730,8 @@ class Engine:
         if self._is_shown(mark):
             return self._show(mark, behind)
         start = find_start(mark, text, self._tools, last, rows)
+        if start is None and self._inside and self._tools is None:
+            start = start_of_any(mark, behind, last)
         if start is None:
             return self._show(mark, behind)
         forbidden = self._table.forbids_calls

@@ -2,7 +2,12 @@
 
 import pytest
 
-from converter.core.reading.engine.candidate import Candidate, begins_prose, find_start
+from converter.core.reading.engine.candidate import (
+    Candidate,
+    begins_prose,
+    find_start,
+    start_of_any,
+)
 from converter.core.reading.engine.mark_table import CALL_MARKS
 from converter.core.reading.engine.states import Stands
 from converter.core.reading.mark_search import NeedMore
@@ -40,6 +45,21 @@ def test_text_behind_a_sections_mark_is_no_call() -> None:
     with pytest.raises(NeedMore):
         begins_prose("now", last=False)
     assert begins_prose('{"name"', last=False) is False
+
+
+@pytest.mark.parametrize("behind", ["first tool", "\nfirst", '{"a"', "\n<x>", "["])
+def test_where_calls_are_not_read_any_text_like_a_call_is_one(behind: str) -> None:
+    start = start_of_any(MARK, behind, last=False)
+    assert start
+    assert (start.body, start.head) == (len(MARK.mark), Head.UNOFFERED)
+
+
+@pytest.mark.parametrize("behind", [" and so", ", which", "</tool_call>", "\n.", "` is"])
+def test_text_about_a_mark_is_none(behind: str) -> None:
+    assert start_of_any(MARK, behind, last=False) is None
+    for waits in ("", " \n", "<"):
+        with pytest.raises(NeedMore):
+            start_of_any(MARK, waits, last=False)
 
 
 @pytest.mark.parametrize("text", ["<tool_call> is it", "<tool_call> now", "<tool_call>7,"])
