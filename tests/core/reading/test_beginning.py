@@ -1,7 +1,6 @@
 """Facts about a reply's beginning, and the engine's initial state by them."""
 
-from converter.core.reading.beginning import Grammar, Mode
-from converter.core.reading.engine.grammar_start import GrammarStart
+from converter.core.reading.beginning import Mode
 from converter.core.reading.engine.states import FIRST_STATE, IN_TEXT, IN_THOUGHT
 
 
@@ -10,9 +9,3 @@ def test_every_mode_begins_in_a_text_or_in_a_thought() -> None:
     thinking = {mode for mode, state in FIRST_STATE.items() if state in IN_THOUGHT}
     assert thinking == {Mode.THINKING, Mode.GUESSED}
     assert {FIRST_STATE[mode] for mode in set(Mode) - thinking} <= IN_TEXT
-
-
-def test_every_grammar_leaves_open_whether_a_thought_comes_first() -> None:
-    modes = {grammar: GrammarStart(grammar, Mode.THINKING).mode for grammar in Grammar}
-    assert modes.pop(Grammar.NONE) is Mode.THINKING
-    assert {*modes.values()} == {Mode.UNDECIDED}

@@ -6,7 +6,7 @@ text -> `ReadingStage` -> thinking, text and tool calls
   states and outcomes. `mark_table`: the marks that count in each state, from the rows of `families`
   and `tool_calls.forms`.
 - `source`: the text that was not read yet. `context`: the position of a mark (in code, in a
-  sentence). `grammar_start`: where a reply begins if a grammar constrains its answer.
+  sentence).
 - `candidate`: a possible call while its text is held. `outcome`: the thoughts, answer and calls
   that were read, with their text that waits.
 - `stage`: the engine as a stage of a choice. `evidence`: facts which show where the reply began.

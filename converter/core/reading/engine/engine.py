@@ -39,7 +39,7 @@ from converter.core.model.events import (
     ToolCall,
     joined,
 )
-from converter.core.reading.beginning import Grammar, Mode
+from converter.core.reading.beginning import JSON_BEGINS, Grammar, Mode
 from converter.core.reading.engine.candidate import (
     Candidate,
     begins_prose,
@@ -48,7 +48,6 @@ from converter.core.reading.engine.candidate import (
     start_of_any,
 )
 from converter.core.reading.engine.context import BLANKS, Context
-from converter.core.reading.engine.grammar_start import GrammarStart
 from converter.core.reading.engine.mark_table import (
     ALL_CLOSERS,
     CALL_MARKS,
@@ -106,6 +105,11 @@ RESCAN_LIMIT = 4096
 """The most characters of a candidate without a complete head that are searched for marks again when
 the candidate is refused. A longer candidate becomes text, so that no text is searched many times.
 """
+UNDECIDED_LIMIT = 4096
+"""How many characters of a reply are held until a mark comes, if a grammar other than JSON
+constrains the answer. If no closer comes within the limit, the text is the answer. Such answers are
+short: a choice, a number, some lines.
+"""
 _LINE_LIMIT = 400
 """How many characters behind a mark, in its line, are searched for the beginning of a call."""
 _NO_CALLS = Expectations({})
@@ -159,11 +163,16 @@ class Engine:
     ) -> None:
         self._table, self._expectations = table, expectations or _NO_CALLS
         self._wants_json = json_answer
-        self._start = GrammarStart(grammar, start)
-        self._state = FIRST_STATE[self._start.mode]
+        # If a grammar constrains the answer, the reply begins in the answer, even if the model
+        # usually begins in a thought, unless the text shows otherwise (`_begins_by`).
+        constrained = grammar is not Grammar.NONE and start in (Mode.THINKING, Mode.GUESSED)
+        self._grammar = grammar if constrained else Grammar.NONE
+        self._guessed = start is Mode.GUESSED
+        self._undecided = 0  # how many characters have come of an undecided reply
+        self._state = FIRST_STATE[Mode.UNDECIDED if constrained else start]
         self._source = Source()
         self._context = Context()  # the position of the next character, by the text before it
-        self.thought = OpenThought(choice, self._start.mode is Mode.GUESSED)
+        self.thought = OpenThought(choice, self._guessed and not constrained)
         self.answer = Answer(choice)
         self.calls = CallLog()
         # True while calls may still be the whole reply, because no text has come.
@@ -509,24 +518,26 @@ class Engine:
             self._at_head = False
             waits = self._state in UNDECIDED
             self._out += self.answer.emit(text, waits=waits)
-            if waits and (state := self._start.by_length(text)):
-                self._begin_at(state)
+            self._undecided += len(text) * waits
+            if waits and self._grammar is Grammar.OTHER and self._undecided > UNDECIDED_LIMIT:
+                self._begin_at(State.ANSWERING)
 
     def _begins_by(self, text: str) -> bool:
-        """Set the state of an undecided reply, if its first text or mark shows where it begins.
-        Return True if the state was set.
+        """Set the state of an undecided reply whose answer must be JSON, by its first text or mark:
+        a text with which JSON cannot begin begins a thought. Return True if the state was set.
         """
-        state = self._start.by_first(text) if self._state is State.UNDECIDED_HEAD else None
-        if state:
-            self._begin_at(state)
-        return state is not None
+        if self._state is not State.UNDECIDED_HEAD or self._grammar is not Grammar.JSON:
+            return False
+        in_text = text.lstrip().startswith(JSON_BEGINS)
+        self._begin_at(State.HEAD if in_text else State.BEGINNING)
+        return True
 
     def _begin_at(self, state: State) -> None:
         """Read an undecided reply from here on as one that began in this state. Emit the text that
         has waited, as thinking or as text.
         """
         before, self._state = self.answer.take_waiting(), state
-        if state is State.BEGINNING and self._start.guessed:
+        if state is State.BEGINNING and self._guessed:
             self.thought.begin_guess()
         if state in IN_THOUGHT:
             self._emit_thought(self.thought.read(before))
