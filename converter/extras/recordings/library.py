@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from difflib import unified_diff
 from pathlib import Path
 
-from converter.addon.files import write_whole
+from converter.addon.files import FileError, write_whole
 from converter.addon.transcript import reply
 from converter.core.dialects.table import DIALECTS, Dialect
 from converter.core.model.conversation import TextBlock, ThinkingBlock
@@ -105,7 +105,7 @@ class Library:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise RecordingError(f"{path.parent}: {error.strerror}") from None
+            raise FileError(f"{path.parent}: {error.strerror}") from None
         write_whole(path, data)
         _write_goldens(goldens)
         return path

@@ -29,7 +29,6 @@ from converter.core.wire.printable import bounded
 from converter.extras.recordings import flow_file, recording_work
 from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.recording import RecordingError
-from converter.extras.recordings.recording_work import NothingToKeepError
 
 type WireStep = tuple[float | None, bytes, bytes]
 """The time of a chunk in seconds, the chunk, and the client's bytes for it. The time is None for
@@ -234,7 +233,7 @@ def _log_failure(flow: HTTPFlow, written: Future[Any]) -> None:
     """Log the error if a flow could not be written as a recording."""
     error = written.exception()
     fault = bounded(str(error), LONGEST_LINE)
-    if isinstance(error, NothingToKeepError):
+    if isinstance(error, RecordingError):
         _log.info("recording: %s is not recorded: %s", path_of(flow.request), fault)
     elif isinstance(error, FileError):
         _log.error("think: an exchange is not recorded: %s", fault)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from mitmproxy.http import HTTPFlow
 
-from converter.addon.files import make_folder
+from converter.addon.files import FileError, make_folder
 from converter.addon.http_messages import model_of
 from converter.core.dialects.table import find
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.library import Expectation, Library
-from converter.extras.recordings.recording import Recording, RecordingError
+from converter.extras.recordings.recording import Recording
 from converter.extras.recordings.redact.redactor import redacted, redacted_text
 
 _NUMBERED = re.compile(r"\.?(\d{4,})-")
@@ -27,29 +27,22 @@ _LONGEST = 60
 """The most characters of a model's name within a recording's name."""
 
 
-class NothingToKeepError(RecordingError):
-    """The failure to keep an exchange to which the server gave no reply."""
-
-
 def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None) -> Path:
     """Write a flow as the recording `name`, and return the recording's file. An empty `name` is
     replaced by the folder's next number, endpoint and model: `0007-chat-tiny-think`. No other
-    process uses this number. Raises RecordingError if the flow cannot be kept.
+    process uses this number. Raises RecordingError if the flow holds no reply that can be kept, and
+    FileError if a file cannot be written.
     """
-    library = Library(folder)
-    if name:
-        recording = flow_file.from_flow(flow, name)
-        path = library.keep(recording)
-        if expected:
-            library.expect(recording, expected)
-        return path
-    try:
-        recording = flow_file.from_flow(flow, "")
-    except RecordingError as error:
-        raise NothingToKeepError(str(error)) from None
-    make_folder(folder)
-    with _next_number(folder) as number:
-        return library.keep(replace(recording, name=f"{number:04}-{_kind_and_model(recording)}"))
+    library, recording = Library(folder), flow_file.from_flow(flow, name)
+    if not name:
+        make_folder(folder)
+        with _next_number(folder) as number:
+            name = f"{number:04}-{_kind_and_model(recording)}"
+            return library.keep(replace(recording, name=name))
+    path = library.keep(recording)
+    if expected:
+        library.expect(recording, expected)
+    return path
 
 
 def redacted_flow(flow: HTTPFlow) -> HTTPFlow:
@@ -81,7 +74,7 @@ def _next_number(folder: Path) -> Iterator[int]:
         except FileExistsError:
             continue  # Another process has just claimed this number.
         except OSError as error:
-            raise RecordingError(f"{folder}: {error.strerror}") from None
+            raise FileError(f"{folder}: {error.strerror}") from None
         if _used_numbers(folder).count(number) == 1:
             break
         # Another process has claimed and used the number since `_used_numbers` looked.

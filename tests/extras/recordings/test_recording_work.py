@@ -6,7 +6,8 @@ import pytest
 
 from converter.extras.recordings.flow_file import to_flow
 from converter.extras.recordings.library import Expectation, Library
-from converter.extras.recordings.recording_work import NothingToKeepError, keep
+from converter.extras.recordings.recording import RecordingError
+from converter.extras.recordings.recording_work import keep
 from tests.support.recorded import FOLDER
 
 NAME = "vllm-two-choices-stream"
@@ -38,6 +39,6 @@ def test_a_named_one_has_its_name_and_what_it_should_read(tmp_path: Path) -> Non
 def test_of_an_exchange_without_a_reply_there_is_nothing_to_keep(tmp_path: Path) -> None:
     silent = FLOW.copy()
     silent.response = None
-    with pytest.raises(NothingToKeepError, match="the server gave no reply"):
+    with pytest.raises(RecordingError, match="the server gave no reply"):
         keep(silent, tmp_path)
     assert list(tmp_path.iterdir()) == []
