@@ -153,13 +153,9 @@ def _check(library: Library, chosen: argparse.Namespace) -> int:
 
 def _serve(library: Library, chosen: argparse.Namespace) -> int:
     served = Library(chosen.folder) if chosen.folder else library
-    try:
-        speed = server.read_pace(chosen.pace)
-    except ValueError as error:
-        raise RecordingError(f"--pace: {error}") from None
     recordings, _ = _apply(_names(served, []), served.load)
     try:
-        server.serve(recordings, chosen.port, speed)
+        server.serve(recordings, chosen.port, chosen.pace)
     except (OSError, OverflowError) as error:
         raise RecordingError(f"port {chosen.port}: {error}") from None
     return 0
@@ -220,8 +216,6 @@ def _value(name: str, values: list[str]) -> object:
     kind = _OPTIONS[name].type
     if kind is bool:
         return values[-1].lower() == "true"
-    if kind is int:
-        return int(values[-1]) if values[-1].isdecimal() else values[-1]
     return values[-1] if kind is str else [value for value in values if value]
 
 
@@ -248,7 +242,7 @@ _TAKEN_BY_SHOW = {
 _TAKEN_BY_SERVE = {
     "folder": {"type": Path, "nargs": "?", "metavar": "DIR"},
     "--port": {"type": int, "default": 8000, "help": "of 127.0.0.1 (8000)"},
-    "--pace": {"default": "recorded", "help": _PACE},
+    "--pace": {"type": server.read_pace, "default": "recorded", "help": _PACE},
 }
 _COMMANDS: Mapping[
     str, tuple[str, Callable[[Library, argparse.Namespace], int], Mapping[str, Any]]

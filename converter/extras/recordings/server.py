@@ -17,6 +17,7 @@ import json
 import shlex
 import sys
 import threading
+from argparse import ArgumentTypeError
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -246,15 +247,15 @@ class _RecordedHandler(BaseHTTPRequestHandler):
 
 
 def read_pace(written: str) -> float:
-    """Return a pace: `recorded` -> 1.0, `fast` -> infinity, `2` -> 2.0. Raises ValueError for
-    another text, or a number that is not above 0.
+    """Return a pace: `recorded` -> 1.0, `fast` -> infinity, `2` -> 2.0. Raises ArgumentTypeError
+    for another text, or a number that is not above 0.
     """
     try:
         pace = _PACES.get(written) or float(written)
     except ValueError:
         pace = 0
     if not pace > 0:
-        raise ValueError(
+        raise ArgumentTypeError(
             f"{written!r} is no pace: recorded, fast, or how many times as fast as recorded"
         )
     return pace
@@ -277,7 +278,6 @@ def request_of(recording: Recording) -> str:
     address = f"{SERVED_AT}/{recording.name}{request.path}"
     command = ["curl", "-sN", address]
     if request.method != "GET":
-        command += ["-X", request.method] if request.method != "POST" else []
         command += ["-H", "content-type: application/json"]
         command += ["-d", request.body.decode(errors="replace")]
     return shlex.join(command)

@@ -10,8 +10,16 @@ def test_the_folder_may_be_named_before_the_command_or_behind_it(arguments: list
     assert str(parser().parse_args(arguments).dir) == "kept"
 
 
-def test_bad_use_costs_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [(["add"], "required: FILE, NAME"), (["serve", "--pace", "slow"], "--pace: 'slow' is no pace")],
+)
+def test_bad_use_costs_one_line(
+    arguments: list[str], fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
-        parser().parse_args(["add"])
+        parser().parse_args(arguments)
     assert ended.value.code == BAD_USE
-    assert capsys.readouterr().err.count("\n") == 1
+    message = capsys.readouterr().err
+    assert fault in message
+    assert message.count("\n") == 1

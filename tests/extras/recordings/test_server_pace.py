@@ -1,5 +1,7 @@
 """The pace of a recorded reply."""
 
+from argparse import ArgumentTypeError
+
 import pytest
 
 from converter.extras.recordings.server import FAST, read_pace
@@ -14,5 +16,5 @@ def test_paces(written: str, pace: float) -> None:
 
 @pytest.mark.parametrize("written", ["", "slow", "0", "-1", "nan"])
 def test_what_is_no_pace_is_refused(written: str) -> None:
-    with pytest.raises(ValueError, match="is no pace"):
+    with pytest.raises(ArgumentTypeError, match="is no pace"):
         read_pace(written)
