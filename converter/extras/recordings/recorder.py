@@ -42,12 +42,6 @@ MOST_RECORDINGS = Bound(
 
 _log = logging.getLogger(__name__)
 
-_OWN_RECORDINGS = Path(__file__).resolve().parents[3] / "recordings"
-"""The project's own recordings in a checkout. Without `think_record`, a user's recordings go to
-another folder.
-"""
-
-
 KEY, KEY_CONTEXTS = "t", ["flowlist", "flowview"]
 """The key, and the views of mitmproxy's console in which this key asks for a name and keeps the
 chosen flow. mitmproxy 12.2 itself does not use the key there.
@@ -88,7 +82,7 @@ class Recorder(Watcher):
         The future's result has two lines: the recording's path, and a command that checks it.
         Raises RecordingError if there is nothing to keep, or the recording exists.
         """
-        folder = Path(str(ctx.options.think_record) or usual_folder()).expanduser().absolute()
+        folder = Path(str(ctx.options.think_record) or "recordings").expanduser().absolute()
         path = Library(folder).path(name)
         if path.exists():
             raise RecordingError(f"{path} is there already")
@@ -197,14 +191,6 @@ def _last_reply() -> Flow:
     if not ended:
         raise exceptions.CommandError("no reply is there yet")
     return max(ended, key=lambda flow: flow.timestamp_created)
-
-
-def usual_folder() -> Path:
-    """Return the folder for recordings if `think_record` is not set: `recordings`, or `captures` in
-    the project's own checkout.
-    """
-    folder = Path("recordings").resolve()
-    return folder.with_name("captures") if folder == _OWN_RECORDINGS else folder
 
 
 def _write(flow: HTTPFlow, folder: Path, name: str, expected: Expectation | None) -> str:
