@@ -38,14 +38,10 @@ class Traces(OptionWatcher):
         self._sends_text = False
 
     def follow(self) -> None:
-        """Send spans to the URL in the options in force."""
-        self.open(self._chosen().traces, self._chosen().traces_words)
-
-    def open(self, url: str, with_text: bool) -> None:
-        """Send spans to another URL from the next reply on; an empty URL stops. `with_text`: spans
-        include the reply's content. Raises ValueError if the packages are missing.
+        """Send spans to the URL in the options in force from the next reply on; an empty URL stops.
+        Raises ValueError if the packages are missing.
         """
-        self._sends_text = with_text
+        url, self._sends_text = self._chosen().traces, self._chosen().traces_words
         if url == (self._sender.url if self._sender else ""):
             return
         self.done()

@@ -39,27 +39,20 @@ class MetricsEndpoint(OptionWatcher):
     """
 
     name = "think-metrics"
-    moved_by = frozenset(("think_metrics", "think_hosts"))
+    moved_by = frozenset(("think_metrics",))
 
     def __init__(self, chosen: Callable[[], Settings], spans: Counter[str]) -> None:
         self._chosen, self._spans = chosen, spans
         self._metrics: Any = None
         self._target: MetricsTarget | None = None
-        self._hosts: tuple[str, ...] = ()
         self._server: Any = None
         self._writing: asyncio.TimerHandle | None = None
 
     def follow(self) -> None:
-        """Serve at the port, or write to the file, that the options in force name."""
-        self.open(self._chosen().metrics, self._chosen().hosts)
-
-    def open(self, target: MetricsTarget | None, hosts: tuple[str, ...] = ()) -> None:
-        """Move to another port or file; None stops. Raises ValueError if the port cannot be opened,
-        or the package is missing.
-
-        `hosts`: names of web pages that may read the counts, beside local ones.
+        """Serve at the port, or write to the file, that the options in force name; none stops.
+        Raises ValueError if the port cannot be opened, or the package is missing.
         """
-        self._hosts = hosts
+        target = self._chosen().metrics
         if target == self._target:
             return
         module: Any = target and load_optional("watch", "metrics", "metrics", "think_metrics")
@@ -102,7 +95,9 @@ class MetricsEndpoint(OptionWatcher):
     def _allows(self, request: Any) -> bool:
         """Return False for a request that a page of another site may have sent."""
         host = request.headers.get("host", "")
-        return not (is_loopback(request.remote_ip) and foreign_page(host, None, self._hosts))
+        return not (
+            is_loopback(request.remote_ip) and foreign_page(host, None, self._chosen().hosts)
+        )
 
 
 def _listen(target: MetricsTarget) -> socket.socket:

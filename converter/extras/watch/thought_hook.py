@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from mitmproxy import ctx
 from mitmproxy.hooks import Hook
@@ -92,14 +91,12 @@ async def _pass_on(events: Sequence[ThoughtEvent], before: asyncio.Future[None] 
 
 
 def append(path: str, events: Sequence[ThoughtEvent]) -> None:
-    """Append a line of JSON for each event to the file, if there is a path. If the file cannot be
-    written, or nobody reads the pipe, log an error; the reply goes on.
+    """Append a line of JSON for each event to the file. If the file cannot be written, or nobody
+    reads the pipe, log an error; the reply goes on.
     """
-    if not events or not path:
-        return
     lines = b"".join(json_text.write(event) + b"\n" for event in events)
     try:
-        with open(Path(path).expanduser(), "ab", buffering=0, opener=_open_at_once) as file:
+        with open(path, "ab", buffering=0, opener=_open_at_once) as file:
             if (file.write(lines) or 0) < len(lines):
                 _log.error("think: think_events: %s is full", path)
     except OSError as error:

@@ -15,7 +15,6 @@ from mitmproxy.test import tflow
 from prometheus_client.parser import text_string_to_metric_families
 
 from converter.addon.exchange import settings
-from converter.addon.exchange.option_readers import MetricsTarget
 from converter.addon.keep.flow_record import outcome_of
 from converter.extras.watch.metrics_endpoint import MetricsEndpoint
 from tests.support import frames
@@ -41,6 +40,10 @@ def fetch(address: str, body: bytes | None = None, host: str = "127.0.0.1") -> s
 
 def ask(port: int, model: str = "small") -> None:
     fetch(f"http://127.0.0.1:{port}{CHAT}", json.dumps({"model": model, "messages": []}).encode())
+
+
+def endpoint_at(target: str) -> MetricsEndpoint:
+    return MetricsEndpoint(lambda: settings.read({"metrics": target}), Counter())
 
 
 def counts(text: str) -> dict[str, float]:
@@ -122,7 +125,7 @@ def test_without_the_package_the_start_ends_with_the_line_that_installs_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     monkeypatch.delitem(sys.modules, "converter.extras.watch.metrics", raising=False)
-    MetricsEndpoint(lambda: settings.read({"metrics": "9"}), Counter()).running()
+    endpoint_at("9").running()
     assert len(caplog.messages) == 1
     assert "think_metrics: expected prometheus_client beside mitmproxy" in caplog.text
 
@@ -139,22 +142,21 @@ def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
 
 
 def test_a_port_that_cannot_be_opened_has_the_systems_reason() -> None:
-    endpoint = MetricsEndpoint(settings.read, Counter())
     taken = socket.create_server(("127.0.0.1", 0))
     with taken, pytest.raises(ValueError, match=r"\(Address already in use\)$"):
-        endpoint.open(MetricsTarget("127.0.0.1", taken.getsockname()[1]))
+        endpoint_at(f"127.0.0.1:{taken.getsockname()[1]}").follow()
     with pytest.raises(ValueError, match=r"\((?!Unknown error).+\)$"):
-        endpoint.open(MetricsTarget("no.such.host.invalid", 9100))
+        endpoint_at("no.such.host.invalid:9100").follow()
 
 
 def test_a_closed_port_is_free_for_a_script_that_is_loaded_anew() -> None:
-    address = MetricsTarget("127.0.0.1", free_port())
+    port = free_port()
 
     async def released() -> None:
-        endpoint = MetricsEndpoint(settings.read, Counter())
-        endpoint.open(address)
+        endpoint = endpoint_at(f"127.0.0.1:{port}")
+        endpoint.follow()
         endpoint.done()
-        socket.create_server((address.host, address.port)).close()
+        socket.create_server(("127.0.0.1", port)).close()
 
     asyncio.run(released())
 
