@@ -98,7 +98,7 @@ class _BodyReader:
         self.gaps: list[bytes] = []
         self.tokens: list[Token] = []
         self.gap: list[bytes] = []
-        self._by_value: dict[tuple[bytes, Path, bool], Token | None] = {}
+        self._token = cache(Token)
         self._decoded = cache(_decoded)
         self._forget_path()
 
@@ -152,10 +152,7 @@ class _BodyReader:
             # A key that cannot be decoded becomes None: the path must not keep the key before it.
             self._path[-1] = value if isinstance(value, str) else None
         path = tuple(self._path[:_DEEPEST])
-        key = raw, path, name
-        if key not in self._by_value:
-            self._by_value[key] = None if value is None else Token(raw, path, value, name)
-        return self._by_value[key]
+        return None if value is None else self._token(raw, path, value, name)
 
 
 def _decoded(raw: bytes) -> str | float | None:
