@@ -66,33 +66,26 @@ class Sender:
 
     def take(self, record: FlowRecord, outcome: str, text: TracedText | None) -> None:
         """Create the span of a finished exchange; drop it if `MOST_SPANS` are waiting."""
-        if self.waiting >= MOST_SPANS:
-            self.drop(1, "more spans come than it takes")
-            return
         with self._counting:
             self.waiting += 1
-        trace(self._tracer, record, outcome, text)
+        if self.waiting > MOST_SPANS:
+            self.count(1, "more spans come than it takes")
+        else:
+            trace(self._tracer, record, outcome, text)
 
-    def sent(self, spans: int) -> None:
-        """Count spans that the collector has accepted."""
-        self._complained = False
-        with self._counting:
-            self._counts["sent"] += spans
-            self.waiting -= spans
-
-    def drop(self, spans: int, fault: str, waited: bool = False) -> None:
-        """Count dropped spans, and log a warning, once until the collector accepts spans again. The
-        warning lacks the URL, which may hold a key. `waited`: True if the spans were counted as
-        waiting.
+    def count(self, spans: int, fault: str = "") -> None:
+        """Count spans that waited as sent, or as dropped if there is a `fault`. Log a warning for
+        the first fault since the collector accepted spans. The warning lacks the URL, which may
+        hold a key.
         """
         with self._counting:
-            self._counts["dropped"] += spans
-            self.waiting -= spans * waited
-        if not self._complained:
-            self._complained = True
+            self._counts["dropped" if fault else "sent"] += spans
+            self.waiting -= spans
+        if fault and not self._complained:
             _log.warning(
                 "think: think_traces: the collector loses spans: %s (reported once)", fault
             )
+        self._complained = bool(fault)
 
     def end(self, seconds: float) -> None:
         """Have the thread send the waiting spans and end; wait for it at most `seconds`."""
@@ -101,9 +94,7 @@ class Sender:
         if seconds:
             ending.join(seconds)
             if ending.is_alive() and self.waiting:
-                self.drop(
-                    self.waiting, f"it did not take the last ones within {seconds:g} s", waited=True
-                )
+                self.count(self.waiting, f"it did not take the last ones within {seconds:g} s")
 
 
 class _Provider(TracerProvider):
@@ -133,10 +124,8 @@ class _Exporter(OTLPSpanExporter):
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Send a batch of spans, and count them as sent or dropped."""
         result = super().export(spans)
-        if result is SpanExportResult.SUCCESS:
-            self._sender.sent(len(spans))
-        else:
-            self._sender.drop(len(spans), self._session_of_ours.fault, waited=True)
+        sent = result is SpanExportResult.SUCCESS
+        self._sender.count(len(spans), "" if sent else self._session_of_ours.fault)
         return result
 
 
