@@ -114,17 +114,11 @@ class Library:
         """Write a recording's goldens anew, and return their changes as a diff. `changed`: the
         recording has new options, so its own file is written anew too.
         """
-        goldens = self._goldens(redacted(recording) if changed else recording)
-        before = {path: _golden_text(path) for path in goldens}
+        recording = redacted(recording) if changed else recording
+        goldens = self._goldens(recording)
         if changed:
-            self.keep(recording, replace=True)
-        else:
-            _write_goldens(goldens)
-        return "".join(
-            f"{line}\n"
-            for path, text in goldens.items()
-            for line in _diff(before[path], text, f"before/{path.name}", f"now/{path.name}", None)
-        )
+            write_whole(self.path(recording.name), flow_file.dumps(recording))
+        return _write_goldens(goldens)
 
     def check(self, name: str, laws: Laws) -> list[str]:
         """Return a message for each fault of a recording: an unreadable or unredacted file, an
@@ -233,13 +227,19 @@ class Library:
         }
 
 
-def _write_goldens(goldens: Mapping[Path, str]) -> None:
-    """Write each golden whose text has changed; delete the file of a golden without text."""
+def _write_goldens(goldens: Mapping[Path, str]) -> str:
+    """Write each golden whose text has changed; delete the file of a golden without text. Return
+    the changes as a diff.
+    """
+    lines = list[str]()
     for path, text in goldens.items():
+        old = _golden_text(path)
+        lines += _diff(old, text, f"before/{path.name}", f"now/{path.name}", None)
         if not text:
             path.unlink(missing_ok=True)
-        elif text != _golden_text(path):
+        elif text != old:
             write_whole(path, text.encode())
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _golden_text(path: Path) -> str:
@@ -254,7 +254,9 @@ def _diff(
     old: str, new: str, old_title: str, new_title: str, most: int | None = _DIFF_LINES
 ) -> list[str]:
     """Return the first `most` lines of a diff, and how many more there are."""
-    lines = [*unified_diff(old.split("\n"), new.split("\n"), old_title, new_title, "", "", 2, "")]
+    lines = [
+        *unified_diff(old.splitlines(), new.splitlines(), old_title, new_title, n=2, lineterm="")
+    ]
     more = len(lines) - len(lines[:most])
     return [*lines[:most], f"... and {more} lines more"] if more else lines
 

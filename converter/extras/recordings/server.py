@@ -102,13 +102,11 @@ class RecordedServer(ThreadingHTTPServer):
         True if the reply breaks off after them. Return None if no recording matches.
         """
         recordings, path = self.chosen(path)
-        best = self._best([(fit(each.sent, method, path, body), each) for each in recordings])
-        if best:
+        if best := self._best([(fit(each.sent, method, path, body), each) for each in recordings]):
             return best.answered, best.chunks, bool(best.ended)
         ended = [recording for recording in recordings if recording.second]
         before = _without_last_message(body) if ended else b""
-        best = self._best([(fit(each.sent, method, path, before), each) for each in ended])
-        if best:
+        if best := self._best([(fit(each.sent, method, path, before), each) for each in ended]):
             return best.answered, best.second, bool(best.ended)
         best = self._best([(fit(each.request, method, path, body), each) for each in recordings])
         if best:
