@@ -54,8 +54,8 @@ class ThoughtEvents(Watcher):
 
     def __init__(self, chosen: Callable[[], Settings]) -> None:
         self._chosen = chosen
-        self._tasks: set[asyncio.Future[None]] = set()
-        self._last: dict[object, asyncio.Future[None]] = {}
+        self._tasks: dict[asyncio.Future[None], object] = {}
+        """The calls under way in the order of their thoughts, each with its exchange's id."""
 
     def heard(self, seen: FlowRecord, _: Sequence[Event]) -> None:
         """Write the thoughts that have just ended to the file, and call the hooks."""
@@ -69,21 +69,18 @@ class ThoughtEvents(Watcher):
         """Begin to call the `thought` hooks of other addons for ended thoughts of one exchange."""
         if events and len(self._tasks) < MOST_HOOKS and TABLE.of(ThoughtHook.name):
             exchange = events[0]["taskId"]
-            task = asyncio.ensure_future(_pass_on(events, self._last.get(exchange)))
-            self._tasks.add(task)
-            self._last[exchange] = task
-            task.add_done_callback(partial(self._drop_task, exchange))
-
-    def _drop_task(self, exchange: object, task: asyncio.Future[None]) -> None:
-        self._tasks.discard(task)
-        if self._last.get(exchange) is task:
-            del self._last[exchange]
+            before = [
+                task for task, its_exchange in self._tasks.items() if its_exchange == exchange
+            ]
+            task = asyncio.ensure_future(_pass_on(events, before[-1:]))
+            self._tasks[task] = exchange
+            task.add_done_callback(self._tasks.pop)
 
 
-async def _pass_on(events: Sequence[ThoughtEvent], before: asyncio.Future[None] | None) -> None:
-    """Call the hooks for thoughts of one exchange, after the calls of the task `before`."""
+async def _pass_on(events: Sequence[ThoughtEvent], before: list[asyncio.Future[None]]) -> None:
+    """Call the hooks for thoughts of one exchange, after the calls of the tasks `before`."""
     if before:
-        await asyncio.wait([before])
+        await asyncio.wait(before)
     for number, event in enumerate(events, 1):
         await ctx.master.addons.trigger_event(ThoughtHook(event))
         if number % AT_A_TIME == 0:
