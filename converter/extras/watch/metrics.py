@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 from tornado.httpserver import HTTPServer
@@ -94,8 +94,6 @@ class Metrics(Collector):
         self._counts = {name: Counter[tuple[str, ...]]() for name in (*_LABELS, *_COUNTS)}
         self._times: dict[tuple[str, str], dict[str, Histogram]] = {}
         self.spans = Counter[str]() if spans is None else spans
-        self._registry = CollectorRegistry()
-        self._registry.register(self)
 
     def add(
         self, summary: Mapping[str, object], server: str, outcome: str, notes: Iterable[str]
@@ -123,7 +121,7 @@ class Metrics(Collector):
 
     def text(self) -> bytes:
         """Return the counts in Prometheus' text format."""
-        return generate_latest(self._registry)
+        return generate_latest(self)
 
     def collect(self) -> Iterator[Metric]:
         """Yield the counts as families of metrics, as `prometheus_client` requests them."""
