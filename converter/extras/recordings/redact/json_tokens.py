@@ -77,11 +77,11 @@ def pieces(body: bytes, stream: bool) -> Pieces:
     tokens: it is a part of a gap. `stream`: True if each line of the body is read by itself.
     """
     reader = _BodyReader()
-    if not stream and beginning_of(body, last=True) is FirstBytes.JSON:
-        reader.scan(body)
+    if stream:
+        for line in body.splitlines(keepends=True):
+            reader.read(line, line.startswith(_DATA))
     else:
-        for line in body.splitlines(keepends=True) if stream else [body]:
-            reader.read(line, stream)
+        reader.read(body, beginning_of(body, last=True) is FirstBytes.JSON)
     return Pieces([*reader.gaps, b"".join(reader.gap)], reader.tokens)
 
 
@@ -108,21 +108,12 @@ class _BodyReader:
         self._objects: list[bool] = []
         self._name_next = False
 
-    def read(self, line: bytes, stream: bool) -> None:
-        """Read a line of a stream, or a whole body that is not JSON."""
-        if stream and line.startswith(_DATA):
-            self.scan(line)
-            return
-        self.gap.append(line)
-        if not line.strip(b"\r\n"):
-            self._forget_path()
-
-    def scan(self, line: bytes) -> None:
-        """Read a body of JSON, or one line with JSON. A value that cannot be decoded becomes a part
-        of a gap.
+    def read(self, line: bytes, is_json: bool) -> None:
+        """Read a whole body, or a line of a stream. A line without JSON, and a value that cannot be
+        decoded, become a part of a gap.
         """
         end = 0
-        for match in _PIECE.finditer(line):
+        for match in _PIECE.finditer(line) if is_json else ():
             if (piece := match[0]) in _MARKS:
                 self._follow_mark(piece)
             elif token := self._token_of(piece):
@@ -130,7 +121,7 @@ class _BodyReader:
                 self.tokens.append(token)
                 self.gap, end = [], match.end()
         self.gap.append(line[end:])
-        if not 0 < len(self._path) <= _DEEPEST:
+        if len(self._path) > _DEEPEST or not line.strip(b"\r\n"):
             self._forget_path()
 
     def _follow_mark(self, mark: bytes) -> None:

@@ -146,14 +146,13 @@ class Redaction:
         return RecordedRequest(request.method, path, headers, body)
 
     def _headers(self, request: RecordedRequest) -> Mapping[str, str]:
-        passed = {name: request.headers[name] for name in HEADERS if name in request.headers}
-        replaced = {
-            name: self.scrubber.text(value)
-            for name, value in passed.items()
-            if is_kept(name, value)
-        }
-        # Checked again: the scrubber may have changed a value to one that is not on the allow-list.
-        headers = {name: value for name, value in replaced.items() if is_kept(name, value)}
+        headers = {}
+        for name in filter(request.headers.__contains__, HEADERS):
+            value = request.headers[name]
+            clean = self.scrubber.text(value)
+            # Both: the scrubber may have changed a value to one that is not on the allow-list.
+            if is_kept(name, value) and is_kept(name, clean):
+                headers[name] = clean
         endpoint = find(request.method, request.path)
         if endpoint and endpoint[0].lists_models and by_headers(request.headers).label.version[0]:
             # At `/v1/models` only headers show the client's dialect. The header with the client's
