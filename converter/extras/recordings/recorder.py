@@ -41,6 +41,7 @@ MOST_RECORDINGS = Bound(
 """A bound is needed: a fast server's small replies may come faster than they can be redacted."""
 
 _log = logging.getLogger(__name__)
+_THREAD = "think-recorder"
 
 KEY, KEY_CONTEXTS = "t", ["flowlist", "flowview"]
 """The key, and the views of mitmproxy's console in which this key asks for a name and keeps the
@@ -57,7 +58,7 @@ class Recorder(Watcher):
     name = "think-recorder"
 
     def __init__(self) -> None:
-        self._worker: ThreadPoolExecutor | None = None
+        self._worker = ThreadPoolExecutor(1, _THREAD)
         self._waiting = set[Future[str]]()
 
     def ended(self, seen: FlowRecord) -> None:
@@ -126,7 +127,7 @@ class Recorder(Watcher):
         """Return a future of the redacted flow: the recorder's thread redacts it, see
         `recording_work.redacted_flow`.
         """
-        return self._pool().submit(recording_work.redacted_flow, _copy(flow))
+        return self._worker.submit(recording_work.redacted_flow, _copy(flow))
 
     def steps(self, flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
         """Return all steps of a complete reply, and a note for their reader.
@@ -148,14 +149,11 @@ class Recorder(Watcher):
         return steps, "" if replay.body == got else other
 
     def done(self) -> None:
-        """Write the recordings that wait, and end the thread."""
-        if self._worker:
-            self._worker.shutdown(wait=True)
-            self._worker = None
-
-    def _pool(self) -> ThreadPoolExecutor:
-        self._worker = self._worker or ThreadPoolExecutor(1, "think-recorder")
-        return self._worker
+        """Write the recordings that wait, and end the thread. After a reload of the script, another
+        thread writes the exchanges that end later.
+        """
+        self._worker.shutdown(wait=True)
+        self._worker = ThreadPoolExecutor(1, _THREAD)
 
     def _hand_over(
         self, flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None
@@ -163,7 +161,7 @@ class Recorder(Watcher):
         """Have the recorder's thread write a flow as a recording; return a future of the two lines
         that `keep` describes.
         """
-        future = self._pool().submit(_write, _copy(flow), folder, name, expected)
+        future = self._worker.submit(_write, _copy(flow), folder, name, expected)
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
         future.add_done_callback(partial(_log_failure, flow))
