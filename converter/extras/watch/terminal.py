@@ -68,7 +68,6 @@ class Terminal(Watcher):
 
     def __init__(self) -> None:
         self._printer: Printer | None = None
-        self._over = False
         self._printed: dict[str, int] = {}
         """For each flow whose reply is printed: the last printed number of characters of a held
         call.
@@ -89,7 +88,7 @@ class Terminal(Watcher):
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
         """Print the content that was sent to the client, and the size of a held call."""
         name = seen.flow.id
-        if name not in self._printed or self._over:
+        if name not in self._printed:
             return
         held = seen.rewriter.summary.calling // _STEP * _STEP if seen.rewriter else 0
         before, self._printed[name] = self._printed[name], held
@@ -114,7 +113,7 @@ class Terminal(Watcher):
         if handler := self._log_handler():
             handler.removeFilter(self._make_room)
         self._printer = None
-        self._over = True  # From now on the reloaded script's `Terminal` prints.
+        self._printed.clear()  # From now on the reloaded script's `Terminal` prints.
 
     def _new_printer(self) -> "Printer":
         """Return a printer for the file to which mitmproxy writes its log, and prepare log and
