@@ -116,9 +116,8 @@ def _commands() -> list[str]:
     installed.
     """
     names = [name for name, client in CLIENTS.items() if shutil.which(client.program)]
-    first, *others = names or [""]
-    also = f"  # or {', '.join(others)}" if others else ""
-    return [f"think-addon {first}{also}"] if first else []
+    also = f"  # or {', '.join(names[1:])}" if names[1:] else ""
+    return [f"think-addon {name}{also}" for name in names[:1]]
 
 
 def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts, str]:

@@ -82,7 +82,7 @@ def conversation(flow: HTTPFlow, running: bool) -> Values:
         "request": shown.transcript(request.read(content_of(flow.request), chosen)),
         "reply": shown.transcript(answer, facts),
         "withheld": withheld,
-        "notes": [*end["notes"], *_repeated(flow, answer), *([_KEPT_BACK] if withheld else [])],
+        "notes": [*end["notes"], *([_KEPT_BACK] if withheld else [])],
     }
 
 
@@ -103,12 +103,13 @@ def _end_values(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
         and not _ABOUT_THINKING.match(part)
         and not any(part in reason or reason in part for reason in reasons)
     ]
-    began = [_BEGAN_INSIDE] if noted.get("begins") == InitialState.THINKING.value else []
+    guessed = [_BEGAN_INSIDE] if noted.get("begins") == InitialState.THINKING.value else []
+    prompted = [_PROMPTED] if noted.get("prompted") else []
     failed = flow.response if flow.response and flow.response.status_code >= 400 else None
     return {
         "ended": ended,
         "status": f"{failed.status_code} {failed.reason}".strip() if failed else "",
-        "notes": [*comment, *began, *([_PROMPTED] if noted.get("prompted") else [])],
+        "notes": [*comment, *guessed, *prompted, *_repeated(flow, answer)],
         "kept": bool(noted),
         "remedy": as_arguments(remedy_of(flow.comment)) if noted else "",
     }
@@ -119,9 +120,8 @@ def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
     sent: counts, times, fields beside the reply, and notes.
     """
     beside = [shown.part(field) for field in whole.beside]
-    end = _end_values(flow, whole)
-    end["notes"] += _repeated(flow, whole)
-    return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **end}
+    facts = shown.facts(whole, facts_of(flow))
+    return {"facts": facts, "beside": beside, **_end_values(flow, whole)}
 
 
 def _repeated(flow: HTTPFlow, answer: Transcript) -> list[str]:
@@ -184,8 +184,8 @@ class Search:
             text = self._texts.get(key)
             if text is None:
                 text = await asyncio.to_thread(_text_of, flow)
-                kept = flow.live or key in self._texts or self._size + len(text) > SEARCH_LIMIT
-                if not kept:
+                fits = self._size + len(text) <= SEARCH_LIMIT
+                if fits and not flow.live and key not in self._texts:
                     self._texts[key] = text
                     self._size += len(text)
             if all(word in text for word in wanted):

@@ -3,7 +3,7 @@
 import { ask } from "./connection.js";
 import { $, el, number, plural, seconds, visible } from "./elements.js";
 import { drawBar, stateOf, tokens } from "./exchange.js";
-import { root, rows, shown } from "./rows.js";
+import { root, rows, shown, subAgents } from "./rows.js";
 
 export const SHOWN = 1000; // rows that are drawn; older ones when they are asked for
 const GROUPED = ["session", "within"];
@@ -40,8 +40,7 @@ export const list = {
   head(name) {
     const of = this.groups.get(name).map((id) => rows.get(id));
     const sum = (key) => of.reduce((total, row) => total + (row[key] || 0), 0);
-    const branches = new Set(of.filter((row) => row.wish !== "title").map((row) => row.session)).size - 1;
-    const model = [plural(of.filter((row) => row.wish !== "title").length, "turn"), branches && plural(branches, "sub-agent")].filter(Boolean).join(" · ");
+    const model = [plural(of.filter((row) => row.wish !== "title").length, "turn"), subAgents(of)].filter(Boolean).join(" · ");
     const made = { ...of[0], id: `s${name}`, title: (rows.get(name) || of.at(-1)).title || "no words", model, running: false, broke: "" };
     for (const key of ["waited", "thought", "end", "output_tokens"]) made[key] = sum(key);
     made.context = of.find((row) => row.session === name && row.input_tokens)?.input_tokens;

@@ -1,5 +1,7 @@
 // The rows of the list and the exchanges that are shown, by the id of their flows.
 
+import { plural } from "./elements.js";
+
 export const rows = new Map();
 export const shown = new Map();
 
@@ -14,4 +16,10 @@ export function root(row) {
 export function sessionOf(name) {
   const all = [...rows.values()].filter((row) => root(row) === name).sort((one, other) => one.at - other.at);
   return { all, turns: all.filter((row) => (row.session || row.id) === name) };
+}
+
+// How many sub-agents a session's exchanges have, "" for none.
+export function subAgents(all) {
+  const count = new Set(all.filter((row) => row.wish !== "title").map((row) => row.session)).size - 1;
+  return count > 0 ? plural(count, "sub-agent") : "";
 }

@@ -3,7 +3,7 @@
 import { ask } from "./connection.js";
 import { $, el, number, plural, say, seconds, visible } from "./elements.js";
 import { STATES, tokens } from "./exchange.js";
-import { sessionOf } from "./rows.js";
+import { sessionOf, subAgents } from "./rows.js";
 
 const MOST = 500; // turns that are drawn, the newest
 const TOOLS = ["Tool", "Calls", "Failed", "Written for it", "Results", "Description"];
@@ -25,8 +25,7 @@ export class Session {
     const sum = (key) => all.reduce((total, row) => total + (row[key] || 0), 0);
     const [first] = turns, ended = turns.filter((row) => row.input_tokens);
     this.part("h2").textContent = visible(first.title || "no words");
-    const agents = new Set(all.filter((row) => row.wish !== "title").map((row) => row.session)).size - 1;
-    const about = [first.model, first.client, plural(turns.length, "turn"), agents && plural(agents, "sub-agent")];
+    const about = [first.model, first.client, plural(turns.length, "turn"), subAgents(all)];
     this.part(".about").textContent = visible(about.filter(Boolean).join(" · "));
     this.part(".legend").replaceChildren(...[["waited", "waiting"], ["thought", "thinking"]].filter(([key]) => sum(key)).map(([key, words]) => el("span", "", el("i", key), `${words} ${seconds(sum(key))}`)),
       el("span", "", `${seconds(sum("end"))} in all`), el("span", "", `${number(sum("output_tokens"))} tokens written in all`));
