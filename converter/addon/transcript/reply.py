@@ -24,7 +24,6 @@ from converter.core.reply.chain import Stages
 from converter.core.reply.frame_reader import FrameReader
 from converter.core.reply.stages import STAGES
 from converter.core.reply.summary import TIMES, Summary
-from converter.core.wire import json_text
 from converter.core.wire.sse import Frame
 
 _DEFAULTS = settings.read()
@@ -32,8 +31,6 @@ AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=InitialState.TE
 """The settings to read a reply that the addon has rewritten. A tag in its text is read as text,
 because the client, too, gets the tag as text.
 """
-_QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
-"""Fields of a block or delta that hold no content for a person."""
 _SHOWN_TYPES = ("text", "thinking")
 
 
@@ -150,8 +147,7 @@ class ReplyReader:
             _, events = self._reader.read(frame)
         except Exception:  # Show the frame as it came, in spite of our own fault.
             return [_opaque(frame)]
-        odd = not events and frame.data is not None and _has_unknown_content(frame.data)
-        return [_opaque(frame)] if odd else events
+        return events
 
     def _run_stages(self, event: Event) -> list[News]:
         try:
@@ -233,18 +229,3 @@ def _is_odd(block: dict[str, object]) -> bool:
     kind = block.get("type")
     value = block.get(str(kind))
     return kind in _SHOWN_TYPES and has_value(value) and not isinstance(value, str)
-
-
-def _has_unknown_content(data: bytes) -> bool:
-    """Return True if a frame that gave no event has a `delta` or `content_block` with content, in a
-    field that its decoder does not know.
-    """
-    frame = json_text.read_or_none(data)
-    inner = [
-        value
-        for name in ("delta", "content_block")
-        if isinstance(frame, dict) and isinstance(value := frame.get(name), dict)
-    ]
-    return any(
-        has_value(value) for fields in inner for name, value in fields.items() if name not in _QUIET
-    )
