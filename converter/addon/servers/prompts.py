@@ -209,14 +209,12 @@ def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, ob
     instruction allows.
     """
     messages = body.get("messages")
-    if not isinstance(messages, list) or any(map(_names_tag, messages)):
+    if not isinstance(messages, list):
+        return None
+    if any(role_of(each) == "system" and TAG in str(content_of(each)) for each in messages):
         return None
     asks = _ASKS.format(limit=_LIMIT.format(budget=budget) if budget else "")
     return with_messages(body, _in_system(messages, asks))
-
-
-def _names_tag(message: object) -> bool:
-    return role_of(message) == "system" and TAG in str(content_of(message))
 
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
