@@ -15,6 +15,7 @@ from converter.addon.exchange.settings import Settings
 from converter.addon.transcript import request
 from converter.addon.transcript.turns import Media, Part, Raw, Transcript
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
+from converter.core.model.events import BYTES_PER_TOKEN
 from converter.core.model.raw_messages import SYSTEM, strings_of
 from converter.core.wire import json_text
 
@@ -24,8 +25,6 @@ type _Span = tuple[int, int]
 
 MOST = 500
 """The most parts that are listed. All smaller parts share one line, which has their sum."""
-_BYTES = 4
-"""The bytes of a token, estimated for English text and JSON."""
 _PICTURE = 1000
 """The estimated tokens of a picture of medium size."""
 _TOOL, _PICTURES = "tool", "picture"
@@ -123,7 +122,7 @@ def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
     running sums, not the shares, so that the shares add up to `counted`.
     """
     passed = [*accumulate((row.length for row in rows), initial=0)]
-    whole, weight = counted or -(-passed[-1] // _BYTES), passed[-1] or 1
+    whole, weight = counted or -(-passed[-1] // BYTES_PER_TOKEN), passed[-1] or 1
     borders = pairwise(length * whole // weight for length in passed)
     for row, (begin, end) in zip(rows, borders, strict=True):
         yield ContextPart(row.kind, row.name, end - begin)
@@ -147,7 +146,7 @@ def _weighed(request_shown: Transcript, body: object, called: Collection[str]) -
         for part in turn.parts:
             if kind := _KINDS.get(type(part)):
                 kind = "system" if turn.role in SYSTEM else kind
-                picture = _PICTURE * _BYTES if isinstance(part, Media) else 0
+                picture = _PICTURE * BYTES_PER_TOKEN if isinstance(part, Media) else 0
                 length = sum(map(_length, _strings(part))) or picture
                 yield _Row(kind, _name(part, number, turn.role, calls), length, _in_any_case(part))
     for text in request_shown.rest:
