@@ -50,7 +50,7 @@ def reading_for(recording: Recording, whole: bool) -> Reading:
     return reading_of(recording.settings, expected, whole)
 
 
-def stopped_at(choice: ParsedChoice, reading: Reading) -> tuple[str, ...]:
+def stops_of_cut_call(choice: ParsedChoice, reading: Reading) -> tuple[str, ...]:
     """Return the request's stop strings if one of them may have cut off the last call; empty if the
     last call is complete.
     """
@@ -316,6 +316,6 @@ def anthropic_blocks(read: Iterable[Part], shown: bool = True) -> list[tuple[str
     return [(part.kind, part.text) for part in blocks if part.text.strip()]
 
 
-def is_whole(recording: Recording, form: Form) -> bool:
+def is_read_whole(recording: Recording, form: Form) -> bool:
     """Return True if the addon reads all text of the reply before it must send any."""
     return Form.WHOLE in (recording.server_form, form)

@@ -41,7 +41,7 @@ def compare(variant: str, expected: Sequence[object], got: Sequence[object]) -> 
     """Raise BrokenLawError with the first event that is not as expected."""
     for index, pair in enumerate(zip_longest(expected, got, fillvalue=_NOTHING)):
         if pair[0] != pair[1]:
-            wanted, came = map(_shown, pair)
+            wanted, came = map(_as_text, pair)
             offset = next(
                 (
                     offset
@@ -75,26 +75,26 @@ def compare_bytes(variant: str, expected: bytes, got: bytes) -> None:
 def events_of(body: bytes) -> list[str]:
     """Return lines to compare: the frames of a stream, or path and value of each value in JSON."""
     try:
-        return list(_leaves(json.loads(body), ""))
+        return list(_lines(json.loads(body), ""))
     except (ValueError, RecursionError):
         return [frame.decode(errors="replace") for frame in _BLANK_LINE.split(body)]
 
 
-def _leaves(value: object, path: str) -> list[str]:
+def _lines(value: object, path: str) -> list[str]:
     if isinstance(value, dict) and value:
         return [
             line
             for name, inner in value.items()
-            for line in _leaves(inner, f"{path}.{name}" if path else name)
+            for line in _lines(inner, f"{path}.{name}" if path else name)
         ]
     if isinstance(value, list) and value:
         return [
-            line for index, inner in enumerate(value) for line in _leaves(inner, f"{path}[{index}]")
+            line for index, inner in enumerate(value) for line in _lines(inner, f"{path}[{index}]")
         ]
     return [f"{path}: {json.dumps(value, ensure_ascii=False)}"]
 
 
-def _shown(event: object) -> str:
+def _as_text(event: object) -> str:
     if isinstance(event, tuple):
         return " ".join(map(_part_text, event))
     return event if isinstance(event, str) else repr(event)

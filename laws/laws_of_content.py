@@ -16,13 +16,13 @@ from laws.expected import (
     anthropic_blocks,
     calls_in_text,
     calls_in_thoughts,
-    is_whole,
+    is_read_whole,
     markup_in_thoughts,
     openai_texts,
     parts,
     reading_for,
     repeated_thought,
-    stopped_at,
+    stops_of_cut_call,
 )
 from laws.failures import BrokenLawError, compare
 from laws.limits import Case
@@ -51,7 +51,7 @@ def law_4(recording: Recording, _: int) -> None:
 
 def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) -> None:
     settings = case.recording.settings
-    reading = reading_for(case.recording, is_whole(case.recording, variant.form))
+    reading = reading_for(case.recording, is_read_whole(case.recording, variant.form))
     calls = [text for text, _ in calls_in_text(choice, reading)]
     calls += filter(None, markup_in_thoughts(choice, reading))
     every = [mark for row in families_of(reading) for mark in row.closes]
@@ -59,7 +59,7 @@ def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) ->
     calls += filter(None, again)
     explanation = TextComparison(families_of(reading), settings.attributes, calls)
     sent, received = without_blanks(choice.joined("text", "raw", "thinking")), without_blanks(got)
-    if offsets := explanation.missing(sent, received):
+    if offsets := explanation.first_difference(sent, received):
         compare(f"{variant}, the text", [sent[offsets[0] :]], [received[offsets[1] :]])
 
 
@@ -105,7 +105,7 @@ def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
 
 
 def _cut_by_stops(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
-    return stopped_at(choice, reading_for(case.recording, whole=True))
+    return stops_of_cut_call(choice, reading_for(case.recording, whole=True))
 
 
 def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> None:
@@ -156,7 +156,7 @@ def _takes_strings(schema: object) -> bool:
 
 
 def _oracle_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Call]:
-    reading = reading_for(case.recording, is_whole(case.recording, variant.form))
+    reading = reading_for(case.recording, is_read_whole(case.recording, variant.form))
     in_text = [call for _, call in calls_in_text(choice, reading)]
     return in_text or calls_in_thoughts(choice, reading)
 
@@ -202,14 +202,14 @@ def _check_completion(case: Case, variant: Variant) -> None:
             list(sent_choice.others.items()),
             list(got_choice.others.items()),
         )
-        reading = reading_for(case.recording, is_whole(case.recording, variant.form))
+        reading = reading_for(case.recording, is_read_whole(case.recording, variant.form))
         lost = sent_choice.thoughts_lost_in(
             got_choice, markup_in_thoughts(sent_choice, reading)[-1:]
         )
         compare(f"{variant}, the server's own names of thinking", [], lost)
         if variant.form is Form.STREAM:
             _check_text(case, variant, sent_choice, got_choice.joined("text", "raw", "thinking"))
-    if untouched(case) and (out := body_of(case.recording, variant)) != case.recording.body:
+    if stays_unchanged(case) and (out := body_of(case.recording, variant)) != case.recording.body:
         raise BrokenLawError(
             str(variant),
             f"nothing is to be changed, and yet the bytes differ\n  got: {out[:300]!r}",
@@ -221,7 +221,7 @@ def _counts_of(reply: ParsedReply) -> list[tuple[object, ...]]:
     return [(name, getattr(reply, name)) for name in marks]
 
 
-def untouched(case: Case) -> bool:
+def stays_unchanged(case: Case) -> bool:
     """Return True if a client of the server's own dialect must get the server's bytes unchanged: no
     text can begin a mark, no blanks are held, and the server uses all fields in which the client is
     to get thinking.
@@ -250,7 +250,7 @@ def law_5(recording: Recording, _: int) -> None:
     """
     case = Case(recording)
     for variant in variants(recording):
-        reading = reading_for(recording, is_whole(recording, variant.form))
+        reading = reading_for(recording, is_read_whole(recording, variant.form))
         if variant.client in IN_BLOCKS:
             _check_blocks(case, variant, reading)
             continue
@@ -292,7 +292,7 @@ def law_6(recording: Recording, _: int) -> None:
     """
     case = Case(recording)
     for variant in variants(recording):
-        reading = reading_for(recording, is_whole(recording, variant.form))
+        reading = reading_for(recording, is_read_whole(recording, variant.form))
         for choice, texts in _sent_texts(recording, variant):
             read = parts(case.reply.choice(choice), reading)
             blocks: Sequence[str] = [text for _, text in anthropic_blocks(read)]

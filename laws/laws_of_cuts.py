@@ -63,7 +63,7 @@ def law_3(recording: Recording, _: int) -> None:
     for client in clients:
         to = [Variant(client, form) for form in Form]
         _check_same(to, [whole, streamed], skip=(streamed, Form.STREAM))
-    starts = {"start": _start(recording)}
+    starts = {"start": _initial_state_of(recording)}
     settled = [with_body(each, each.body, each.server_form, **starts) for each in (whole, streamed)]
     for client in clients:
         _check_same([Variant(client, form) for form in Form], settled)
@@ -71,7 +71,7 @@ def law_3(recording: Recording, _: int) -> None:
         _check_completions(*settled)
 
 
-def _start(recording: Recording) -> str:
+def _initial_state_of(recording: Recording) -> str:
     inside = reading_for(recording, whole=False).inside
     return str((InitialState.THINKING if inside else InitialState.TEXT).value)
 

@@ -69,7 +69,7 @@ class TextComparison:
         self._first = {match.pattern.removeprefix("\\")[:1] for match in self._marks}
         self._first |= {call[0] for call in self._calls}
 
-    def missing(self, sent: str, got: str) -> tuple[int, int] | None:
+    def first_difference(self, sent: str, got: str) -> tuple[int, int] | None:
         """Return None if all text arrived, else the offsets up to which both texts agree."""
         reached: dict[int, set[int]] = {0: {0}}
         furthest = (0, 0)

@@ -120,7 +120,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
         # only one character is matched, so that marks behind it count
         "worded": [f"(?={end})." for end in _open_headers(marks, torn)],
         "torn": _cut_marks(marks, torn),
-        "tool": any_of(_text_tools(families, state)),
+        "tool": any_of(_tool_marks_in_text(families, state)),
         "thought": [_thought(number, row, attributes and row.attributes) for number, row in rows],
         "stray": closers if state.stray else [],
         "bare": closers if state.bare else [],
@@ -144,7 +144,7 @@ def _marks_in(families: Sequence[ThoughtRow], state: State) -> list[str]:
     marks = [mark for row in families for mark in (*row.opens, *row.ignored)]
     marks += _lone_closers(families, state) if state.bare or state.stray else []
     marks += CLOSERS_OF_CALLS if state.inside else ()
-    return marks + _text_tools(families, state)
+    return marks + _tool_marks_in_text(families, state)
 
 
 def _cut_marks(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
@@ -186,7 +186,7 @@ def tool_marks(families: Sequence[ThoughtRow], offered: bool) -> list[str]:
     return marks if families else []
 
 
-def _text_tools(families: Sequence[ThoughtRow], state: State) -> list[str]:
+def _tool_marks_in_text(families: Sequence[ThoughtRow], state: State) -> list[str]:
     """Return the marks of tool calls that count in text."""
     if state.offered and families:
         return [*TOOLS]
