@@ -58,7 +58,7 @@ async def ready_address(server: Process, log: IO[bytes]) -> str:
 
 
 async def until_one_ends(parts: dict[str, Process], arguments: list[str]) -> RunError:
-    """Start both programs, and wait until one of them ends; return an error that names it.
+    """Start model server and proxy, and wait until one of them ends; return an error that names it.
 
     The processes are added to `parts`, under their names, as soon as they are started. Raises
     RunError if the server does not start.
@@ -92,7 +92,7 @@ async def stop(part: Process) -> None:
 
 
 async def run(arguments: list[str]) -> None:
-    """Run both programs until a signal stops them. Raises RunError when one ends by itself."""
+    """Run model server and proxy until a signal. Raises RunError if one of them ends by itself."""
     parts: dict[str, Process] = {}
     work = asyncio.create_task(until_one_ends(parts, arguments))
     for number in STOP_SIGNALS:
@@ -105,7 +105,7 @@ async def run(arguments: list[str]) -> None:
 
 
 def main() -> None:
-    """Run both programs; after an error, print it in one line and exit with status 1."""
+    """Run model server and proxy; after an error, print it in one line and exit with status 1."""
     try:
         asyncio.run(run(sys.argv[1:]))
     except RunError as failure:

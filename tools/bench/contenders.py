@@ -36,7 +36,7 @@ class Contender:
     )
     apart: bool = True  # the proxy must take thinking out of the text; False: it need not
     needs: str = ""  # an option of the addon; a version without it does not get this row
-    loads: tuple[str, ...] = ()  # how the names of its loads begin; (): it runs under all loads
+    loads: tuple[str, ...] = ()  # it runs under loads whose names begin so; (): under all loads
     model: str = "%s"  # the requests' model; %s stands for the name of the requested reply
     tools: bool = False  # requests offer a tool, so that the addon looks for calls in text
 

@@ -58,7 +58,7 @@ _REDIS_COUNTS = ("total_commands_processed", "total_net_input_bytes", "total_net
 class ByLastReply:
     """How a request names its history by an id, and how its reply is read.
 
-    This class names the id of the last reply (`previous_response_id`).
+    This class sends the id of the last reply (`previous_response_id`); subclasses send others.
     """
 
     path = "/v1/responses"
@@ -79,7 +79,7 @@ class ByLastReply:
 
 
 class ByConversation(ByLastReply):
-    """Names a conversation of the Conversations API, which is created before the first turn."""
+    """Sends the id of a conversation of the Conversations API, which the first turn creates."""
 
     def request_fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
         if conversation.previous is None:
@@ -91,7 +91,7 @@ class ByConversation(ByLastReply):
 
 
 class ByThread(ByLastReply):
-    """Names a thread of the Messages API by its last message."""
+    """Continues a thread of the Messages API: sends the id of its last message."""
 
     path = "/v1/messages"
 
@@ -125,7 +125,7 @@ class Conversation:
 
 @dataclass
 class Result:
-    """What was counted in a run."""
+    """What was counted while the turns of all conversations were sent."""
 
     turns: int  # of all conversations
     seconds: float = 0.0  # from the first request to the last reply
@@ -228,7 +228,7 @@ class TurnSender:
 
 
 def _post(path: str, body: object) -> tuple[str, Any]:
-    """Send a request to HAProxy; return the id of the process that answered, and the JSON."""
+    """Send a request to HAProxy; return the id of the process that answered, and its JSON."""
     headers = {"content-type": "application/json", "authorization": "Bearer none"}
     with closing(HTTPConnection("127.0.0.1", _BALANCER_PORT, timeout=60)) as connection:
         connection.request("POST", path, json.dumps(body), headers)

@@ -118,7 +118,7 @@ def _as_task(task: Task, dialect: str, apart: bool) -> Task:
 
 @dataclass(frozen=True)
 class Times:
-    """The times of one reply, in seconds."""
+    """What one reply took of the proxy and of the client, in seconds."""
 
     processor: float  # processor time of the proxy
     first: float  # from the request to the first byte at the client

@@ -8,11 +8,11 @@ from collections.abc import Collection
 
 _BLANKS = re.compile(r"\s+")
 _COMMON_HEADS = ("", "{", '{"')
-"""How any object begins. `Wrapping` emits this much before it knows whether an object is around the
-arguments.
+"""Beginnings that every JSON object has. `Wrapping` emits them before it knows whether the object
+is the arguments or an object around them.
 """
 _MOST_HELD = 1024
-"""After so many characters `Wrapping` no longer waits for the rest of an outer object's head."""
+"""How many characters `Wrapping` holds at most while an object around the arguments may begin."""
 QUOTE = '<|"|>'
 """A special token that Gemma models write in place of a quotation mark."""
 _IN_STRING = r"<|\"|>"
@@ -21,7 +21,7 @@ _TO_END = re.compile(r'((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 
 class Wrapping:
-    """A filter that removes an outer object:
+    """A filter that removes an object around a call's arguments (an *outer* object):
 
         {"arguments": {"city": "Oslo"}} -> {"city": "Oslo"}
 
