@@ -238,7 +238,7 @@ class Candidate:
             marks = Marks(
                 closers,
                 openers=openers,
-                stops=mark.before,
+                stops=row.before,
                 brackets=opens,
                 skips=(body.tail,) if isinstance(body, Header) and body.tail else (),
                 header=opens and not bracket and not isinstance(body, Python),

@@ -37,7 +37,6 @@ class CallMark:
         counts: where the mark counts.
         close: the mark that ends text which only looks like a call; empty if such text ends with
             the end of its JSON.
-        before: marks before which such text ends, too.
         alone: True if the mark is the beginning of a call's body. It ends a thought only if calls
             are read.
     """
@@ -46,7 +45,6 @@ class CallMark:
     begins: str
     counts: Counts = Counts.AS_WHOLE_REPLY
     close: str = ""
-    before: tuple[str, ...] = ()
     alone: bool = False
 
     @property
@@ -69,7 +67,7 @@ def _of_forms() -> Iterator[CallMark]:
         if form.whole:
             continue
         for mark, close in form.pairs:
-            yield CallMark(mark, _opener_of(mark), form.counts, close, form.before)
+            yield CallMark(mark, _opener_of(mark), form.counts, close)
         body = form.body
         if form.alone and isinstance(body, Keyed):
             close = "" if body.open_ended else body.end[0]
