@@ -34,12 +34,13 @@ _KEPT = ("name", "thinking", "text", "why")
 
 
 class Page:
-    """The page of one mitmweb.
+    """The actions of the page at /think in one mitmweb. `handlers` calls a method for each request
+    of a browser.
 
     Attributes:
         client: sends requests to model servers.
         exchanges: the exchanges in mitmweb's list.
-        search: the page's search, which remembers the texts that it has read.
+        search: searches conversations; remembers their texts while a browser has the page open.
     """
 
     def __init__(self, client: UpstreamClient, exchanges: Listed) -> None:
@@ -49,8 +50,8 @@ class Page:
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """Follow mitmweb's list during the `with` block of an open page. Blocks may overlap: the
-        first begins to follow the list, and the end of the last stops it.
+        """Keep `exchanges` up to date during the `with` block. Blocks of several open pages may
+        overlap: the first block subscribes to mitmweb's list, the end of the last unsubscribes.
         """
         if not self._pages:
             self.exchanges.open()
@@ -70,11 +71,11 @@ class Page:
             return self.exchanges.session(flow.id)
 
     async def context(self, flow: HTTPFlow, counts: bool = True) -> dict[str, object]:
-        """Return the parts of the prompt that the server got, with their sizes, and the server's
-        facts of the model.
+        """Return the page's JSON on a prompt: the parts that the server got, with their tokens, and
+        what the server reports of the model.
 
-        `counts`: True if the server's tokenizer counts the tokens, and all exchanges of the session
-        are searched for called tools. Only the tab *Context* needs this.
+        `counts`: True for the tab *Context*, which needs more requests and more time: the server's
+        tokenizer counts the tokens, and the whole session is searched for tools that were called.
         """
         whole = await self.session(flow) if counts else []
         # `sent_of` returns None if the server got the client's request unchanged.
@@ -105,8 +106,8 @@ class Page:
         return await aside(size, lambda: session.tools(whole), SHOWING)
 
     async def whole(self, flow: HTTPFlow, before: str, now: str) -> str:
-        """Return the flow's session as JSON, with the differences of two requests: see
-        `session.whole`.
+        """Return the flow's session as JSON, with the differences between the requests of two
+        exchanges, whose ids are `before` and `now`: see `session.whole`.
         """
         exchanges = await self.session(flow)
         size = sum(len(each.body) for each in exchanges)
@@ -140,8 +141,8 @@ class Page:
         return await asyncio.wrap_future(kept)
 
     async def apply(self, flow: HTTPFlow) -> str:
-        """Set the options that would have read this misread reply rightly, for all later replies;
-        return the options as text. Raises ValueError for a reply that was not misread.
+        """Set the options with which this misread reply is read rightly, for all later replies;
+        return a line that names the options. Raises ValueError for a reply that was not misread.
         """
         return remedy.apply(flow)
 
@@ -168,7 +169,7 @@ def address(web_url: str) -> str:
 
 
 def _completion(exchange: Exchange, body: bytes, server: Server) -> Mapping[str, object] | None:
-    """Return a request's body as a chat completion, the form that a server's tokenizer takes; None
+    """Return a request's body as a chat completion, which the tokenizer of `server` can count; None
     if the body cannot be translated.
     """
     try:

@@ -56,7 +56,7 @@ _ABOUT_THINKING = re.compile(r"(?:🧠 )?[\d,]+ thoughts?, ")
 part out, because it shows the thinking itself. Older versions wrote a 🧠 before the number.
 """
 _KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
-"""By name of a header that holds a key, the header that `curl` writes in its place."""
+"""Name of a header that holds an API key -> the header that `curl` writes in its place."""
 _SENT = {"content-type", "accept", *(name for each in DIALECTS for name in each.label.headers)}
 _KEY_IN_LINK = re.compile(
     r"(?<=[?&;])(?=[^=&;]*(?:key|token|secret|sig|auth|pass|pwd|credential|session|jwt))"
@@ -66,8 +66,8 @@ _KEY_IN_LINK = re.compile(
 
 
 def conversation(flow: HTTPFlow, running: bool) -> Values:
-    """Return an exchange as the page's JSON. While the exchange is `running` the reply is left out,
-    because a `SideReader` sends it to the page piece by piece.
+    """Return an exchange as the page's JSON. While the exchange is `running` the reply is left out:
+    the page gets the reply piece by piece, as it comes.
     """
     chosen = reading_of(flow, of_server=True)[0]
     answer = Transcript() if running else answer_of(flow)
@@ -87,10 +87,14 @@ def conversation(flow: HTTPFlow, running: bool) -> Values:
 
 
 def _end_values(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
-    """Return the page's fields `ended`, `status`, `notes`, `kept` and `remedy` of an exchange.
+    """Return the page's fields on the end of an exchange, whose reply is `answer`.
 
-    `notes` has a line for each thing that the addon mended or guessed, but no line for a failure
-    that the reply itself or `ended` shows.
+    - `ended`: mitmproxy's error, empty if there is none.
+    - `status`: the response's status if it is 400 or more, else empty.
+    - `notes`: a line for each thing that the addon mended or guessed. A failure that the reply
+      itself or `ended` shows has no line.
+    - `kept`: True if the exchange can be kept as a recording.
+    - `remedy`: options that read a misread reply rightly, else empty.
     """
     noted, ended = notes_of(flow), flow.error.msg if flow.error else ""
     parts = (part for turn in answer.turns for part in turn.parts)
@@ -116,8 +120,8 @@ def _end_values(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
 
 
 def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
-    """Return the values that the page still needs when a reply has ended and all its parts were
-    sent: counts, times, fields beside the reply, and notes.
+    """Return the page's JSON on the end of the reply `whole`, whose parts the page has already:
+    counts, times, fields of the response that belong to no part, and the fields of `_end_values`.
     """
     beside = [shown.part(field) for field in whole.beside]
     facts = shown.facts(whole, facts_of(flow))
@@ -125,8 +129,11 @@ def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
 
 
 def _repeated(flow: HTTPFlow, answer: Transcript) -> list[str]:
-    """Return a note if the reply has a thought that its conversation has had three times: the model
-    goes round in circles. The server's request is read too, for clients that drop thoughts.
+    """Return a note if one thought of the reply `answer` occurs `_OFTEN` times in the conversation:
+    the model goes round in circles. Return `[]` otherwise.
+
+    Earlier thoughts are read from the client's request and from the request to the server, into
+    which the addon has put thoughts that the client dropped.
     """
     thoughts = [" ".join(each.split()) for each in _thoughts(answer)]
     chosen = reading_of(flow, of_server=True)[0]
@@ -152,7 +159,10 @@ def _refused_fields(flow: HTTPFlow) -> list[Field]:
 
 
 def _withheld_thoughts(flow: HTTPFlow, got: Transcript, facts: Mapping[str, object]) -> list[str]:
-    """Return the model's thoughts if the client got none of them, else `[]`."""
+    """Return the model's thoughts if the client got none of them, else `[]`.
+
+    `got`: the reply that the client got; `facts`: the counts of the reply that the server sent.
+    """
     if _thoughts(got) or not facts.get("thoughts"):
         return []
     return _thoughts(read_reply(backup_of(flow), *reading_of(flow, of_server=True)))
@@ -164,10 +174,10 @@ def _thoughts(of: Transcript) -> list[str]:
 
 
 class Search:
-    """The page's search in the texts of conversations.
+    """Searches the texts of conversations for words.
 
-    A thread reads one conversation after another. The texts of finished ones are remembered while a
-    page is open, up to `SEARCH_LIMIT`.
+    A thread reads one conversation after another. The texts of finished conversations are
+    remembered for the next search, up to `SEARCH_LIMIT`.
     """
 
     def __init__(self) -> None:
@@ -179,7 +189,8 @@ class Search:
         wanted = query.casefold().split()
         names = []
         for flow in flows:
-            # The key has the time, because a request that mitmproxy replays keeps its flow's id.
+            # The key has the time too: a request that mitmproxy replays keeps its flow's id, but
+            # gets another reply.
             key = flow.id, flow.request.timestamp_start
             text = self._texts.get(key)
             if text is None:
@@ -194,14 +205,14 @@ class Search:
 
 
 def _text_of(flow: HTTPFlow) -> str:
-    """Return all texts of an exchange in lower case, as they are searched."""
+    """Return the texts of an exchange's request and reply as one text in lower case."""
     whole, _ = transcript_of(flow)
     parts = [part for turn in whole.turns for part in turn.parts]
     return "\n".join([*(text for part in parts for text in _texts(part)), *whole.rest]).casefold()
 
 
 def _texts(part: Part) -> Iterable[str]:
-    """Return the texts in a part that a search may find."""
+    """Return the texts of one part of a turn (a text, a thought, a call ...) to search in."""
     if isinstance(part, Media):
         return [part.line]
     if isinstance(part, Field):

@@ -13,7 +13,7 @@ from converter.core.wire.bounds import Bound
 MOST_EXCHANGES = Bound(1000, "exchanges", "exchanges in the file of think_page", "the oldest go")
 """About as many as an agent sends in some days."""
 MOST_BYTES = Bound(256 << 20, "bytes", "those exchanges, all together", "the oldest go")
-"""There is a bound, because mitmweb reads all kept exchanges into its list when it starts."""
+"""Bounded, because mitmweb reads all exchanges of the file into memory when it starts."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS exchanges (
     id TEXT PRIMARY KEY, began REAL NOT NULL, flow BLOB NOT NULL, size INTEGER NOT NULL

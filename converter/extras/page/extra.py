@@ -13,7 +13,9 @@ from converter.extras.page.kept_exchanges import KeptExchanges
 
 _log = logging.getLogger(__name__)
 ANNOUNCEMENT = "announcement.py"
-"""The name of a script that `think-addon` loads. If it is loaded, it prints the page's address."""
+"""The file name of a script that the command `think-addon` loads into mitmproxy. The script prints
+the page's address, so if it is loaded the address is not logged again.
+"""
 
 
 class MountedPage:
@@ -30,7 +32,9 @@ class MountedPage:
         self._unmount: Callable[[], None] | None = None
 
     def running(self) -> None:
-        """Add the page to mitmweb's own server, and log the page's address."""
+        """Add the page to mitmweb's own server, and log the page's address unless the script
+        `ANNOUNCEMENT` prints it.
+        """
         app = getattr(ctx.master, "app", None)
         if app is None or self._unmount:
             return
@@ -44,8 +48,8 @@ class MountedPage:
             _log.info("think: watch it think at %s", address(str(web.web_url)))
 
     def done(self) -> None:
-        """Remove the page. mitmproxy calls this hook when it ends, and before it reloads the
-        script.
+        """Remove the page from mitmweb's server. mitmproxy calls this hook when it ends, and before
+        it reloads the addon.
         """
         if self._unmount:
             self._unmount()

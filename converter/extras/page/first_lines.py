@@ -33,8 +33,11 @@ def server() -> Upstream | None:
 
 
 async def lines(client: UpstreamClient) -> list[Line]:
-    """Return the lines to copy, each with its title. They name this proxy, the server's first model
-    and the model's window, for which the server is asked.
+    """Return the lines to copy, each with its title: `("A question", "curl http://...")`. Return
+    `[]` while the proxy is not listening.
+
+    The lines name the proxy, the server's first model and the model's window. `client` asks the
+    server for the last two.
     """
     proxy, before = proxy_address(), server()
     if not proxy:
@@ -44,7 +47,8 @@ async def lines(client: UpstreamClient) -> list[Line]:
     headers = {"authorization": f"Bearer {key}"} if (key := server_key()) else {}
     listed = [str(entry["id"]) for entry in await client.models(before, headers)]
     model = start_lines.first_model(listed)
-    client.meets(before)  # Permits `facts`: a reverse proxy's server may be asked.
+    # `facts` probes registered servers alone.
+    client.meets(before)
     window = (await client.facts(before, headers, None, model)).window if listed else None
     question = start_lines.question(proxy, COMMON, model)
     return [("A question", question), *start_lines.clients(proxy, model, window)]

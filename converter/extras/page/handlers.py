@@ -29,7 +29,7 @@ from converter.extras.page.watcher import Watcher
 FOLDER = Path(__file__).parent
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 FILES = {file.name: _TYPES[file.suffix] for file in FOLDER.iterdir() if file.suffix in _TYPES}
-"""The names of the style sheet and the scripts, with their content types."""
+"""File name of a style sheet or script -> its content type."""
 SECURITY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
@@ -39,9 +39,10 @@ SECURITY = (
 into markup. mitmweb's own policy allows more.
 """
 INTERVAL = 0.25
-"""The least time between two updates of a page, in seconds."""
+"""The shortest pause between two updates of a page, in seconds."""
 SHARE = 4
-"""After an update that took a second, a page pauses for so many seconds, so that others get time.
+"""A page that took T seconds for an update pauses for `SHARE * T` seconds, up to
+`_LONGEST_INTERVAL`, so that mitmproxy's loop has time for other work.
 """
 _LONGEST_INTERVAL = 2.0
 
@@ -101,15 +102,18 @@ class _PageHandler(mitmweb.RequestHandler):
 
 
 class Index(_PageHandler):
-    """The page, and the page of a whole session; or mitmweb's form that asks for the password."""
+    """Serves the page, and the page of a whole session. A browser without mitmweb's login gets
+    mitmweb's form for the password instead.
+    """
 
     def auth_fail(self, invalid_password: bool) -> None:
         """Show mitmweb's form for the password."""
         self.render("login.html", invalid_password=invalid_password)
 
     def get(self, flow_id: str = "") -> None:
-        """Answer with the page, and set the XSRF cookie that its buttons need. The page may load
-        nothing from elsewhere, and browsers do not cache it.
+        """Answer with the page, or with the page of a session if `flow_id` names an exchange of it.
+        Set the XSRF cookie that the page's buttons need. The page may load nothing from other
+        sites, and browsers do not cache it.
         """
         assert self.xsrf_token  # Reading the property sets the cookie.
         self.set_header("Content-Type", "text/html; charset=utf-8")
@@ -124,7 +128,7 @@ class Index(_PageHandler):
 
 
 class File(_PageHandler):
-    """The style sheet and the scripts."""
+    """Serves the style sheet and the scripts."""
 
     def get(self, name: str) -> None:
         """Answer with the file of this name."""
@@ -134,7 +138,7 @@ class File(_PageHandler):
 
 
 class SearchField(_PageHandler):
-    """The page's field for a search."""
+    """Answers the page's searches."""
 
     async def get(self) -> None:
         """Answer with the ids of the exchanges that contain all words of the query."""
@@ -143,7 +147,7 @@ class SearchField(_PageHandler):
 
 
 class FirstLines(_PageHandler):
-    """The lines to copy that the page shows while its list is empty."""
+    """Serves the lines to copy that the page shows while its list is empty."""
 
     async def get(self) -> None:
         """Answer with the proxy's address and the lines."""
@@ -152,10 +156,10 @@ class FirstLines(_PageHandler):
 
 
 class Button(_PageHandler):
-    """The buttons *Keep as recording*, *Ask again*, *Delete* and *Read it so from now on*."""
+    """Handles the buttons *Keep as recording*, *Ask again*, *Delete*, *Read it so from now on*."""
 
     async def post(self, flow_id: str, action: str) -> None:
-        """Carry out the button's action, and answer with its result."""
+        """Carry out the button's action on a flow, and answer with its result."""
         flow, page = self.flow_of(flow_id), self.page
         acts: Mapping[str, Callable[[], Awaitable[str]]] = {
             "again": lambda: page.again(flow),
@@ -167,13 +171,15 @@ class Button(_PageHandler):
 
 
 class Written(_PageHandler):
-    """Views of an exchange that are computed when a person asks for them."""
+    """Serves views of an exchange that are computed when a person asks for them."""
 
     async def get(self, flow_id: str, form: str) -> None:
-        """Answer with the view `form`, the end of the path:
+        """Answer with the view `form`, the last part of the path:
 
-        - `curl`, `text`: a command to send the request again; a transcript.
-        - `context`, `read`: the parts of the prompt, with the server's count of tokens or without.
+        - `curl`: a command to send the request again.
+        - `text`: a transcript.
+        - `context`: the parts of the prompt, with tokens that the server has counted.
+        - `read`: the same with estimated tokens.
         - `tools`: the tokens that each tool cost in the session.
         - `whole`: the session, and the differences of the requests `from` and `to` of the query.
         - `reread`: a misread reply as it should have been read.
@@ -211,28 +217,30 @@ class Shown(mitmweb.FlowContentView):
 
 
 class Updates(mitmweb.WebSocketEventBroadcaster):
-    """The WebSocket by which a page gets its updates. It gets none of mitmweb's broadcasts."""
+    """The WebSocket by which an open page gets its updates. mitmweb's own broadcasts do not reach
+    it, because the class has its own set of `connections`.
+    """
 
     connections: ClassVar[set[mitmweb.WebSocketEventBroadcaster]] = set()
 
     def initialize(self, page: Page) -> None:
-        """Set the attributes. Tornado passes the arguments that `mount` gave for the path."""
+        """Set the attributes. Tornado calls this with the arguments that `mount` passed to it."""
         self._page, self._watcher = page, Watcher(page.exchanges)
         self._task: asyncio.Task[None] | None = None
 
     def open(self, *_: str, **__: str) -> None:
-        """Begin to send updates."""
+        """Begin to send updates to a page that has connected."""
         super().open()  # type: ignore[no-untyped-call]
         self._task = asyncio.create_task(self._send_updates(), name="think page")
 
     def on_close(self) -> None:
-        """Stop the updates of the page that has left."""
+        """Stop the updates of a page that has disconnected."""
         if self._task:
             self._task.cancel()
             super().on_close()  # type: ignore[no-untyped-call]
 
     def on_message(self, message: str | bytes) -> None:
-        """Pass the page's JSON message to its watcher; ignore a message that is no JSON."""
+        """Pass a JSON message of the page to the page's state; ignore a message that is no JSON."""
         with contextlib.suppress(ValueError, RecursionError):
             self._watcher.receive(json.loads(message))
 
@@ -240,7 +248,8 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
         with self._page.following():
             while True:
                 begun = time.perf_counter()
-                # A page that has not read its last update gets all later changes in one update.
+                # A slow page that has not read its last update gets no new one yet. It gets all
+                # changes since then in one update when it has read the last.
                 if mitmweb.has_sent_all(self) and (news := await self._watcher.news()):
                     self.send(json.dumps(news).encode())
                 rest = min(max(INTERVAL, SHARE * (time.perf_counter() - begun)), _LONGEST_INTERVAL)

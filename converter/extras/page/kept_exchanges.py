@@ -22,7 +22,8 @@ from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.mitmproxy_internals import flow_list, value_of
 from converter.addon.watcher import Watcher
 
-if TYPE_CHECKING:  # The mitmdump that mitmproxy ships as a binary lacks this module.
+if TYPE_CHECKING:
+    # The binary of mitmdump that mitmproxy releases lacks `mitmproxy.addons.view`.
     from mitmproxy.addons.view import View
 
     from converter.extras.page.exchange_file import ExchangeFile
@@ -73,7 +74,9 @@ class KeptExchanges(Watcher):
         self._file, self._view = file, view
 
     def ended(self, seen: FlowRecord) -> None:
-        """Write a finished exchange to the file, after the recorder's thread has redacted it."""
+        """Redact a finished exchange in the thread of the extra `recordings`, then write it to the
+        file. Without that extra nothing is written.
+        """
         recorder = ctx.master.addons.get("think-recorder") if self._file else None
         if recorder and self._file:
             redacted: Future[HTTPFlow] = recorder.redacted(seen.flow)
@@ -103,13 +106,13 @@ class KeptExchanges(Watcher):
         )
 
     def _removed(self, flow: Flow) -> None:
-        """Delete an exchange from the file that a person has deleted from mitmweb's list."""
+        """Delete from the file an exchange that a person has deleted from mitmweb's list."""
         if file := self._file:
             _change_or_log(lambda: file.forget(flow.id))
 
 
 def _change_or_log(change: Callable[[], None]) -> None:
-    """Change the file; log an error if that fails."""
+    """Call `change`, which changes the file; log an error if that fails."""
     try:
         change()
     except (OSError, ValueError) as error:  # ValueError: the text of a flow has a lone surrogate.
@@ -117,13 +120,13 @@ def _change_or_log(change: Callable[[], None]) -> None:
 
 
 def _read(flows: list[bytes]) -> list[HTTPFlow]:
-    """Return the flows that can be read; log an error for each other one."""
+    """Return the exchanges of the file as flows; log an error for each that cannot be read."""
     read = list[HTTPFlow]()
     for data in flows:
         try:
             state: Any = tnetstring.loads(data)
             flow = HTTPFlow.from_state(state)
             read += [flow] if isinstance(flow, HTTPFlow) else []
-        except Exception as error:  # Any: mitmproxy reads a flow's values unchecked.
+        except Exception as error:  # `from_state` checks no values, so any error may come.
             _log.error("think: think_page: an exchange cannot be read: %s", error)
     return read

@@ -20,7 +20,8 @@ from converter.extras.page.row import Row
 from converter.extras.page.session import SessionExchange
 from converter.extras.page.sessions import Messages, Sessions
 
-if TYPE_CHECKING:  # The mitmdump that mitmproxy ships as a binary lacks this module.
+if TYPE_CHECKING:
+    # The binary of mitmdump that mitmproxy releases lacks `mitmproxy.addons.view`.
     from mitmproxy.addons.view import View
 
 SLICE = 0.01
@@ -47,9 +48,9 @@ class Listed:
         self._sessions = Sessions(self._messages)
         self.rows: dict[str, Row] = {}
         self._stale: dict[str, None] = {}
-        # The ids of requests that are still arriving. They are read at each refresh, because
-        # mitmweb signals the end of a request late: the request's session must exist before a later
-        # request is put into a session.
+        # The ids of flows whose requests are still arriving, as keys. Each refresh reads them again
+        # in the order in which they began: mitmweb signals the end of a request late, and a request
+        # must be in its session before a later request is.
         self._arriving: dict[str, None] = {}
         self._lock = asyncio.Lock()
 
@@ -88,7 +89,9 @@ class Listed:
         ]
 
     async def refresh(self) -> None:
-        """Update the rows of flows that may have changed. mitmproxy's loop runs in between."""
+        """Update the rows of flows that may have changed. After each `SLICE` of work mitmproxy's
+        loop gets a turn.
+        """
         async with self._lock:
             self._stale |= {name: None for name in RUNNING_RECORDS if name in self.rows}
             begun = time.perf_counter()
@@ -102,7 +105,7 @@ class Listed:
                         begun = time.perf_counter()
 
     def _read(self, name: str) -> None:
-        """Update or remove the row of the exchange `name`."""
+        """Update the row of the exchange `name`; remove it if mitmweb no longer lists the flow."""
         listed = self.find(name)
         if listed is None:
             for each in (self.rows, self._arriving):
@@ -115,8 +118,9 @@ class Listed:
             self.rows[name] = row
 
     def _session_fields(self, listed: HTTPFlow, client: str) -> Row:
-        """Add the exchange to its session if its request has arrived. Return the row's fields
-        `session` and `within` (the session of which it is a branch); `{}` without a session.
+        """Add the exchange to its session if its request has arrived. Return two fields of its row:
+        `session`, the session's name, and `within`, the name of the session of which that session
+        is a branch. Return `{}` without a session. `client`: the client's name and version.
         """
         if not self._sessions.of(listed.id) and (fields := self._fields(listed.id)):
             wish = housekeeping_of(fields, listed.request.path)

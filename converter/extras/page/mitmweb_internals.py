@@ -1,7 +1,7 @@
-"""The classes and attributes of mitmweb's server that the page uses, undocumented by mitmproxy.
+"""The undocumented classes and attributes of mitmweb's server that the page uses.
 
 They were read in mitmproxy 12.2.3 and 12.3.1. This file is not a part of `mitmproxy_internals`,
-because only mitmweb imports the server.
+because mitmdump must not import mitmweb's server.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,8 @@ CONTENT = (
     r"/flows/(?P<flow_id>[0-9a-f\-]+)/(?P<message>request|response)"
     r"/content/(?P<content_view>[0-9a-zA-Z\-\_%]+)(?:\.json)?"
 )
-"""The pattern of the paths at which mitmweb's own page gets a message as a content view shows it.
+"""The pattern of the paths at which mitmweb's own page gets a message rendered by a content view:
+`/flows/FLOW_ID/response/content/think.json`.
 """
 
 
@@ -27,9 +28,10 @@ def add_handlers(app: Any, handlers: Sequence[tuple[object, ...]]) -> Callable[[
     """Add handlers to mitmweb's server; return a function that removes them again."""
     app.add_handlers(r".*$", handlers)
     rules = app.default_router.rules
-    return partial(rules.remove, rules[-2])  # Ours. mitmweb's own handlers stay the last rule.
+    # Tornado puts new handlers before the last rule, which has mitmweb's own handlers.
+    return partial(rules.remove, rules[-2])
 
 
 def has_sent_all(socket: WebSocketEventBroadcaster) -> bool:
-    """Return True if no message for the page waits to be sent."""
+    """Return True if no message waits in the WebSocket's queue."""
     return bool(socket._send_queue.empty())

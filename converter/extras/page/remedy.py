@@ -26,7 +26,9 @@ _PAIR = re.compile(r"--set think_tags='([^']+)'")
 
 
 def remedy_of(comment: str) -> Options:
-    """Return the options that the note in a flow's comment calls for, `{}` without such a note."""
+    """Return the options that read a misread reply rightly: `{"start": ["text"]}`. They follow from
+    the note on misreading in the flow's `comment`. Return `{}` without such a note.
+    """
     if _OPENER_MISSING in comment:
         return {"start": ["thinking"]}
     if _CLOSER_MISSING in comment:
@@ -35,7 +37,8 @@ def remedy_of(comment: str) -> Options:
         return {}
     if pair := _PAIR.search(comment):
         return {"tags": ["auto", pair[1]]}
-    # A comment has only the beginning of a long note, without the options that `_PAIR` matches.
+    # A comment has only the beginning of a long note: the opener, but not the options that `_PAIR`
+    # matches.
     opener = _OPENER.search(comment)
     return {"tags": ["auto", f"{opener[0]} </{opener[1]}>"]} if opener else {}
 
@@ -47,8 +50,8 @@ def as_arguments(options: Options) -> str:
 
 
 def reread(flow: HTTPFlow) -> dict[str, str]:
-    """Read a misread reply again with its remedy; return its `thinking` and `text`. Raises
-    ValueError for a reply that was not misread.
+    """Read a misread reply again with the options of its remedy; return its `thinking` and `text`.
+    Raises ValueError for a reply that was not misread.
     """
     chosen = _remedy(flow)
     _, expected = reading_of(flow, of_server=True)

@@ -29,11 +29,11 @@ type Row = dict[str, object]
 _GROWING = (
     ("text", "answering"),
     ("calls", "calling"),
-    ("calling", "calling"),  # Characters held for a call in the text.
+    ("calling", "calling"),  # Held characters of the text that may be a call.
     ("thinking", "thinking"),
 )
-"""Counts in a reply's summary, each with the state of a reply while the count grows. If several
-have grown, the first of them here gives the state: a reply thinks, then calls, then answers.
+"""Counts in a reply's summary, each with the state that a running reply has while the count grows.
+If several counts have grown since the last row, the first of them in this table gives the state.
 """
 _SHOWN = (
     "thoughts",
@@ -54,11 +54,11 @@ _TITLE = 70
 _BESIDE = re.compile(r"\n\s*<[a-z][\w-]*>")
 """Matches the first tag of the text that a client adds below the user's own text."""
 _BEFORE_OUTPUT = re.compile(r"\AChunk ID: .*?\nOutput:\n", re.DOTALL)
-"""The lines that Codex 0.171 puts before the output of a command."""
+"""Matches the lines that Codex 0.171 puts before the output of a command."""
 _WISHES = {TITLE: "Title of the session", COMPACTION: "Summary of the session (compaction)"}
-"""By `wish`, the title of a request that a client sends for its own use."""
+"""`wish` -> the title of its row. A request with a `wish` is sent by a client for its own use."""
 _LONGEST_READ = 1 << 19
-"""The bytes of the longest request that is read for its title: mitmproxy's loop waits meanwhile."""
+"""Requests of more bytes get no title, because mitmproxy's loop waits while a request is read."""
 _LONGEST = 300
 """The most characters that a row shows of a value from a header or a server."""
 
@@ -87,7 +87,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),
         "path": _short((own or flow.request).path.partition("?")[0]),
-        # The user agent's first word: the client's name and version.
+        # The user agent's first word, such as `claude-cli/2.1.332`.
         "client": _short(flow.request.headers.get("user-agent", "").partition(" ")[0]),
         "model": _short(str(facts.get("model") or "")) or _requested_model(flow, before),
         **_title_and_wish(flow, before),
@@ -111,7 +111,9 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
 
 
 def _is_running(flow: HTTPFlow) -> bool:
-    """Return True if a flow is still running. It serves flows on which the addon does not act."""
+    """Return True if a flow is still running. Needed for flows on which the addon does not act: the
+    others have a `FlowRecord` while they run.
+    """
     return (
         flow.live
         and flow.error is None
@@ -136,8 +138,8 @@ def number(values: Mapping[str, object], name: str) -> float:
 
 
 def _times(facts: Mapping[str, object]) -> Row:
-    """Return times in seconds: `waited` until the first byte, `thought` in thinking after it, `end`
-    of the reply since the request. Return `{}` if the end was not measured.
+    """Return a row's times in seconds: `waited` for the first byte, `thought` after it, and `end`,
+    the time from the request to the end of the reply. Return `{}` if the end was not measured.
     """
     first, end = facts.get("first_byte"), facts.get("end")
     if not isinstance(end, int | float):
@@ -149,7 +151,10 @@ def _times(facts: Mapping[str, object]) -> Row:
 
 
 def _failure(flow: HTTPFlow, facts: Mapping[str, object], noted: Mapping[str, object]) -> str:
-    """Return why an exchange is broken, empty if it is not broken."""
+    """Return why an exchange has failed, empty if it has not.
+
+    `facts`: the reply's summary; `noted`: the addon's notes on the flow, empty if it has none.
+    """
     if failure := str(facts.get("failure") or ""):
         return failure
     if flow.error:
@@ -162,15 +167,17 @@ def _failure(flow: HTTPFlow, facts: Mapping[str, object], noted: Mapping[str, ob
 
 
 def _server(flow: HTTPFlow, running: FlowRecord | None, noted: Mapping[str, object]) -> str:
-    """Return the server's name, if it is recognised, and its address: `vllm 10.0.0.5:8000`."""
+    """Return the server's name, if it is recognised, and its address: `vllm 10.0.0.5:8000`. The
+    name is in the `running` exchange's record, or in the notes `noted` on a finished flow.
+    """
     name = running.server.name if running else str(noted.get("server") or "")
     address = f"{flow.request.host}:{flow.request.port}"
     return _short(address if name in ("", "generic") else f"{name} {address}")
 
 
 def _requested_model(flow: HTTPFlow, before: Row | None) -> str:
-    """Return the model in the request, from the flow's last row if there is one: a body is read
-    only once.
+    """Return the model that the request names. It is taken from the flow's last row `before` if
+    there is one, so that the body is read only once.
     """
     if before is not None:
         return str(before["model"])
@@ -178,8 +185,9 @@ def _requested_model(flow: HTTPFlow, before: Row | None) -> str:
 
 
 def _title_and_wish(flow: HTTPFlow, before: Row | None) -> Row:
-    """Return a row's `title`, the beginning of what is new in a request, and its `wish`: `TITLE`,
-    `COMPACTION` or empty. Both come from the flow's last row if it has them: a body is read once.
+    """Return two fields of a row: `title`, the beginning of the new turns of a request, and `wish`:
+    `TITLE` or `COMPACTION` for a client's request for its own use, else empty. They are taken from
+    the flow's last row `before` if it has them, so that the body is read only once.
     """
     if before and before["title"]:
         return {name: before[name] for name in ("title", "wish")}
@@ -190,8 +198,8 @@ def _title_and_wish(flow: HTTPFlow, before: Row | None) -> Row:
 
 
 def _title(turns: Sequence[ShownTurn]) -> str:
-    """Return the beginning of the user's question behind the last reply in a request, without text
-    in tags that the client added. Without a question, name the tools with new results.
+    """Return a request's title: the beginning of the user's question after the last reply, without
+    text in tags that the client added. Without a question, name the tools that have new results.
     """
     replies = [at for at, turn in enumerate(turns) if turn.role in ("assistant", "model")]
     new = turns[replies[-1] + 1 :] if replies else turns
@@ -211,8 +219,8 @@ def _question(turns: Sequence[ShownTurn]) -> str:
 
 
 def _results(turns: Sequence[ShownTurn], new: Sequence[ShownTurn]) -> str:
-    """Return the names of the tools with new results, and the beginning of the last result:
-    `← read_file, bash: total 12`.
+    """Return the names of the tools with results in `new`, the newest of the `turns`, and the
+    beginning of the last result: `← read_file, bash: total 12`. Return an empty text without one.
     """
     calls = {part.id: part.name for part in _parts(turns) if isinstance(part, ToolUse)}
     results = [part for part in _parts(new) if isinstance(part, ToolResult)]

@@ -33,7 +33,7 @@ from converter.extras.page.row import Row
 
 _PROMPT = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools")
 _MOST_LINES = 5000
-"""The most lines of a text that `difflib` compares: its time may grow with their square."""
+"""Texts of more lines are not compared: the time of `difflib` may grow with the square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class SessionExchange:
 
 
 def session_exchange(flow: HTTPFlow, row: Row, body: bytes) -> SessionExchange:
-    """Return a flow's exchange. `body`: the body of the client's request."""
+    """Return a flow as an exchange of its session. `body`: the body of the client's request."""
     got = None if row["running"] else partial(answer_of, flow)
     own = {"session": flow.id, "within": ""}
     return SessionExchange({**own, **row}, body, got, facts_of(flow))
@@ -94,7 +94,7 @@ of its calls, its results and its description.
 """
 _NEVER_CALLED = "never called"
 _BYTES = 4
-"""The bytes of a token, estimated for English text and JSON."""
+"""About how many bytes of English text or JSON one token has."""
 
 
 def tools(exchanges: Sequence[SessionExchange]) -> list[ToolCost]:
@@ -126,7 +126,9 @@ def tools(exchanges: Sequence[SessionExchange]) -> list[ToolCost]:
 
 
 def _cost(name: str, of: Counter[str], described: int) -> ToolCost:
-    """Return a tool's row. `of` has the counts, `described` the bytes of the tool's description."""
+    """Return a tool's cost. `of` has its numbers of calls and failures, and the bytes of its calls
+    and results; `described`: the bytes of its description.
+    """
     sizes = [size // _BYTES for size in (of["written"], of["results"], described)]
     return name, of["calls"], of["failed"], sizes[0], sizes[1], sizes[2]
 
@@ -172,8 +174,8 @@ def differences(
 
 
 def _diff(before: str, now: str) -> list[str]:
-    """Return a unified diff without its two header lines. For very long texts return the numbers of
-    their lines instead.
+    """Return the lines of a unified diff, without its two header lines. For a text of more than
+    `_MOST_LINES` return the two numbers of lines instead: `["- 6,000 lines", "+ 6,001 lines"]`.
     """
     one, other = before.splitlines(), now.splitlines()
     if max(len(one), len(other)) > _MOST_LINES:

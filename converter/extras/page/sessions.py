@@ -4,6 +4,8 @@ A conversation is one session: each request repeats the messages before and adds
 same session after its client has replaced earlier messages by a summary. A branch of a session is a
 conversation that a tool call of the session began (a sub-agent's), or a request for the session's
 title. Sessions are recognised by the texts of messages alone, compared as in `raw_messages`.
+
+The opening of a request is its messages before the model's first turn.
 """
 
 from collections import deque
@@ -26,7 +28,7 @@ from converter.core.wire import json_text
 type Messages = Sequence[object]
 
 _LOOKED_AT = 8
-"""The most sessions with a request's opening, the newest ones, with which the request is compared.
+"""With how many sessions a request is compared: the newest that begin with the same messages.
 Without this bound a thousand sessions with one question would need a million comparisons.
 """
 _KEPT = 8
@@ -34,7 +36,7 @@ _KEPT = 8
 continues.
 """
 _DEEP = 3
-"""How deep the nested arguments of a call are searched for the prompt of a sub-agent."""
+"""How many levels of a call's nested arguments are searched for the prompt of a sub-agent."""
 _NEWEST = 8
 """For each client, the most sessions with which a request for a title is compared, and the most
 requests for a title that wait for their session.
@@ -51,7 +53,7 @@ class Session:
 
     Attributes:
         name: the id of its first exchange.
-        number: its number among all sessions, in the order in which they began.
+        number: the number of exchanges that were added before the session's first.
         first: the number of messages in its shortest request.
         newest: the id of its newest exchange.
         within: the name of the session of which it is a branch; empty if it is no branch.
@@ -68,7 +70,7 @@ class Session:
 
 class Sessions:
     """Puts exchanges into sessions. `add` must be called in the order in which the exchanges began.
-    `read` returns the messages of an earlier exchange, given the exchange's id.
+    The argument `read` is a function that returns the messages of an earlier exchange by its id.
     """
 
     def __init__(self, read: Callable[[str], Messages]) -> None:
@@ -102,10 +104,10 @@ class Sessions:
 
     def add(self, exchange: str, client: str, messages: Messages, wish: str = "") -> list[str]:
         """Put an exchange into the session that it continues, or into a new session. Return the ids
-        of all earlier exchanges whose session has become a branch by this.
+        of earlier exchanges whose sessions have become branches by this: their rows must change.
 
-        `wish`: `TITLE` or `COMPACTION` of `housekeeping` if the client asks for a title or a
-        summary for its own use, else empty.
+        `client`: the client's name and version. `messages`: the request's messages. `wish`: `TITLE`
+        or `COMPACTION` if the client asks for a title or a summary for its own use, else empty.
         """
         opening = _opening(messages)
         if wish == TITLE:
@@ -137,8 +139,9 @@ class Sessions:
         self._of[exchange] = session
 
     def _add_title(self, title: Session, client: str, opening: Messages) -> None:
-        """Add a request for a title, as a branch of the session whose first question it quotes. If
-        there is none, the request waits for this session.
+        """Add a request for a title as the session `title`: a branch of the session whose first
+        question its messages (`opening`) quote. If no such session exists yet, `title` waits for
+        it.
         """
         texts = [text for message in opening for text in content_texts(message)]
         text = "\n".join(texts)[:_LONGEST_TITLE]
@@ -150,8 +153,9 @@ class Sessions:
         self._put(title.name, title)
 
     def _take_titles(self, session: Session, client: str, opening: Messages) -> list[str]:
-        """Make the waiting requests that quote this session's question branches of the session;
-        return their ids. A client may ask for a title before it begins the session.
+        """Make waiting requests for a title branches of a new `session`, if they quote its first
+        question; return their ids. They wait because a client may ask for a title before it begins
+        the session. `opening`: the session's messages before the model's first turn.
         """
         question = max(_questions(opening), key=len, default="")[:_LONGEST_QUESTION]
         if not question:
@@ -170,6 +174,9 @@ class Sessions:
         """Return the session that a request continues, and the number of messages that both have.
         Return None and 0 if the request begins a session.
 
+        `keys`: the keys of the request's opening (`_keys`). `messages`: the request's messages, of
+        which the first `opening` are before the model's first turn.
+
         The request continues the session with which it shares the most messages, the newest of
         equals. A request without a model's turn must also be longer than the session's shortest
         request, because two sessions may begin with the same question.
@@ -183,16 +190,18 @@ class Sessions:
         return best, most
 
     def _find_parent(self, session: Session, client: str, opening: Messages) -> None:
-        """Make a new session a branch of the session of whose calls one has the opening's text."""
+        """Make a new `session` a branch of another, if one of its user's messages is an argument of
+        a tool call in the other: the call has started a sub-agent.
+        """
         for key in _opening_keys(client, opening):
             self._begun.setdefault(key, []).append(session)
             if caller := self._callers.get(key):
                 session.within = caller.name
 
     def _note_calls(self, session: Session, client: str, messages: Messages) -> list[str]:
-        """Remember the strings in the tool calls of a session's new `messages`: a session that
-        begins with such a string is a sub-agent's. Make the sub-agents' sessions that were added
-        already branches of this session, and return the ids of their exchanges.
+        """Remember the strings in the tool calls of a session's new `messages`: a later session
+        that begins with such a string is a sub-agent's, and so a branch of `session`. Sub-agents'
+        sessions that exist already become branches now; return the ids of their exchanges.
         """
         taken = list[str]()
         for text in (text for message in messages for text in _call_strings(message)):
@@ -206,7 +215,7 @@ class Sessions:
 
 
 def _opening(messages: Messages) -> Messages:
-    """Return the messages before the first that is neither a system's nor a user's."""
+    """Return the messages before the model's first turn: those of the system and the user."""
     for number, message in enumerate(messages):
         if role_of(message) not in (*SYSTEM, "user"):
             return messages[:number]
@@ -214,8 +223,9 @@ def _opening(messages: Messages) -> Messages:
 
 
 def _keys(client: str, opening: Messages) -> list[int]:
-    """Return a key for each beginning of the opening: for no message, for the first, for the first
-    two ... A client may have added messages since the session began.
+    """Return keys by which sessions with the same first messages are found: one for no message, one
+    for the first message of the opening, one for the first two ... Shorter beginnings have keys
+    too, because a client may have added messages to the opening since the session began.
     """
     keys = [hash(client)]
     for message in opening:
@@ -224,8 +234,8 @@ def _keys(client: str, opening: Messages) -> list[int]:
 
 
 def _opening_keys(client: str, opening: Messages) -> Iterator[int]:
-    """Yield a key for each text of a user's message in the opening, as `_note_calls` makes keys for
-    the strings of calls.
+    """Yield a key for each text of a user's message in the opening. It equals the key that
+    `_note_calls` makes for the same text in a tool call.
     """
     questions = (message for message in opening if role_of(message) == "user")
     for text in (text for message in questions for text in content_texts(message)):
@@ -243,8 +253,8 @@ def _questions(opening: Messages) -> Iterator[str]:
 
 
 def _comparable(text: str) -> str:
-    """Return a text as it is compared with others: without what a client changes from request
-    to request.
+    """Return the beginning of a text, without dates, reminders and billing lines, which a client
+    changes from request to request. Texts are compared in this form.
     """
     return fingerprint_of({"content": text}).strip()
 

@@ -1,7 +1,7 @@
-"""An open page: its state, and the changes that are still to be sent to the page.
+"""The state of an open page: what it shows, and the changes that it must still get.
 
-The page may show the chunks of a reply, even while the reply comes: each chunk with its time and
-the bytes that the client got for it, as in a golden.
+The page may show the steps of a reply, even while the reply comes. A step is one chunk from the
+server, its time, and the bytes that the client got for it, as in a golden.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ NO_RECORDER = "expected converter/extras/recordings, which is not there"
 MOST_CHOSEN = 2
 """The most exchanges that a page shows side by side."""
 WINDOW = 500
-"""The most chunks that are sent to a page at once."""
+"""The most steps (chunks with the client's bytes) that are sent to a page at once."""
 
 type WireStep = tuple[float | None, bytes, bytes]
 """The time of a server's chunk in seconds, the chunk, and the bytes that the client got for it. The
@@ -53,14 +53,15 @@ class _Chosen:
 
 @dataclass(slots=True)
 class _WireView:
-    """A reply whose chunks the page shows.
+    """A reply whose steps the page shows: its chunks, with the bytes that the client got for each.
 
     Attributes:
         name: the flow's id.
         begin: the index of the step to send next; -1 for the last `WINDOW` steps of a running
             reply.
-        whole: all steps of a complete reply, and a note for the reader; None before they are read.
-        due: True if the page must get a message, even without new steps.
+        whole: all steps of a complete reply, and a note to show with them; None before they are
+            read.
+        due: True if the page must get a message: it has just asked, or there are new steps.
     """
 
     name: str
@@ -71,11 +72,11 @@ class _WireView:
 
 @dataclass
 class Watcher:
-    """Collects the changes that one open page must still get.
+    """The state of one open page; collects the changes that the page must still get.
 
     Attributes:
         listed: the rows of mitmweb's exchanges.
-        wanted: an event that is set when the page has sent a message.
+        wanted: set when the page has sent a message, which is answered at once.
     """
 
     listed: Listed
@@ -85,8 +86,8 @@ class Watcher:
     _wire: _WireView | None = None
 
     def receive(self, message: object) -> None:
-        """Store which exchanges (`choose`) or chunks (`wire`) the page's message asks for; ignore a
-        message of any other form.
+        """Store what the page asks for: exchanges (`{"choose": [ID, ...]}`), or the chunks of one
+        (`{"wire": {"id": ID, "from": INDEX}}`). Ignore any other message.
         """
         match message:
             case {"choose": [*names]}:
@@ -103,15 +104,18 @@ class Watcher:
         self.wanted.set()
 
     async def rest(self, seconds: float) -> None:
-        """Wait for so many seconds, or until the page sends a message."""
+        """Wait until the page sends a message, but at most so many seconds."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.wanted.wait(), seconds)
-        # Cleared here, not in `news`, which is not called while the page reads no updates: the loop
-        # of `handlers.Updates` would then never rest.
+        # Cleared here, not in `news`: `handlers.Updates` calls `rest` at each turn of its loop, but
+        # `news` only when the page has read the last update. An event that stays set would end
+        # each `rest` at once.
         self.wanted.clear()
 
     async def news(self) -> Values:
-        """Return the changes since the last call, `{}` if there are none."""
+        """Return the page's JSON on all changes since the last call, `{}` if there are none: `rows`
+        of the list, ids that are `gone` from it, `chosen` exchanges and the `wire` view.
+        """
         await self.listed.refresh()
         chosen = [
             exchange for each in list(self._chosen.values()) if (exchange := await self._of(each))
@@ -149,7 +153,9 @@ class Watcher:
     async def _followed_changes(
         self, flow: HTTPFlow, chosen: _Chosen, follower: SideReader
     ) -> Values | None:
-        """Return the changes of an exchange that runs, or has ended since the last call."""
+        """Return the changes of an exchange whose reply `follower` reads: the reply is running, or
+        has ended since the last call. Return None if nothing has changed.
+        """
         if RUNNING_RECORDS.get(chosen.name) is follower.record:
             news = await _news_in_thread(follower.news)
             return {"id": chosen.name, "said": news} if news else None
@@ -162,8 +168,8 @@ class Watcher:
 
     async def _next_steps(self) -> Values | None:
         """Return the next steps of the reply whose chunks the page shows, None if there are none.
-        The steps of a running reply are sent as they come. For each window of a complete reply the
-        page sends a message.
+        The steps of a running reply are sent as they come. Those of a complete reply are sent
+        `WINDOW` at a time: the page sends a message for each window.
         """
         view = self._wire
         flow = self.listed.find(view.name) if view else None
@@ -185,13 +191,15 @@ class Watcher:
 
 
 async def _news_in_thread(read: Callable[[], list[News]]) -> list[Values]:
-    """Call `read` in a thread, because much may have come, and return the news as JSON values."""
+    """Call `read`, which reads the new bytes of a reply, in a thread, because there may be many;
+    return what is new as JSON values.
+    """
     return await asyncio.to_thread(lambda: news_values(read()))
 
 
 def window(steps: Sequence[WireStep], begin: int, total: int, note: str = "") -> dict[str, object]:
-    """Return the page's JSON for the first `WINDOW` of these steps. `begin`: the index of the first
-    step; `total`: the number of all steps of the reply.
+    """Return the page's JSON for the first `WINDOW` of these steps of a reply. `begin`: the index
+    of the first of them in the reply; `total`: the number of all steps of the reply.
     """
     rows = [[at, _text(came), _text(went)] for at, came, went in steps[:WINDOW]]
     return {"from": begin, "total": total, "rows": rows, "note": note}
@@ -202,7 +210,7 @@ def _text(sent: bytes) -> str:
 
 
 def steps_of(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
-    """Return all steps of a complete reply, and a note for their reader.
+    """Return all steps of a complete reply, and a note to show with them, empty if there is none.
 
     The extra `recordings` rewrites the reply again to get the steps. Without this extra, there is
     one step with all of the client's bytes.
