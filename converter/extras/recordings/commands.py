@@ -39,7 +39,8 @@ def _print_error(error: Exception) -> None:
 
 
 def _add(library: Library, chosen: argparse.Namespace) -> int:
-    library.path(chosen.name)  # Raises RecordingError for a bad name, before the file is read.
+    # Raises RecordingError for a bad name; called here, so that no flow file is read in vain.
+    library.path(chosen.name)
     recordings = flow_file.read_all(chosen.file, chosen.name)
     if chosen.flow is None and len(recordings) > 1:
         many = f"{chosen.file} holds {len(recordings)} exchanges; choose one with --flow N:"
@@ -82,8 +83,8 @@ def _apply[Result](names: Iterable[str], work: Callable[[str], Result]) -> tuple
 
 
 def _names(library: Library, named: list[str]) -> list[str]:
-    """Return the named recordings, all of the folder if none is named. Raises RecordingError if the
-    folder is empty.
+    """Return the names in `named`, or the names of all recordings in the folder if `named` is
+    empty. Raises RecordingError if the folder has no recordings.
     """
     names = named or library.names()
     if not names:
@@ -119,7 +120,9 @@ def _show(library: Library, chosen: argparse.Namespace) -> int:
 
 def _bless(library: Library, chosen: argparse.Namespace) -> int:
     def bless(name: str) -> bool:
-        """Write a recording's goldens anew. Return True if its expectation is not met."""
+        """Write a recording's goldens anew, with the options of `--set`, if any. Return True if
+        the recording's reply still differs from its expectation.
+        """
         recording = library.load(name)
         if chosen.set:
             options = with_options(recording.options, chosen.set)
@@ -183,17 +186,18 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
-    """Add the option `--dir` to a parser. It may stand before the subcommand and after it; the
-    latter counts.
+    """Add the option `--dir` to a parser: to the parser of the whole command, and to that of each
+    subcommand, so that a user can write it before or after the subcommand. `default`: the folder
+    if `--dir` is missing; SUPPRESS keeps the folder that was given before the subcommand.
     """
     folder = "folder of the recordings (recordings)"
     parser.add_argument("--dir", type=Path, default=default, help=folder)
 
 
 def with_options(options: Mapping[str, object], written: Sequence[str]) -> dict[str, object]:
-    """Return the options, updated by `written`, the values of `--set` such as `think_start=text`.
-    If an option is a sequence, each of its texts is an element of the new value. Raises
-    RecordingError for an unknown option or an unreadable value.
+    """Return the addon's options, changed by `written`, the values of `--set`:
+    `["think_start=text"]` sets `start` to `"text"`. If an option has several values, each has a
+    `--set` of its own. Raises RecordingError for an unknown option or an unreadable value.
     """
     chosen = dict(options)
     by_name: dict[str, list[str]] = {}
@@ -212,7 +216,9 @@ def with_options(options: Mapping[str, object], written: Sequence[str]) -> dict[
 
 
 def _value(name: str, values: list[str]) -> object:
-    """Return an option's value, of the option's type, from the texts of its `--set`s."""
+    """Return the value of the option `name` in the option's type: True from `["true"]`. `values`:
+    one text for each `--set` of this option; only an option that is a list takes all of them.
+    """
     kind = _OPTIONS[name].type
     if kind is bool:
         return values[-1].lower() == "true"

@@ -1,9 +1,9 @@
-"""The addons of this extra."""
+"""The addons of the extra `recordings`."""
 
 from converter.addon.watcher import ExtraServices
 from converter.extras.recordings.recorder import Recorder
 
 
 def addons(_: ExtraServices) -> list[object]:
-    """Return the addons."""
+    """Return the addon that writes recordings."""
     return [Recorder()]

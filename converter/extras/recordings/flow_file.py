@@ -90,8 +90,8 @@ def _flows(data: bytes) -> list[flow.Flow]:
 
 
 def from_flow(kept: flow.Flow, name: str) -> Recording:
-    """Return the recording of a flow. Raises RecordingError for a flow without the addon's notes,
-    and for a flow without a reply.
+    """Return the recording of a flow. Raises RecordingError for a flow without the addon's notes
+    (`METADATA`), and for a flow without a reply.
     """
     if not isinstance(kept, http.HTTPFlow):
         raise RecordingError(f"a {kept.type} flow is no exchange with a model")
@@ -104,7 +104,7 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
     server: http.HTTPFlow = kept.copy()
     try:
         server.revert()
-    except Exception as error:  # Any: mitmproxy reads a backup's values unchecked.
+    except Exception as error:  # mitmproxy checks no values of a backup, so any error may come.
         raise RecordingError(f"damaged: {type(error).__name__} in the flow's backup") from None
     if kept.response is None or server.response is None:
         raise RecordingError(
@@ -163,8 +163,9 @@ def _chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
 
 
 def _hosts(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
-    """Return each host name and address in a flow twice: alone, and with its port. The names in a
-    recording itself are left out.
+    """Return the host names and addresses of a flow's client, proxy and server, each alone and with
+    its port: the redaction hides them. `sent`: the request to the server. The address that stands
+    in all recordings, `HERE`, is left out.
     """
     addresses = {(request.host, request.port) for request in (kept.request, sent)}
     client, server = kept.client_conn, kept.server_conn
@@ -211,8 +212,9 @@ def to_flow(recording: Recording, began: float = BEGAN) -> http.HTTPFlow:
 
 
 def _id(recording: Recording, what: str) -> str:
-    """Return an id for the `what` of a recording (`flow`, `client`, `server`). It depends only on
-    the recording's name, so that a viewer which loads a recording twice shows it once.
+    """Return an id for a recording's flow or connection; `what` is `flow`, `client` or `server`.
+    The id depends only on the recording's name, so that mitmweb shows a recording once even if it
+    is loaded twice.
     """
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"think-recording:{recording.name}:{what}"))
 

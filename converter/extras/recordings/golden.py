@@ -44,7 +44,9 @@ def golden(recording: Recording, client: Dialect) -> str:
 
 
 def shown(data: bytes) -> list[str]:
-    """Return bytes as lines of text; different bytes give different lines."""
+    """Return bytes as lines of text, with ⟨ ⟩ for bytes and characters that cannot be seen.
+    Different bytes give different lines.
+    """
     lines = data.decode("utf-8", "surrogateescape").split("\n")
     texts = [_MAYBE_UNSEEN.sub(_escaped, line) for line in lines]
     return texts[:-1] if not texts[-1] else [*texts[:-1], texts[-1] + "⟨⟩"]

@@ -68,13 +68,15 @@ class Library:
         self.folder = folder
 
     def names(self) -> list[str]:
-        """Return the names of all recordings, sorted. A `.mitm` file of another name is ignored."""
+        """Return the names of all recordings, sorted. A `.mitm` file is ignored if its name has
+        other characters than a recording's name may have.
+        """
         files = {*self.folder.glob("*.mitm"), *self._in_own_folders()}
         return sorted({path.stem for path in files if _NAME.fullmatch(path.stem)})
 
     def path(self, name: str) -> Path:
-        """Return the path of a recording's file. A new recording's file is in a folder NAME/ if
-        this is so for other recordings here.
+        """Return the path of a recording's file, `NAME.mitm` or `NAME/NAME.mitm`. For a new
+        recording it is the second if another recording of the library has such a folder.
         """
         if not _NAME.fullmatch(name):
             raise RecordingError(
@@ -135,7 +137,8 @@ class Library:
             faults.insert(0, f"{name} holds what no recording may: `add` it again")
         try:
             faults += laws(recording, self.command("check", name))
-        except Exception as error:  # A law that raises must not end the check of others.
+        # A fault in a law must not end the check of the next recordings.
+        except Exception as error:
             faults += [f"{name} cannot be judged: {type(error).__name__}: {error}"]
         return [*filter(None, [*faults, *stale])]
 
@@ -212,7 +215,7 @@ class Library:
         return self.path(name).with_suffix(f".{dialect.name}.txt")
 
     def _in_own_folders(self) -> Iterator[Path]:
-        """Return the files of the recordings that have a folder NAME/."""
+        """Return the `.mitm` files of the recordings that have a folder of their own, NAME/."""
         return (path for path in self.folder.glob("*/*.mitm") if path.stem == path.parent.name)
 
     def _goldens(self, recording: Recording) -> dict[Path, str]:
@@ -253,7 +256,9 @@ def _golden_text(path: Path) -> str:
 def _diff(
     old: str, new: str, old_title: str, new_title: str, most: int | None = _DIFF_LINES
 ) -> list[str]:
-    """Return the first `most` lines of a diff, and how many more there are."""
+    """Return the first `most` lines of a diff of two texts, and how many more there are. `most`
+    None: return all lines. The titles stand in the diff's head.
+    """
     lines = [
         *unified_diff(old.splitlines(), new.splitlines(), old_title, new_title, n=2, lineterm="")
     ]
@@ -281,5 +286,5 @@ def differences(recording: Recording, expected: Expectation) -> str:
 
 
 def _ended(text: str) -> str:
-    """Return a text without line ends at its beginning and end."""
+    """Return a text with `\n` as its line end, and without line ends at its beginning and end."""
     return text.replace("\r\n", "\n").strip("\r\n")

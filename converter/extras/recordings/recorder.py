@@ -51,7 +51,8 @@ chosen flow. mitmproxy 12.2 itself does not use the key there.
 
 class Recorder(Watcher):
     """The addon that writes recordings: of all exchanges (`think_record`), or of a chosen one by
-    the command `think.record` in mitmproxy's or mitmweb's command bar, or by a key in mitmproxy.
+    the command `think.record` in mitmproxy's or mitmweb's command bar, or by the key `KEY` in
+    mitmproxy's console.
     When mitmproxy ends, all recordings that wait are written first.
     """
 
@@ -77,11 +78,11 @@ class Recorder(Watcher):
         text: str | None = None,
         why: str = "",
     ) -> Future[str]:
-        """Keep a flow as the recording `name`, with the expected `thinking` and `text` if there are
-        any, and the reason `why`.
+        """Keep a flow as the recording `name`. `thinking` and `text`: what the client should have
+        got, None if it is not to be compared; `why`: the user's reason for this expectation.
 
         The future's result has two lines: the recording's path, and a command that checks it.
-        Raises RecordingError if there is nothing to keep, or the recording exists.
+        Raises RecordingError if the flow has no reply, or a recording of this name exists.
         """
         folder = Path(str(ctx.options.think_record) or "recordings").expanduser().absolute()
         path = Library(folder).path(name)
@@ -130,10 +131,11 @@ class Recorder(Watcher):
         return self._worker.submit(recording_work.redacted_flow, _copy(flow))
 
     def steps(self, flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
-        """Return all steps of a complete reply, and a note for their reader.
+        """Return each chunk of a complete reply with the client's bytes for it, and a note for the
+        person who reads them; the note is empty if there is nothing to say.
 
         A flow does not hold the client's bytes for each chunk, so the reply is rewritten again. If
-        the result differs from the client's bytes, the note says so.
+        the result differs from the bytes that the client got, the note says so.
         """
         got, began = content_of(flow.response), int(flow.request.timestamp_start)
         try:
@@ -158,8 +160,8 @@ class Recorder(Watcher):
     def _hand_over(
         self, flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None
     ) -> Future[str]:
-        """Have the recorder's thread write a flow as a recording; return a future of the two lines
-        that `keep` describes.
+        """Have the recorder's thread write a flow as a recording. Return a future, whose result has
+        two lines: the recording's path, and a command that checks it.
         """
         future = self._worker.submit(_write, _copy(flow), folder, name, expected)
         self._waiting.add(future)
@@ -169,8 +171,8 @@ class Recorder(Watcher):
 
 
 def _one_flow(written: str) -> Flow:
-    """Return the flow that matches `written`: `@focus`, `@marked` or a filter. Raises CommandError
-    unless exactly one flow matches.
+    """Return the flow that matches `written`, as mitmproxy's commands name flows: `@focus`,
+    `@marked` or a filter. Raises CommandError unless exactly one flow matches.
     """
     flows: Sequence[Flow] = ctx.master.commands.call("view.flows.resolve", written)
     if len(flows) != 1:
@@ -202,7 +204,8 @@ def _copy(flow: HTTPFlow) -> HTTPFlow:
     types that a flow file cannot hold.
     """
     copied: HTTPFlow = flow.copy()
-    # Ids that the addon made contain the flow's id, by which the redaction finds them.
+    # A copy gets another id. But ids that the addon made for calls contain the flow's id, by which
+    # the redaction recognises them.
     copied.id = flow.id
     copied.metadata = {name: copied.metadata[name] for name in {METADATA} & copied.metadata.keys()}
     return copied

@@ -111,8 +111,10 @@ class Recording:
         hosts: the host names and addresses in the flow. The redaction hides them in all texts; a
             redacted recording has none.
         flow: the id of the flow from which the recording was read.
-        reply_id: the id of the live exchange; not kept in files.
-        created_at: the time of the live exchange in seconds since 1970; not kept in files.
+        reply_id: the id that the rewritten reply gets if the server gave it none. Not kept in
+            files: only a replay that repeats a live reply sets it, to the flow's id.
+        created_at: the time that the rewritten reply gets if the server gave it none, in seconds
+            since 1970. Not kept in files either: it is 0, or the time of the live exchange.
     """
 
     name: str
@@ -193,8 +195,8 @@ class Recording:
         """Return the `AwaitedReply` that decides how the reply is rewritten, for a client of the
         dialect `client`, by default for its own client.
 
-        The rewritten reply has counts of tokens even if the client did not request them. Raises
-        RecordingError if the request cannot be read.
+        Counts of tokens stay in the rewritten reply even if only the addon, and not the client, had
+        requested them. Raises RecordingError if the request cannot be read.
         """
         facts, server = self.facts, by_name(self.facts.server)
         request = self._read_request(self.exchange(), server)
@@ -269,7 +271,9 @@ class Recording:
         return {}
 
     def _rewritten(self, client: Dialect, awaited: AwaitedReply | None = None) -> Replay:
-        """Return a new replay for a client of the dialect `client`."""
+        """Rewrite the reply for a client of the dialect `client`; return the replay. `awaited`: by
+        default `self.awaited()`.
+        """
         if self.exchange().endpoint.lists_models or not 200 <= self.answered.status < 300:
             return self._replay_whole(client)
         form, broken = self.form_for(client), bool(self.ended)
@@ -286,8 +290,8 @@ class Recording:
         return Replay(steps, end, tuple(notes), rewriter.summary, broken)
 
     def _replay_whole(self, client: Dialect) -> Replay:
-        """Rewrite a reply that is an error or a list of models, after its last chunk; return the
-        replay.
+        """Return the replay of an error or of a list of models. The addon reads such a reply as a
+        whole, so the client gets all bytes after the last chunk.
         """
         answered = self.answered
         rewritten = self.awaited(client).whole(answered.status, answered.content_type, self.body)

@@ -43,8 +43,9 @@ def headless(source: BufferedReader) -> Iterator[tuple[bytes, str]]:
 def converted(
     pieces: Iterator[tuple[bytes, str]], chosen: Settings, client: Dialect
 ) -> Iterator[bytes]:
-    """Yield a reply in the dialect `client` as it comes, then print the notes on it to standard
-    error. A stream stays a stream. Raises RecordingError for an input that is no reply.
+    """Yield a reply in the dialect `client` as its `pieces` (bytes and content type) come, then
+    print the addon's notes on it to standard error. A stream stays a stream. `chosen`: the options
+    by which it is read. Raises RecordingError for an input that is no reply.
     """
     recogniser = Recogniser()
     is_reply = any(recogniser.feed(*piece) for piece in pieces) or recogniser.feed(b"", last=True)
@@ -60,8 +61,9 @@ def converted(
 
 
 def show(file: str, chosen: Settings, client: Dialect | None) -> None:
-    """Print a saved reply as a transcript, or in the dialect `client`. Raises RecordingError, with
-    the file's name, for a file that cannot be read.
+    """Print a saved reply in the dialect `client`, or as a transcript if `client` is None.
+    `chosen`: the options by which the reply is read. Raises RecordingError, with the file's name,
+    for a file that cannot be read.
     """
     try:
         if client is None:
@@ -70,7 +72,7 @@ def show(file: str, chosen: Settings, client: Dialect | None) -> None:
             for written in converted(_pieces(file), chosen, client):
                 _write(written)
     except BrokenPipeError:
-        raise  # Not the file's fault: the reader of our output has left.
+        raise  # The program that reads our output, such as `head`, has ended; the file is fine.
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror}") from None
     except (RecordingError, HTTPException) as error:
@@ -78,7 +80,9 @@ def show(file: str, chosen: Settings, client: Dialect | None) -> None:
 
 
 def _pieces(file: str) -> Iterator[tuple[bytes, str]]:
-    """Yield what `headless` yields for a file or for standard input."""
+    """Yield the body in a file, or of standard input for `-`, in pieces, each with the reply's
+    content type.
+    """
     with open(sys.stdin.fileno() if file == STANDARD_INPUT else file, "rb") as source:
         yield from headless(source)
 
@@ -91,8 +95,9 @@ def _write(text: str | bytes) -> None:
 
 
 def _print_transcript(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) -> None:
-    """Print a transcript while the reply's `pieces` (bytes and content type) come. `live`: False
-    for a file, which is read to its end first, to see whether the reply began in a thought.
+    """Print a transcript of the reply whose `pieces` (bytes and content type) come. `live`: True
+    for a reply that is still generated, which is printed as it comes. A file is read to its end
+    first, to see whether the reply began in a thought.
     """
     writer = TerminalWriter(shows_colours(sys.stdout))
     reader = ReplyReader(chosen, complete=not live)

@@ -89,7 +89,9 @@ class RecordedServer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}"
 
     def chosen(self, path: str) -> tuple[list[Recording], str]:
-        """Return the recordings that may answer a path, and the path without a recording's name."""
+        """Return the recordings that may answer a request's path, and the path without the name of
+        a recording: all recordings for `/v1/messages`, only NAME for `/NAME/v1/messages`.
+        """
         name, slash, rest = path.removeprefix("/").partition("/")
         if slash and name in self.recordings:
             return [self.recordings[name]], "/" + rest
@@ -122,16 +124,16 @@ class RecordedServer(ThreadingHTTPServer):
             return 200, self.models(path)
         if counted := self.tokens(path, body):
             return 200, counted
-        if CONTROL in read_body(body):  # as an older server that cannot end a thought
+        if CONTROL in read_body(body):  # The recorded server cannot end a thought.
             return 400, {"error": {"message": f"Unknown parameter: '{CONTROL}'"}}
         message = f"no recording answers this request, {method} {path}; {_TRY}"
         return 404, {"error": {"message": message, "type": "not_found_error"}}
 
     def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
-        """Return the recording with the highest fit, None if all fits are 0. Of equally good ones
-        it is the recording that has answered least often. Count this answer.
+        """Return the recording with the highest fit, None if all fits are 0. Of several with this
+        fit, return the recording that has answered least often, and count this answer.
 
-        `fitting`: the recordings, each after its fit.
+        `fitting`: the recordings, each after its fit, which the function `fit` returned.
         """
         best = max((fit for fit, _ in fitting), default=0)
         equals = [recording for fit, recording in fitting if fit == best] if best else []
@@ -155,9 +157,9 @@ class RecordedServer(ThreadingHTTPServer):
         return {"object": "list", "data": models}
 
     def tokens(self, path: str, body: bytes) -> dict[str, object] | None:
-        """Return the answer of `/tokenize` for a recorded prompt: the count of its tokens, and a
-        last token, `_OPENER` if the reply began in a thought. Return None for any other prompt or
-        path.
+        """Return the answer of `/tokenize` for a recorded prompt: the count of its tokens, and as
+        its last token `<think>` if the reply began in a thought, else a line feed. Return None for
+        any other prompt or path.
         """
         recordings, path = self.chosen(path)
         request = read_body(body)
@@ -214,7 +216,9 @@ class _RecordedHandler(BaseHTTPRequestHandler):
     def _replay(
         self, answered: Answered, chunks: Sequence[Chunk], ended: bool, arrived: float
     ) -> None:
-        """Send a recorded reply at the server's pace. `ended`: True if it broke off."""
+        """Send a recorded reply at the server's pace. `ended`: True if it broke off. `arrived`: the
+        time of the request (`time.monotonic`).
+        """
         pieces = paced(chunks, arrived, self.server.pace)
         if not (ended or is_stream(answered.content_type)):
             self._send_whole(answered.status, answered.content_type, b"".join(pieces))
@@ -282,8 +286,8 @@ def request_of(recording: Recording) -> str:
 
 
 def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
-    """Return how well a request fits the recorded request `sent`: 0 if it does not match, else 1
-    plus the number of equal fields.
+    """Return how well a request fits the recorded request `sent`: 0 if its endpoint, messages,
+    system text, tools or form differ, else 1 plus the number of equal fields.
     """
     if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
         return 0

@@ -29,8 +29,8 @@ _PIECE = re.compile(
 matches up to the end of its line.
 """
 _DATA = (b"data:", b"\xef\xbb\xbfdata:", b"{")
-"""How a line with JSON may begin in a stream: `data:` in server-sent events, which has a byte order
-mark before it at the stream's beginning, and `{` in lines of JSON.
+"""How a line with JSON may begin in a stream: `data:` in server-sent events (the first line may
+have a byte order mark before it), `{` in lines of JSON.
 """
 _MARKS = frozenset((b"{", b"}", b"[", b"]", b","))
 _DECODER = json.JSONDecoder(strict=False)
@@ -74,7 +74,8 @@ class Pieces(NamedTuple):
 
 def pieces(body: bytes, stream: bool) -> Pieces:
     """Cut a body into gaps and tokens. Its JSON may be incomplete. Text that is not JSON has no
-    tokens: it is a part of a gap. `stream`: True if each line of the body is read by itself.
+    tokens: it is a part of a gap. `stream`: True if each line of the body may hold JSON, False if
+    the body is one JSON value.
     """
     reader = _BodyReader()
     if stream:
@@ -103,14 +104,14 @@ class _BodyReader:
         self._forget_path()
 
     def _forget_path(self) -> None:
-        """Expect a new JSON value."""
+        """Forget the keys and brackets read so far: a new JSON value comes next."""
         self._path: list[str | None] = []
         self._objects: list[bool] = []
         self._name_next = False
 
     def read(self, line: bytes, is_json: bool) -> None:
-        """Read a whole body, or a line of a stream. A line without JSON, and a value that cannot be
-        decoded, become a part of a gap.
+        """Read a whole body, or a line of a stream. `is_json`: False if it has no JSON; all of it
+        is then a part of a gap. A value that cannot be decoded is a part of a gap too.
         """
         end = 0
         for match in _PIECE.finditer(line) if is_json else ():
@@ -125,7 +126,7 @@ class _BodyReader:
             self._forget_path()
 
     def _follow_mark(self, mark: bytes) -> None:
-        """Update the path at a bracket or comma, and whether a key may come next."""
+        """Update the path at `mark`, a bracket or a comma, and record whether a key may follow."""
         if mark in b"{[":
             self._path.append(None)
             self._objects.append(mark == b"{")
@@ -156,8 +157,8 @@ def _decoded(raw: bytes) -> str | float | None:
 
 
 def woven(gaps: Sequence[bytes], written: Sequence[bytes]) -> list[bytes]:
-    """Return one list: the first gap, the first of the values `written`, the second gap ... and the
-    last gap.
+    """Return one list in the order of a body: the first gap, the first value of `written`, the
+    second gap ... and the last gap. `written`: the bytes of the tokens.
     """
     both = [b""] * (len(gaps) + len(written))
     both[::2], both[1::2] = gaps, written
@@ -165,10 +166,11 @@ def woven(gaps: Sequence[bytes], written: Sequence[bytes]) -> list[bytes]:
 
 
 def moved(before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int]) -> list[int]:
-    """Return the offsets at which a changed body is cut into chunks.
+    """Return the offsets at which the chunks of a changed body end.
 
-    `before`: the pieces of the old body. `after`: the pieces that took their places. `borders`: the
-    offsets at which the old body was cut. A cut within an old piece is within the new piece.
+    `before`: the gaps and tokens of the old body in order. `after`: those that replaced them.
+    `borders`: the offsets at which the chunks of the old body ended. An offset within an old gap or
+    token gives an offset within the new one.
     """
     starts, now = [0, *accumulate(map(len, before))], [0, *accumulate(map(len, after))]
     pieces = []
@@ -180,8 +182,8 @@ def moved(before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int
 
 
 def written(text: str) -> bytes:
-    """Return a string as JSON in UTF-8. A surrogate that stands for a byte which is not UTF-8
-    (`surrogateescape`) becomes this byte again.
+    """Return a text as a JSON string in UTF-8, with its quotes. A surrogate that stands for a byte
+    which is not UTF-8 (`surrogateescape`) becomes this byte again.
     """
     try:
         return json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogateescape")

@@ -1,5 +1,6 @@
-"""Replace ids and times by values that are the same in each recording. Ids of calls are numbered in
-the order in which they come: if `call_a8f3` comes first, it becomes `call_1` wherever it occurs.
+"""Replace ids and times by their normal form: values that are the same in each recording. Ids of
+calls are numbered in the order in which they come: if `call_a8f3` comes first, it becomes `call_1`
+wherever it occurs.
 """
 
 import datetime
@@ -39,35 +40,37 @@ _ITEM_IDS: set[Path] = {
 _RESPONSE_CREATED_FIELDS: set[Path] = {
     (*path, name) for path in [(), ("response",)] for name in ("created_at", "completed_at")
 }
-"""Fields for the times at which a response began and ended. They become 0: a replay has no clock.
+"""Fields of the Responses API for the times at which a response began and ended. They become 0, as
+a replay writes them.
 """
 _CREATED_FIELDS: set[Path] = {("created",), ("data", None, "created")}
 _CREATED_AT_FIELDS: set[Path] = {("created_at",), ("data", None, "created_at")}
 _REQUEST_IDS: set[Path] = {("request_id",), ("error", "request_id")}
 _NO_NANOSECONDS = ".000000000Z"
-"""How times end that the addon itself writes for Ollama's clients, without fractions of a second. A
-replay has no clock, and writes 1970-01-01 in the same form.
+"""The end of a time that the addon itself wrote for an Ollama client: it has no fractions of a
+second. Such a time becomes 1970-01-01T00:00:00.000000000Z, which a replay writes.
 """
 _NANOSECONDS: dict[Path, int] = {
     ("prompt_eval_duration",): 1_000_000,
     ("eval_duration",): 1_000_000,
     ("total_duration",): 2_000_000,
 }
-"""Ollama's fields for durations in nanoseconds, with their normal values. A replay computes the
-same values, because the normal form of other servers' durations is 1 ms.
+"""Ollama's field for a duration -> its normal value in nanoseconds. A replay writes the same values
+for an Ollama client: it computes them from other servers' durations, whose normal value is 1 ms.
 """
 _FREE = {"input", "arguments", "parameters", "input_schema", "schema", "messages"}
-"""Keys whose values are written by users and models. Keys within these values are no API's fields.
+"""Fields whose values are written by users and models. Numbers within these values are kept, even
+if a key such as `delay_ms` looks like the field of an API that has a duration.
 """
 _DURATION = re.compile(r".*(?:_ms|_per_second|_time|_duration|_latency)|latency|duration")
 _REPLY_PREFIX = re.compile(r"(?:chatcmpl-)?(?:msg_)?")
 _RESPONSE_PREFIX = "resp_"
-"""The beginning of a response's id. The addon makes the rest from the flow's id; in a replay the
-rest is `REPLY_ID`.
+"""The beginning of a response's id in the Responses API. In a live reply the addon makes the rest
+from the flow's id, in a replay from `REPLY_ID`.
 """
 _CALL_PREFIX = re.compile(r"call_|toolu_|chatcmpl-tool-|")
 _OURS = ("toolu", "call")
-"""How ids begin that the addon makes for calls without an id."""
+"""The beginnings of the ids that the addon makes for calls to which the server gave no id."""
 _MEANS_SOMETHING = re.compile(r"functions\.[\w.-]+:\d+")
 """Matches the ids of Kimi's calls, which have the tool's name and the call's index:
 `functions.get_weather:0`. They are not replaced, because they are the same in each run.
@@ -79,7 +82,7 @@ class Normaliser:
     the order in which they were sent, because ids are numbered.
 
     `listed`: True if the reply lists models; their ids are not replaced, because they are names.
-    `flow`: the flow's id, which is a part of ids that the addon made.
+    `flow`: the flow's id, which is a part of each id that the addon made.
     """
 
     def __init__(self, listed: bool = False, flow: str = "") -> None:
@@ -134,7 +137,9 @@ class Normaliser:
         )
 
     def _item(self, value: str) -> str:
-        """Return an item's id, in which the id of its response is replaced by its normal form."""
+        """Return the normal form of an output item's id, which contains the id of its response:
+        `msg_a8f3_0` -> `msg_recording_0`.
+        """
         for reply, name in self._replies.items():
             value = value.replace(f"_{reply}_", f"_{name}_")
         return value
@@ -146,7 +151,8 @@ class Normaliser:
         if not value or _MEANS_SOMETHING.fullmatch(value):
             return value
         for reply, name in {**self._names, **self._replies}.items():
-            # The addon made this id, for a call without an id: it contains the reply's id.
+            # If this matches, the addon made the id, because the server gave none: it contains the
+            # reply's id.
             ours = re.fullmatch(rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL)
             if ours:
                 return f"{ours[1] if ours[1] in _OURS else self._call(ours[1])}_{name}_{ours[2]}"

@@ -54,10 +54,14 @@ _LISTED_FIELDS: set[Path] = {
 }
 _MODEL_FIELDS = {("model",), ("message", "model"), ("model_path",), *_LISTED_FIELDS}
 _A_PATH = re.compile(rb'"(?:model|model_path|id|root|name)"\s*:\s*"(?:[/~\\]|[A-Za-z]:)')
-"""Matches a model's name that looks like a path. A body without a match is not searched further."""
+"""Matches a model's name that looks like a path of a file. Only a body with a match is read as JSON
+to find such names.
+"""
 _CONTENT_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)(?:.*?;\s*(charset=[\w-]+))?")
 _MODELS_PATH = "/v1/models"
-"""The only endpoint behind whose path any text may follow: a model's name."""
+"""The only endpoint whose path may go on with a text that a client chooses, the name of a model. In
+this text secrets are hidden.
+"""
 
 
 def redacted(recording: Recording) -> Recording:
@@ -150,13 +154,13 @@ class Redaction:
         for name in filter(request.headers.__contains__, HEADERS):
             value = request.headers[name]
             clean = self.scrubber.text(value)
-            # Both: the scrubber may have changed a value to one that is not on the allow-list.
+            # The redacted value is checked too: it may be one that is not on the allow-list.
             if is_kept(name, value) and is_kept(name, clean):
                 headers[name] = clean
         endpoint = find(request.method, request.path)
         if endpoint and endpoint[0].lists_models and by_headers(request.headers).label.version[0]:
             # At `/v1/models` only headers show the client's dialect. The header with the client's
-            # key is not kept, so the header with the API's version is added.
+            # key, which showed it, is not kept, so the header with the API's version is added.
             headers.setdefault(*by_headers(request.headers).label.version)
         return headers
 
@@ -165,8 +169,8 @@ class Redaction:
         fields = kept(json_text.read_or_none(body), REQUEST)
         if not isinstance(fields, dict):
             return b""
-        # Claude Code's billing line differs in each request. The addon does not send it to a
-        # server.
+        # Claude Code's billing line is left out: it differs in each request, and the addon does not
+        # send it to a server.
         if isinstance(system := fields.get("system"), str):
             fields["system"] = BILLING_LINES.sub("", system)
         for block in json_text.objects(system):
@@ -176,7 +180,9 @@ class Redaction:
         return json_text.write(json_text.read(clean))
 
     def got(self, recording: Recording, chunks: Sequence[Chunk]) -> Answered:
-        """Return the client's reply, redacted. `chunks`: the server's redacted chunks."""
+        """Return the client's reply, redacted. `chunks`: the chunks of the server's redacted
+        reply.
+        """
         got, answered = recording.got, recording.answered
         if (got.body, got.content_type) == (recording.body, answered.content_type):
             # The client got the server's reply unchanged, so it is redacted already.
@@ -198,7 +204,9 @@ class Redaction:
     def body(
         self, body: bytes, stream: bool, borders: Sequence[int] = ()
     ) -> tuple[bytes, list[int]]:
-        """Return the redacted body, and the new offsets of the borders between its chunks."""
+        """Return a body redacted, and the offsets at which its chunks now end. `stream`: True for a
+        stream. `borders`: the offsets at which the chunks ended before.
+        """
         gaps, tokens = pieces(body, stream)
         clean = {gap: self._redacted_gap(gap) for gap in set(gaps)}
         after = woven([clean[gap] for gap in gaps], self._replacements(tokens, stream))
@@ -225,7 +233,9 @@ class Redaction:
         return list(map(cache(self._replacement), tokens, hidden))
 
     def _replacement(self, token: Token, hidden: str) -> bytes:
-        """Return the bytes that replace a token. `hidden`: its value without secrets, as text."""
+        """Return the bytes that replace a token. `hidden`: the token's value as text, in which
+        secrets are crossed out.
+        """
         value = self.normaliser.of(token)
         if value == token.value and token.value not in PROTOCOL:
             if isinstance(value, str):
