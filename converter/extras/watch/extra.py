@@ -1,4 +1,4 @@
-"""The addons of this extra."""
+"""The addons of the extra `watch`."""
 
 from collections import Counter
 
@@ -12,6 +12,6 @@ from converter.extras.watch.views import Views
 
 
 def addons(services: ExtraServices) -> list[object]:
-    """Return the addons of this extra."""
+    """Return the addons that show, print and count replies, and pass thoughts to programs."""
     metrics = MetricsEndpoint(services.chosen, services.counts.setdefault("spans", Counter()))
     return [ThoughtEvents(services.chosen), Views(), LiveView(), Terminal(), metrics, Show()]

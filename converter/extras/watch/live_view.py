@@ -26,18 +26,20 @@ LIVE_LIMIT = Bound(
     "a running reply that is followed in mitmweb",
     "shown further when it is complete",
 )
-"""As long as a stream of 60,000 tokens, more than a person reads while they come."""
+"""A stream of 60,000 tokens has so many bytes. Nobody reads more of a reply while it comes."""
 
 INTERVAL = 0.25
 """Seconds between two updates of a running reply. Four updates a second look like steady growth."""
 PACE = 1 << 21
-"""The time between two updates grows by one `INTERVAL` for each so many bytes of the reply, because
-an update takes longer then: a reply of 17 MB has an update of 57 ms every 2 s.
+"""Each further `PACE` bytes of a reply make the time between two updates longer by one `INTERVAL`,
+because an update of a long reply takes long: at 17 MB it takes 57 ms, and comes every 2 s.
 """
 
 
 class Running:
-    """A running reply, with the transcripts of the client's bytes and of the server's."""
+    """A running reply that is shown: the transcripts of the client's and of the server's bytes, and
+    the task that updates the flow.
+    """
 
     def __init__(self, record: FlowRecord) -> None:
         self.record = record
@@ -53,7 +55,8 @@ class Running:
     def over(self) -> bool:
         """True if the reply is complete, too long to follow, or broke off."""
         record, rewriter = self.record, self.record.rewriter
-        # `live` is checked too, because an unloaded script leaves its exchanges in RUNNING_RECORDS.
+        # `live` is checked too: after a reload of the script, the old script's exchanges stay in
+        # RUNNING_RECORDS.
         ended = RUNNING_RECORDS.get(record.flow.id) is not record or not record.flow.live
         return ended or rewriter is None or rewriter.closed or self.size > LIVE_LIMIT
 
@@ -98,10 +101,10 @@ class LiveView(Watcher):
     def heard(self, seen: FlowRecord, _: Sequence[Event]) -> None:
         """Begin to show a stream at its first events, unless the client gets one whole body."""
         name, streams = seen.flow.id, seen.tap is not None and not seen.tap.holds
-        # Compared with None, because an empty list is false.
+        # `flow_list()` is compared with None, because an empty list of flows is false.
         if streams and name not in RUNNING and flow_list() is not None:
             RUNNING[name] = Running(seen)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Stop showing the stream."""
+        """Forget the exchange's running stream; the task that shows it then ends."""
         RUNNING.pop(seen.flow.id, None)

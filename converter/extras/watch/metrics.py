@@ -29,7 +29,7 @@ MOST_SERIES = Bound(
 )
 """There is a bound, because clients choose the names of models, which are labels."""
 MOST_KINDS = Bound(50, "kinds", "kinds of mending in the metrics", "counted as `other`")
-"""There is a bound, because the text of a note may come from a server."""
+"""There is a bound, because a kind is a note's text, and a server may have written parts of it."""
 
 
 PATH = "/metrics"
@@ -63,32 +63,42 @@ _LABELS = {
     "mended": ("what", "What was mended in requests and replies"),
     "ended": ("reason", "Thoughts that were ended: by a budget, in a loop, unanswered"),
 }
-"""The counts with a third label beside model and server: the label's name, and the meaning."""
+"""Count -> the name of its third label, beside model and server, and the count's meaning."""
 _NUMBER = re.compile(r"\d+")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 
 
 @dataclass(slots=True)
 class Histogram:
-    """Counts times by the bounds of `BUCKETS` between which they lie, and adds them up."""
+    """Counts times by the bounds of `BUCKETS` between which they lie, and adds them up.
+
+    Attributes:
+        buckets: for each bound, how many times are above the bound before it and at most this
+            bound; at the end, how many times are above all bounds.
+        sum: the sum of all times, in seconds.
+    """
 
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
     sum: float = 0.0
 
     def add(self, seconds: float) -> None:
-        """Count a time."""
+        """Add a time."""
         self.buckets[bisect.bisect_left(BUCKETS, seconds)] += 1
         self.sum += seconds
 
     @property
     def totals(self) -> list[tuple[str, float]]:
-        """Each bound as text, with the number of times up to the bound."""
+        """Each bound as text, with the number of times up to the bound; at the end `+Inf`, with the
+        number of all times.
+        """
         bounds = [*(f"{bound:g}" for bound in BUCKETS), "+Inf"]
         return [*zip(bounds, map(float, accumulate(self.buckets)), strict=True)]
 
 
 class Metrics(Collector):
-    """Counts replies by model and server. `spans`: the numbers of sent and dropped spans."""
+    """Counts replies by model and server. `spans`: how many spans the extra `traces` has sent and
+    dropped, `{"sent": 3, "dropped": 0}`; empty if it is off.
+    """
 
     def __init__(self, spans: Counter[str] | None = None) -> None:
         self._counts = {name: Counter[tuple[str, ...]]() for name in (*_LABELS, *_COUNTS)}
@@ -98,7 +108,9 @@ class Metrics(Collector):
     def add(
         self, summary: Mapping[str, object], server: str, outcome: str, notes: Iterable[str]
     ) -> None:
-        """Count a reply, from its summary and the addon's notes about the reply."""
+        """Count a reply, from its summary and the addon's notes about the reply. `server`: the
+        server's address. `outcome`: how the reply ended, such as `ok`.
+        """
         key = (encodable(summary.get("model") or "-")[:LONGEST_NAME], encodable(server or "-"))
         if key not in self._times and len(self._times) >= MOST_SERIES:
             key = (OTHER, OTHER)
@@ -124,7 +136,9 @@ class Metrics(Collector):
         return generate_latest(self)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the counts as families of metrics, as `prometheus_client` requests them."""
+        """Yield all counts as metrics of `prometheus_client`, which calls this method when it
+        writes them.
+        """
         for name, (label, meaning) in _LABELS.items():
             yield _counter(name, meaning, [*_OF_A_REPLY, label], self._counts[name])
         for name, meaning in _COUNTS.items():
@@ -147,7 +161,9 @@ class Metrics(Collector):
 def _counter(
     name: str, meaning: str, labels: list[str], counts: Mapping[tuple[str, ...], int]
 ) -> CounterMetricFamily:
-    """Return counts as metrics for Prometheus. `counts`: each by the values of its labels."""
+    """Return one counter for Prometheus, `think_NAME`. `labels`: the names of its labels. `counts`:
+    the values of the labels -> the count.
+    """
     family = CounterMetricFamily(f"think_{name}", f"{meaning}.", None, labels)
     for values, count in sorted(counts.items()):
         family.add_metric(values, count)
@@ -155,14 +171,16 @@ def _counter(
 
 
 def kind_of(note: str) -> str:
-    """Return the kind of a note, without the parts that differ from reply to reply: `"3 calls of
-    'run' closed: why"` -> `"# calls of … closed"`.
+    """Return a note without the parts that differ from reply to reply, by which notes are counted:
+    `"3 calls of 'run' closed: why"` -> `"# calls of … closed"`.
     """
     return _NUMBER.sub("#", _QUOTED.sub("…", encodable(note.partition(": ")[0]))).strip()
 
 
 def _counted(summary: Mapping[str, object]) -> dict[str, int]:
-    """Return what a reply adds to the counts of `_COUNTS`."""
+    """Return the number that a reply adds to each count of `_COUNTS`, such as
+    `{"thoughts": 2, "thinking_tokens": 90 ...}`, from the reply's summary.
+    """
     output, thinking, text = (
         _number(summary, name) for name in ("output_tokens", "thinking", "text")
     )
@@ -181,7 +199,7 @@ def _counted(summary: Mapping[str, object]) -> dict[str, int]:
 
 
 def _number(summary: Mapping[str, object], name: str) -> int:
-    """Return a positive count of a summary, 0 if it is missing."""
+    """Return the number in the entry `name` of a reply's summary, 0 if there is no positive one."""
     value = summary.get(name)
     return value if isinstance(value, int) and value > 0 else 0
 
@@ -190,7 +208,9 @@ type Allows = Callable[[HTTPServerRequest], bool]
 
 
 class _Page(RequestHandler):
-    """The handler of `/metrics`. It refuses a request for which `allows` returns False."""
+    """The handler of requests for `/metrics`. It refuses a request for which `allows` returns
+    False.
+    """
 
     def initialize(self, metrics: Metrics, allows: Allows) -> None:
         self.metrics, self.allows = metrics, allows
@@ -209,8 +229,8 @@ class _Page(RequestHandler):
 
 
 def serve(metrics: Metrics, listening: socket.socket, allows: Allows) -> HTTPServer:
-    """Start an HTTP server of the counts at a listening socket, and return the server. `allows`
-    returns True for a permitted request.
+    """Start an HTTP server at a listening socket, and return it. It answers `/metrics` with the
+    counts. `allows`: a function that returns True for a permitted request.
     """
     pages = [(PATH, _Page, {"metrics": metrics, "allows": allows})]
     server = HTTPServer(

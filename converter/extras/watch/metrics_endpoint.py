@@ -34,8 +34,8 @@ class MetricsEndpoint(OptionWatcher):
     """An addon that counts replies while `think_metrics` names a port or a file, and serves the
     counts at the port or writes them to the file.
 
-    `chosen`: a function that returns the settings in force. `spans`: the numbers of spans that were
-    sent and dropped.
+    `chosen`: a function that returns the settings in force. `spans`: how many spans the extra
+    `traces` has sent and dropped; they are served with the counts.
     """
 
     name = "think-metrics"
@@ -49,8 +49,9 @@ class MetricsEndpoint(OptionWatcher):
         self._writing: asyncio.TimerHandle | None = None
 
     def follow(self) -> None:
-        """Serve at the port, or write to the file, that the options in force name; none stops.
-        Raises ValueError if the port cannot be opened, or the package is missing.
+        """Serve the counts at the port, or write them to the file, that `think_metrics` names now.
+        Stop if it is empty. Raises ValueError if the port cannot be opened, or the package
+        `prometheus_client` is missing.
         """
         target = self._chosen().metrics
         if target == self._target:
@@ -82,7 +83,9 @@ class MetricsEndpoint(OptionWatcher):
             self._writing.cancel()
             self._write()
         if self._server:
-            self._server.stop()  # Not awaited: a reloaded script opens the port now.
+            # It closes the port at once, so that a reloaded script can open it. Connections that
+            # are still open are not waited for.
+            self._server.stop()
         self._target = self._server = None
 
     def _write(self) -> None:
@@ -101,12 +104,14 @@ class MetricsEndpoint(OptionWatcher):
 
 
 def _listen(target: MetricsTarget) -> socket.socket:
-    """Return a socket that listens at the target. Raises ValueError if that is impossible."""
+    """Return a socket that listens at the address and port of `target`. Raises ValueError if it
+    cannot be opened.
+    """
     family = socket.AF_INET6 if ":" in target.host else socket.AF_INET
     try:
         return socket.create_server((target.host, target.port), family=family)
     except OSError as error:
-        # Python appends the address in parentheses to the reason.
+        # Python appends the address in parentheses to the reason, which is cut off here.
         reason = str(error.strerror or error).partition(" (")[0]
         fault = f"{target.host}:{target.port} cannot be listened at ({reason})"
         raise ValueError(f"think_metrics: {fault}") from None

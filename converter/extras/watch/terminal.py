@@ -41,18 +41,18 @@ TERMINAL_LIMIT = Bound(
 
 _log = logging.getLogger(__name__)
 _PATIENCE = 0.02
-"""The most seconds that a line of the log waits for earlier output."""
+"""The most seconds that a line of the log waits until earlier text of replies is written."""
 _LAST_PATIENCE = 1.0
 """The most seconds that mitmproxy's end waits for a terminal that accepts no more output."""
 _PIECE = 1 << 12
-"""The most bytes of one write. Every pipe accepts so many at once, so a line of the log never lands
-within a write.
+"""The most bytes of one write. A pipe takes so many bytes as one piece (PIPE_BUF of Linux), so no
+line of the log can come between them.
 """
 _PAUSE = 0.05
 """Seconds until a write to a full, non-blocking file is tried again."""
 _STEP = 500
-"""While a call is held, its number of characters is printed after each so many characters. A slow
-model writes so many in 15 s.
+"""While a call is held, the number of its characters is printed each time that another 500 have
+come. A slow model needs 15 s for them.
 """
 _LINE = re.compile(r"\n(?=[^\n])")
 MARGIN = "  "
@@ -69,8 +69,8 @@ class Terminal(Watcher):
     def __init__(self) -> None:
         self._printer: Printer | None = None
         self._printed: dict[str, int] = {}
-        """For each flow whose reply is printed: the last printed number of characters of a held
-        call.
+        """The id of a flow whose reply is printed -> how many characters its held call had when
+        this was printed last; 0 if no call is held.
         """
 
     @property
@@ -116,8 +116,8 @@ class Terminal(Watcher):
         self._printed.clear()  # From now on the reloaded script's `Terminal` prints.
 
     def _new_printer(self) -> "Printer":
-        """Return a printer for the file to which mitmproxy writes its log, and prepare log and
-        file.
+        """Return a printer for the file to which mitmproxy writes its log. Also have the file write
+        each line of the log at once, on a line of its own.
         """
         handler = self._log_handler()
         file: TextIO = getattr(handler, "file", None) or sys.stdout
@@ -144,8 +144,8 @@ class Terminal(Watcher):
 
 
 class _Reply:
-    """Collects the text of a reply that is to be printed. `names`: its number, path and model,
-    which are printed as a line above it.
+    """Collects the text of a reply that is to be printed. `names`: the reply's number and path,
+    which are printed with the model as a line above it. `coloured`: True for colours.
 
     Attributes:
         waiting: the number of characters that have come and are not printed.
@@ -163,8 +163,8 @@ class _Reply:
         self._text: list[str] = []
 
     def hear(self, events: Sequence[Event], progress: str) -> None:
-        """Add new events. Only the first choice is printed. `progress`: the number of characters of
-        a held call, or empty.
+        """Add new events. Only the first choice is printed. `progress`: how many characters of a
+        held call have come, to be printed; empty if nothing of this is to be printed now.
         """
         for event in events:
             if isinstance(event, Start) and event.model:
@@ -181,8 +181,8 @@ class _Reply:
         self.over = True
 
     def take(self) -> tuple[str, str]:
-        """Return the text that is not printed yet, and before it the line above the reply: empty,
-        if this line was returned already.
+        """Return the line to be printed above the reply, and the text that has come since the last
+        call. The line is empty if an earlier call returned it.
         """
         text, self._text, self.waiting = "".join(self._text), [], 0
         if not text or self._begun:
@@ -205,8 +205,9 @@ class Printer:
         self._raw = getattr(binary, "raw", binary)
         self._encoding = file.encoding or "utf-8"
         self._coloured = coloured
-        # Numbers of characters. mitmproxy's loop changes `_queued` and `_left_out`, the thread
-        # `_taken`.
+        # How many characters were put into the queue, and how many were left out since the last
+        # line that says so. Only mitmproxy's loop changes these numbers. `_taken`, the number of
+        # characters taken from the queue, is changed by the thread alone.
         self._queued = self._left_out = 0
         self._taken = 0
         self._settled = Signal()
@@ -219,7 +220,9 @@ class Printer:
         Thread(target=self._run, name="think-terminal", daemon=True).start()
 
     def hear(self, name: str, path: str, events: Sequence[Event], progress: str = "") -> None:
-        """Queue the events of the reply `name`, and the progress of its held call."""
+        """Queue events of the reply to the request at `path`. `name`: the flow's id. `progress`:
+        how many characters of a held call have come; empty if this is not to be printed.
+        """
         size = len(progress) + sum(map(len, map(model_text, events)))
         if self._queued - self._taken + size > TERMINAL_LIMIT:
             self._left_out += size
@@ -231,12 +234,13 @@ class Printer:
         self._work.put(partial(self._hear, name, path, events, progress, size))
 
     def end(self, name: str) -> None:
-        """Queue the end of a reply."""
+        """Queue the end of the reply whose flow has the id `name`."""
         self._work.put(partial(self._end, name))
 
     def make_room(self, seconds: float) -> bool:
-        """End an open line, and wait at most `seconds` until all text is written; return True if it
-        is. Return False at once if an earlier call's text is not written yet.
+        """End the line that is being printed, so that another line can follow, and wait at most
+        `seconds` until all queued text is written. Return True if it is written. Return False at
+        once if the text of an earlier call of this method is not written yet.
         """
         if self._settled.is_set():
             self._settled = Signal()
@@ -297,13 +301,15 @@ class Printer:
             self._put("\n")
 
     def _put(self, text: str) -> None:
-        """Write a text to the file; wait while the file is full."""
+        """Write a text to the file; wait while the terminal or pipe accepts no more bytes."""
         data = memoryview(text.encode(self._encoding, "backslashreplace"))
         # A closed terminal is ignored here, because mitmproxy notices it by its own lines.
         with suppress(OSError, ValueError):
             while data:
                 written = self._raw.write(data[:_PIECE])
-                if written is None:  # The file is full, and non-blocking by another program.
+                # None: nothing was written, because another program has made the file non-blocking,
+                # and it accepts no more bytes now.
+                if written is None:
                     sleep(_PAUSE)
                 data = data[written or 0 :]
 

@@ -29,8 +29,8 @@ _log = logging.getLogger(__name__)
 
 
 AT_A_TIME = 50
-"""So many thoughts of one reply are passed to the hooks before mitmproxy's loop runs other tasks:
-some 5 milliseconds.
+"""The most thoughts of one reply that are passed to the hooks before mitmproxy's loop runs other
+tasks. Hooks that do little take 5 milliseconds for so many.
 """
 
 
@@ -46,8 +46,9 @@ class ThoughtHook(Hook):
 
 class ThoughtEvents(Watcher):
     """An addon that writes each ended thought to the file of `think_events`, and calls the
-    `thought` hooks: for the thoughts of one exchange one after another. `chosen`: a function that
-    returns the settings in force.
+    `thought` hooks of other addons. For thoughts of one exchange it calls them in order: the next
+    call waits for the end of the one before. `chosen`: a function that returns the settings in
+    force.
     """
 
     name = "think-thoughts"
@@ -55,7 +56,9 @@ class ThoughtEvents(Watcher):
     def __init__(self, chosen: Callable[[], Settings]) -> None:
         self._chosen = chosen
         self._tasks: dict[asyncio.Future[None], object] = {}
-        """The calls under way in the order of their thoughts, each with its exchange's id."""
+        """A task that calls hooks -> the id of its exchange, in the order in which the tasks
+        began.
+        """
 
     def heard(self, seen: FlowRecord, _: Sequence[Event]) -> None:
         """Write the thoughts that have just ended to the file, and call the hooks."""
@@ -78,7 +81,9 @@ class ThoughtEvents(Watcher):
 
 
 async def _pass_on(events: Sequence[ThoughtEvent], before: list[asyncio.Future[None]]) -> None:
-    """Call the hooks for thoughts of one exchange, after the calls of the tasks `before`."""
+    """Call the hooks for ended thoughts of one exchange. `before`: the task that calls them for the
+    exchange's thoughts before these; wait for its end. Empty if there is none.
+    """
     if before:
         await asyncio.wait(before)
     for number, event in enumerate(events, 1):
@@ -88,8 +93,8 @@ async def _pass_on(events: Sequence[ThoughtEvent], before: list[asyncio.Future[N
 
 
 def append(path: str, events: Sequence[ThoughtEvent]) -> None:
-    """Append a line of JSON for each event to the file. If the file cannot be written, or nobody
-    reads the pipe, log an error; the reply goes on.
+    """Append a line of JSON for each ended thought to the file or pipe at `path`. If it cannot be
+    written, or no program reads the pipe, log an error: the reply must go on.
     """
     lines = b"".join(json_text.write(event) + b"\n" for event in events)
     try:

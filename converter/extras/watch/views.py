@@ -33,10 +33,12 @@ from converter.extras.watch.live_view import RUNNING
 _log = logging.getLogger(__name__)
 
 STREAM_LIMIT = 8 << 20
-"""The most bytes of a stream that a view reads: 32,000 tokens, which take two seconds."""
+"""The most bytes of a stream that a view reads. So many bytes have 32,000 tokens, and take two
+seconds to read.
+"""
 WHOLE_LIMIT = 1 << 20
-"""The most bytes of a body that is no stream, some 250,000 tokens of text. Many short lines in it
-take as long as a long stream.
+"""The most bytes that a view reads of a body that is no stream: some 250,000 tokens of text. If the
+text has many short lines, they take as long to read as `STREAM_LIMIT` bytes of a stream.
 """
 TEXT_LIMIT = 300_000
 """The most characters of a view's text. mitmproxy searches the text for control characters, and
@@ -48,14 +50,16 @@ visible.
 """
 WHERE_ALL_IS = "The page /think and think.show have all."
 _FIRST, _LAST = 2 / 3, 1 / 3
-"""The shares of a limit that the first lines and the last lines of a shortened text get."""
+"""If a text is too long for a view, its first lines get two thirds of the limit, its last lines one
+third.
+"""
 LINES = 5000
 """The lines of a view that mitmproxy shows at once. mitmproxy's default is 512, less than a long
 thought, so that the answer behind it would be hidden.
 """
 _AROUND = 9
-"""The console's lines around a reply, without its headers: the flow, tabs and help, and the line
-with the number of hidden lines.
+"""How many lines the console shows beside a reply's body and headers: the flow, tabs and help, and
+the view's line with the number of hidden lines.
 """
 _LEAST_LINES = 5
 _LET_GO = "# The server's own bytes are not kept any more: think_limits bounds the memory.\n"
@@ -67,7 +71,7 @@ class ThinkingView(Contentview):
     name = "Thinking"
     syntax_highlight: SyntaxHighlight = text.HIGHLIGHT
     priority = 10.0
-    """This is higher than the priorities of all views of mitmproxy's."""
+    """Higher than the priority of each view of mitmproxy's, so that mitmproxy chooses this view."""
     of_server = False
 
     def render_priority(self, data: bytes, metadata: Metadata) -> float:
@@ -87,7 +91,9 @@ class ThinkingView(Contentview):
         return self.priority if ours else -1
 
     def prettify(self, data: bytes, metadata: Metadata) -> str:
-        """Return the message as a transcript: of a running reply, as much as has come."""
+        """Return the message's body, `data`, as a transcript. A running reply's transcript has what
+        has come so far.
+        """
         flow = metadata.flow
         live = RUNNING.get(flow.id) if flow else None
         try:
@@ -123,8 +129,8 @@ class ThinkingView(Contentview):
 class ThinkingServerView(ThinkingView):
     """The view of the request to the server and its reply."""
 
-    # mitmweb requests a view by its name, and its route matches no parentheses: "Thinking (server)"
-    # would not work.
+    # mitmweb has a view's name in a URL, whose route matches no parentheses: a view named
+    # "Thinking (server)" would not work.
     name = "Thinking server"
     priority = -1.0
     """Lower than all others: mitmproxy never chooses this view, only a person does."""
@@ -154,13 +160,15 @@ class Views:
 
 
 def _written(transcript: Transcript, facts: Mapping[str, object]) -> str:
-    """Return a transcript as a view's text, within the view's limits."""
+    """Return a transcript as a view's text, with long lines broken. `facts`: the reply's counts and
+    times, for its end. If the text is too long for a view, its middle is left out.
+    """
     return both_ends(wrapped(text.write(transcript, facts)))
 
 
 def newest(written: str, columns: int, lines: int) -> str:
-    """Return the last lines of a text that fit into `lines` rows of `columns`, below a line with
-    the number of hidden lines. 0 `lines` means no limit.
+    """Return the last lines of a text that fit into `lines` rows of `columns` characters on the
+    screen, below a line with the number of hidden lines. If `lines` is 0, return the whole text.
     """
     every = written.removesuffix("\n").split("\n")
     kept, room = len(every), lines
