@@ -1,4 +1,4 @@
-"""The addons of this extra."""
+"""The addons of the extra `traces`."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ from converter.extras.traces.traces import Traces
 
 
 def addons(services: ExtraServices) -> list[object]:
-    """Return the addons of this extra. Its counts of spans are shared with the metrics of the extra
-    `watch`.
+    """Return the addon that sends spans. It counts them in `services.counts`, where the metrics of
+    the extra `watch` read these counts.
     """
     return [Traces(services.chosen, services.counts.setdefault("spans", Counter()))]

@@ -1,8 +1,9 @@
 """Send spans to an OpenTelemetry collector. A thread of the SDK sends them in batches, so no reply
 waits for the collector.
 
-The SDK's environment variables, except the two below, have no effect, because they may be meant for
-another program's spans: the provider, its limits and the exporter get explicit values.
+The SDK's environment variables have no effect, because they may be meant for another program's
+spans: the provider, its limits and the exporter get explicit values. Only `HEADERS_VARIABLE` and
+`NAME_VARIABLE` are read.
 """
 
 import logging
@@ -34,8 +35,8 @@ MOST_SPANS = Bound(
 
 SECONDS_BETWEEN_BATCHES = 1.0
 HEADERS_VARIABLE = "OTEL_EXPORTER_OTLP_HEADERS"
-"""The environment variable with a collector's keys as HTTP headers, `name=value,name=value`; the
-same for every exporter of OpenTelemetry.
+"""The environment variable with the HTTP headers for a collector, such as its keys:
+`name=value,name=value`. Every exporter of OpenTelemetry reads it.
 """
 NAME_VARIABLE = "OTEL_SERVICE_NAME"
 _PATIENCE = 5.0
@@ -44,7 +45,13 @@ _log = logging.getLogger(__name__)
 
 
 class Sender:
-    """Sends spans to the collector at `url`, and counts them in `counts` as `sent` or `dropped`."""
+    """Sends spans to the collector at `url`, and counts them in `counts` as `sent` or `dropped`.
+
+    Attributes:
+        url: the collector's URL.
+        text_type: the class that collects a reply's content for its span.
+        waiting: how many spans are created and neither sent nor dropped.
+    """
 
     def __init__(self, url: str, counts: Counter[str]) -> None:
         self.url, self.text_type = url, TracedText
@@ -65,7 +72,9 @@ class Sender:
         self._tracer = self._provider.get_tracer("think-addon")
 
     def take(self, record: FlowRecord, outcome: str, text: TracedText | None) -> None:
-        """Create the span of a finished exchange; drop it if `MOST_SPANS` are waiting."""
+        """Create the span of a finished exchange, for the thread to send; drop it if `MOST_SPANS`
+        are waiting. `text`: the reply's content; None if the span is not to have it.
+        """
         with self._counting:
             self.waiting += 1
         if self.waiting > MOST_SPANS:
@@ -74,9 +83,9 @@ class Sender:
             trace(self._tracer, record, outcome, text)
 
     def count(self, spans: int, fault: str = "") -> None:
-        """Count spans that waited as sent, or as dropped if there is a `fault`. Log a warning for
-        the first fault since the collector accepted spans. The warning lacks the URL, which may
-        hold a key.
+        """Count `spans` waiting spans as sent, or as dropped if `fault` says why they were not
+        sent. Log the first fault after the collector has accepted spans, as a warning without the
+        URL, which may hold a key.
         """
         with self._counting:
             self._counts["dropped" if fault else "sent"] += spans
@@ -105,8 +114,8 @@ class _Provider(TracerProvider):
 
 
 class _Exporter(OTLPSpanExporter):
-    """Sends batches of spans, and counts the spans. The SDK's log lines, which have the URL, are
-    off.
+    """Sends batches of spans, and counts the spans. It turns the SDK's log lines off, because they
+    have the URL, which may hold a key.
     """
 
     def __init__(self, sender: Sender, url: str) -> None:
@@ -130,7 +139,11 @@ class _Exporter(OTLPSpanExporter):
 
 
 class _Session(requests.Session):
-    """An HTTP session with mitmproxy's options for TLS. `fault`: why the last request failed."""
+    """An HTTP session with mitmproxy's options for TLS.
+
+    Attributes:
+        fault: why the last request did not succeed: an exception's name, or a response's status.
+    """
 
     def __init__(self, host: str) -> None:
         super().__init__()
@@ -143,12 +156,14 @@ class _Session(requests.Session):
         self.fault = "an unknown fault"
 
     def request(self, *arguments: Any, **chosen: Any) -> requests.Response:
-        """Send a request with mitmproxy's TLS options, and set `fault`."""
+        """Send a request with mitmproxy's TLS options, and set `fault` to what a failure would be
+        called in the log.
+        """
         chosen |= {"verify": self._verify, "cert": self._certificate}
         try:
             response = super().request(*arguments, **chosen)
         except Exception as error:
-            self.fault = type(error).__name__  # Without the message, which holds the URL.
+            self.fault = type(error).__name__  # The error's message is left out: it has the URL.
             raise
         self.fault = f"it answers with status {response.status_code}"
         return response

@@ -37,7 +37,7 @@ _FROM_SUMMARY = {
     "gen_ai.usage.reasoning.output_tokens": "thinking_tokens",
     "gen_ai.usage.cache_read.input_tokens": "cached_tokens",
 }
-"""By attribute of a span, the key in a reply's summary that has the attribute's value."""
+"""Attribute of a span -> the key of the attribute's value in a reply's summary."""
 _MOMENTS = ("first_byte", "first_thought", "first_text")
 
 
@@ -58,7 +58,9 @@ class TracedText:
                 self._choices.setdefault(choice, Accumulator(choice)).feed(event)
 
     def messages(self) -> list[Mapping[str, object]]:
-        """Return a message of OpenTelemetry's conventions for each choice."""
+        """Return the reply as messages in the format of OpenTelemetry's conventions, one for each
+        choice.
+        """
         return [
             {
                 "role": "assistant",
@@ -70,8 +72,8 @@ class TracedText:
 
 
 def _part(part: Part) -> Iterator[Mapping[str, object]]:
-    """Yield a part in the format of OpenTelemetry's conventions, or nothing if the conventions have
-    no format for its kind.
+    """Yield a message's part (text, thought or call) in the format of OpenTelemetry's conventions.
+    Yield nothing for a kind of part that the conventions lack.
     """
     match part:
         case TextBlock():
@@ -85,8 +87,8 @@ def _part(part: Part) -> Iterator[Mapping[str, object]]:
 
 
 def trace(tracer: Tracer, record: FlowRecord, outcome: str, text: TracedText | None = None) -> None:
-    """Create and end the span of a finished exchange, with the reply's content in `text`, if
-    any.
+    """Create and end the span of a finished exchange. `outcome`: how the reply ended; any but `ok`
+    makes the span an error. `text`: the reply's content for the span, None to leave it out.
     """
     summary, began = record.reply_summary, record.flow.request.timestamp_start
     streams = record.request.form is Form.STREAM
@@ -130,8 +132,9 @@ def _names(record: FlowRecord) -> Mapping[str, object]:
 
 
 def _error(flow: HTTPFlow, outcome: str) -> str | None:
-    """Return the kind of an error, such as `429` or `broke_off`; None for the outcome `ok`. The
-    error's message is left out, because it may hold a key.
+    """Return a span's `error.type` for how the reply ended: the status of a refused request, such
+    as `429`, else the outcome, such as `broke_off`; None for the outcome `ok`. It never has the
+    error's message, which may hold a key.
     """
     if outcome == "refused" and flow.response:
         return str(flow.response.status_code)
@@ -139,8 +142,8 @@ def _error(flow: HTTPFlow, outcome: str) -> str | None:
 
 
 def _messages_text(record: FlowRecord, text: TracedText | None) -> str:
-    """Return the reply's messages as JSON text, because backends do not show nested attributes. The
-    API keys of the request are hidden in it.
+    """Return the reply's messages as JSON text, because tools that show spans do not show nested
+    attributes. The request's API keys are hidden in it. Return an empty text if `text` is None.
     """
     if text is None:
         return ""
@@ -153,13 +156,17 @@ def _nanoseconds(at: float) -> int:
 
 
 def _filled(values: Mapping[str, object]) -> dict[str, AttributeValue]:
-    """Return the attributes that are not None or empty, with lone surrogates replaced in texts."""
+    """Return those of a span's attributes that are neither None nor empty, each as a value that a
+    span may have.
+    """
     filled = {name: value for name, value in values.items() if value not in (None, "")}
     return {name: _readable(value) for name, value in filled.items()}
 
 
 def _readable(value: object) -> AttributeValue:
-    """Return a value of a type that a span may have, without lone surrogates."""
+    """Return a value as a type that a span's attribute may have. Lone surrogates in its text are
+    replaced.
+    """
     if isinstance(value, bool | int | float):
         return value
     return [*map(encodable, value)] if isinstance(value, list) else encodable(value)

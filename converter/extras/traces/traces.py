@@ -24,8 +24,8 @@ SECONDS_AT_THE_END = 3.0
 
 class Traces(OptionWatcher):
     """An addon that sends a span for each reply while `think_traces` has a URL. `chosen`: a
-    function that returns the settings in force. `counts`: gets the numbers of sent and dropped
-    spans.
+    function that returns the settings in force. `counts`: the addon counts its
+    spans there, as `sent` or `dropped`.
     """
 
     name = "think-traces"
@@ -38,8 +38,8 @@ class Traces(OptionWatcher):
         self._sends_text = False
 
     def follow(self) -> None:
-        """Send spans to the URL in the options in force from the next reply on; an empty URL stops.
-        Raises ValueError if the packages are missing.
+        """Send the spans of further replies to the URL that `think_traces` has now; send none if it
+        is empty. Raises ValueError if OpenTelemetry's packages are missing.
         """
         url, self._sends_text = self._chosen().traces, self._chosen().traces_words
         if url == (self._sender.url if self._sender else ""):
@@ -50,12 +50,12 @@ class Traces(OptionWatcher):
             self._sender = module.Sender(url, self._counts)
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
-        """Add the events to the reply's content, if the span will include it."""
+        """Add the events to the content of the reply's span, if `think_traces_words` is on."""
         if self._sends_text and self._sender:
             self._texts.setdefault(seen.flow.id, self._sender.text_type()).feed(events)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Create the span of a finished reply."""
+        """Send the span of a finished reply to a chat request."""
         text = self._texts.pop(seen.flow.id, None)
         if self._sender and seen.exchange.endpoint.is_chat:
             self._sender.take(seen, outcome_of(seen.flow, seen.reply_summary), text)
