@@ -1,9 +1,9 @@
-"""The addons of this extra."""
+"""The addons of the extra `prompt_cache`."""
 
 from converter.addon.watcher import ExtraServices
 from converter.extras.prompt_cache.watcher import PromptCache
 
 
 def addons(_: ExtraServices) -> list[object]:
-    """Return the addons of this extra."""
+    """Return the addon that reports breaks of prompt caches."""
     return [PromptCache()]

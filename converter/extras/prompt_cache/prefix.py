@@ -37,19 +37,22 @@ KEPT_PROMPTS = Bound(
     "requests that the next one of their conversation is compared with",
     "the oldest go",
 )
-"""Several, because several agents may run at the same time."""
+"""Requests of several conversations are kept, because several agents may run at the same time."""
 KEPT_PROMPT_BYTES = Bound(16 << 20, "bytes", "those requests, all together", "the oldest go")
-"""Enough for the requests of some agents whose windows are full."""
+"""Enough for the requests of some agents whose context windows are full."""
 
 _NEAR = 30
-"""The most characters of a date or time that `BREAKERS` match."""
+"""A date or time in `BREAKERS` has at most so many characters, so that a match which contains an
+offset is within so many characters of the offset.
+"""
 _BLOCK = 2000
-"""A block of text, such as the output of `git status`, is recognised by its first words. So many
-characters after these words count as the block.
+"""A block of text that changes, such as the output of `git status`, is recognised by its first
+words. A difference within so many characters after these words counts as a change of the block.
 """
 _BEGUN_TURN = 8
 """The most tokens with which a chat template opens the reply at a prompt's end. The next prompt has
-other tokens there, so their cached values are not used again.
+other tokens there. So the cache counts as whole if at most so many tokens of a prompt are not used
+again.
 """
 _ASKS_TO_THINK = re.compile(
     r"Before you answer, think step by step inside <thinking>.*?outside of the tags\.", re.DOTALL
@@ -58,13 +61,15 @@ _TOOLS_IN_TEXT = re.compile(r"# Tools\n\nYou can use these tools:\n<tools>.*?\n<
 
 
 class Breaker(NamedTuple):
-    """A kind of text that changes within repeated text, and so breaks the cache.
+    """A kind of text that may differ from request to request, such as the time, and so breaks the
+    cache of all text after it.
 
     Attributes:
         name: the kind, for the user.
         pattern: matches the text.
-        behind: the breaker explains a difference within so many characters after a match. None: it
-            explains a difference if both texts are equal without their matches.
+        behind: the breaker is the cause of a difference within a match of the pattern, or at most
+            so many characters after it. None: it is the cause if both texts are equal without their
+            matches.
         mend: advice for the user.
     """
 
@@ -97,7 +102,7 @@ BREAKERS = (
         "start Claude Code with CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS=1",
     ),
 )
-"""The kinds of text that break a cache. The first that explains a difference is reported."""
+"""The kinds of text that break a cache. The first that is the cause of a difference is reported."""
 
 
 @dataclass(eq=False)
@@ -120,12 +125,16 @@ class Prompt:
 
     @cached_property
     def turns(self) -> Sequence[object]:
-        """The messages without the system's: clients add and remove these in a conversation."""
+        """The messages, without those of the system: clients add and remove system messages in the
+        course of a conversation.
+        """
         return [message for message in messages_of(self.body) if role_of(message) not in SYSTEM]
 
     @cached_property
     def first(self) -> str:
-        """The fingerprint of the first turn: a quick test excludes most other conversations."""
+        """The fingerprint of the first turn. Different conversations mostly differ in it, so that
+        their other turns need not be compared.
+        """
         return fingerprint_of(self.turns[0])
 
     def continues(self, before: "Prompt") -> bool:
@@ -137,7 +146,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The first difference between a prompt and the prompt before it.
+    """The first difference between a prompt and the prompt before it in its conversation.
 
     Attributes:
         part: where the prompts differ: the name of the prompt's part and the offset within it.
@@ -172,7 +181,9 @@ class Prompts:
         self._kept: list[Prompt] = []
 
     def follow(self, prompt: Prompt) -> Prompt | None:
-        """Return the newest earlier request that `prompt` continues, and replace it by `prompt`."""
+        """Return the newest kept request that `prompt` continues, None if there is none. Keep
+        `prompt` in its place.
+        """
         if prompt.size > LONGEST_PROMPT or not prompt.turns:
             return None
         before = next(filter(prompt.continues, reversed(self._kept)), None)
@@ -186,8 +197,8 @@ class Prompts:
 
 
 def broken(before: Mapping[str, object], now: Mapping[str, object]) -> Break | None:
-    """Return the first difference between two prompts, None if one prompt is the other's
-    beginning.
+    """Return the first difference between two prompts, None if one is the beginning of the other.
+    `before` and `now`: the fields of the earlier request and of the new one.
     """
     if before.get("model") != now.get("model"):
         return Break(
@@ -207,7 +218,9 @@ def _shared_length(one: str, other: str) -> int:
 
 
 def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
-    """Return the cause of a difference, and advice for the user."""
+    """Return the cause of a difference, and advice for the user, which may be empty. The part `was`
+    of the earlier prompt and the part `now` of the new prompt differ first at the offset `at`.
+    """
     if any(part.name.startswith("tool ") for part in (was, now)):
         if was.name == now.name:
             return "the tool's description has changed", ""
@@ -223,14 +236,18 @@ def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
 
 
 def _explains(breaker: Breaker, was: str, now: str, at: int) -> bool:
-    """Return True if a breaker explains why the texts differ at the offset `at`."""
+    """Return True if a breaker is the cause of the difference between the texts `was` and `now` at
+    the offset `at`.
+    """
     if breaker.behind is None:
         return len({breaker.pattern.sub("", text).strip() for text in (was, now)}) == 1
     return all(_is_near_match(breaker.pattern, text, at, breaker.behind) for text in (was, now))
 
 
 def _is_near_match(moving: re.Pattern[str], text: str, at: int, behind: int) -> bool:
-    """Return True if the offset `at` is within a match, or at most `behind` characters after it."""
+    """Return True if the offset `at` of `text` is within a match of the pattern `moving`, or at
+    most `behind` characters after a match.
+    """
     start = max(0, at - behind - _NEAR)
     window, offset = text[start : at + _NEAR], at - start
     return any(one.start() <= offset <= one.end() + behind for one in moving.finditer(window))

@@ -1,4 +1,6 @@
-"""The watcher of prompt caches: it reports a prompt of which a server must read a part again."""
+"""The watcher of prompt caches: it reports a prompt of which a server must read a part again,
+because it differs from the cached prompt.
+"""
 
 import logging
 from concurrent.futures import Future
@@ -22,14 +24,17 @@ class PromptCache(Watcher):
     def __init__(self) -> None:
         self._prompts = Prompts()
         self._followed: dict[str, tuple[Prompt, Prompt | None, Future[Break | None] | None]] = {}
-        """For each running exchange: its prompt, the earlier prompt that it continues, and the
-        comparison of both.
+        """The id of a running exchange's flow -> its prompt, the earlier prompt that it continues,
+        and the comparison of both; None for the last two if it continues no prompt.
         """
 
     def asked(self, seen: FlowRecord) -> None:
-        """Begin to compare a prompt with the earlier prompt, in a thread if the prompt is long."""
+        """Begin to compare a request's prompt with the earlier prompt that it continues; in a
+        thread if the prompt is long.
+        """
         sent = seen.awaited.sent if seen.awaited else {}
-        # A request that a client sends for itself, such as for a title, continues no prompt.
+        # A request that a client sends for its own needs, such as for a title, is not part of the
+        # conversation.
         if not sent or housekeeping_of(sent):
             return
         name, size = seen.flow.id, seen.length
