@@ -3,8 +3,9 @@
 - Each operation is one Lua script, so that no process sees half of another's operation.
 - All keys share one hash tag, by which a cluster keeps them on one node: the bounds hold for all
   keys together.
-- An operation first drops the entries that are too old. If no operation comes, the server drops an
-  entry up to an hour late. An exact time would need a command for each name at each use.
+- An operation first drops the entries that are too old. If no operation comes, the server itself
+  drops them, up to an hour late. To be exact, each use of an entry would have to set a new time at
+  the entry and at each of its names.
 """
 
 from collections.abc import Callable, Iterable
@@ -145,8 +146,9 @@ _RUN = "%s local function run() %s end local answer = run() return {answer or fa
 
 
 class RedisStore(Store):
-    """A store whose entries are on the Redis server at `address`. `patience`: the most seconds to
-    wait for a connection, and for each answer.
+    """A store whose entries are on the Redis server at `address`, for example
+    `redis://127.0.0.1:6379/0`. `patience`: the most seconds to wait for a connection, and for each
+    answer.
     """
 
     elsewhere = True
@@ -158,31 +160,33 @@ class RedisStore(Store):
 
     @property
     def _client(self) -> Any:
-        """The package's client, created at its first use, because a cluster's client connects when
-        it is created.
+        """The client of the package `redis`. It is created when it is first used, because a client
+        of a cluster connects when it is created.
         """
         self._connected = self._connected or self._connect()
         return self._connected
 
     @property
     def size(self) -> int:
-        """The bytes of all entries."""
+        """The number of bytes that all entries take."""
         return int(self._run(_SIZE))
 
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
     ) -> None:
-        """Keep an entry; see `Memory.keep`."""
+        """Keep an entry with the id `key`, and drop the oldest entries if the bounds are exceeded.
+        For the parameters see `Memory.keep`.
+        """
         bounds = (max(self.bounds.count, 0), self.bounds.size, int(self.bounds.seconds))
         entry = (utf8(key), value, utf8(previous), utf8(line))
         self._run(_KEEP, *entry, *bounds, *map(utf8, names))
 
     def forget(self, key: str) -> bool:
-        """Drop an entry; return True if there was one."""
+        """Drop the entry with the id `key`; return True if there was one."""
         return bool(self._run(_FORGET, utf8(key)))
 
     def find(self, name: str) -> str:
-        """Return the key of the entry with this name, empty if there is none."""
+        """Return the id of the entry that has this further name, empty if there is none."""
         try:
             return named(self._client.get(f"{_PREFIX}n".encode() + utf8(name)) or b"")
         except Exception as error:
@@ -192,7 +196,10 @@ class RedisStore(Store):
             return ""
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
-        """Return the values of this entry and of those before it; see `Store.values`."""
+        """Return the values of the entry with the id `key` and of the entries before it in its
+        conversation, the newest first; None if one of them was dropped. `one`: return only the
+        value of the entry itself.
+        """
         entry = (utf8(key), int(self.bounds.seconds), "one" if one else "all")
         values: list[bytes] | None = self._run(_READ, *entry)
         return values
@@ -211,15 +218,15 @@ class RedisStore(Store):
 
 
 def _connector(address: str, patience: float) -> Callable[[], Any]:
-    """Return a function that creates the package's client. Raises ValueError for an address that
-    cannot be read.
+    """Return a function that creates a client of the package `redis` for one server, a cluster or
+    sentinels, as the address says. Raises ValueError for an address that cannot be read.
     """
     chosen: dict[str, Any] = {
         "socket_timeout": patience,
         "socket_connect_timeout": patience,
         "retry": Retry(NoBackoff(), 0),
     }
-    parse_url: Any = connection.parse_url  # Any: the package gives this function no types.
+    parse_url: Any = connection.parse_url  # `Any`, because the package gives it no types.
     try:
         parts = urlsplit(address)
         kind, _, arrangement = parts.scheme.partition("+")
@@ -229,7 +236,7 @@ def _connector(address: str, patience: float) -> Callable[[], Any]:
         if not hosts:
             raise ValueError
         options = parse_url(f"{kind}://{login}@?{parts.query}")
-    except ValueError:  # Its message may have a part of a password.
+    except ValueError:  # The error's own message may have a part of a password.
         raise ValueError(UNREADABLE) from None
     options["ssl"] = options.pop("connection_class", None) is not None
     options |= chosen
