@@ -363,7 +363,7 @@ class Engine:
         source, marks = self._source, self._marks
         text, last = source.rest, source.last
         until = len(text) - (0 if last else marks.undecided(text, 0))
-        match = marks.search(text)
+        match = self._next_mark(text)
         if match and not last and match.start() >= until:
             match = None  # a longer mark may begin here, if more text comes
         stop = match.start() if match else until
@@ -381,6 +381,25 @@ class Engine:
             self._take_mark(match[0])
         else:
             self._let_go(lead)
+
+    def _next_mark(self, text: str) -> re.Match[str] | None:
+        """Return the match of the first mark in a text that `_is_repeated` does not skip."""
+        match = self._marks.search(text)
+        while match and self._is_repeated(match):
+            match = self._marks.search(text, match.start() + 1)
+        return match
+
+    def _is_repeated(self, match: re.Match[str]) -> bool:
+        """Return True if a mark of calls stands three times in a row, in a line behind other text.
+
+        Its first occurrence is text then, as `_take_call` would decide. The search skips it,
+        because a model that repeats a mark without end writes thousands of them in one frame.
+        """
+        mark, text, at = match[0], match.string, match.start()
+        in_line = at > 0 and text[at - 1] not in " \t\n"
+        needs_name = not self._inside or self._tools is not None
+        is_call = mark[0] == "<" and mark in CALL_MARKS and not self._table.silent_at(mark)
+        return in_line and needs_name and is_call and text.startswith(mark * 2, match.end())
 
     def _look(self) -> None:
         """Set `_marks` to the search for the marks that count in the present state."""
@@ -755,8 +774,7 @@ class Engine:
         context = self._context
         if not self._inside:
             return self._shown or (context.shows_calls and not mark.special)
-        in_prose = context.quoted or context.in_sentence
-        return not mark.special and (context.in_fence or in_prose)
+        return not mark.special and (context.in_fence or context.quoted or context.in_sentence)
 
     def _stands(self, mark: CallMark) -> Stands:
         """Return the position of a candidate that begins with this mark now."""

@@ -149,3 +149,21 @@ def test_half_a_mark_of_special_tokens_at_the_end_is_no_text() -> None:
     engine = Engine(mark_table(AUTO))
     assert engine.feed("a<|channel|>ana") == [Text("a")]
     assert engine.flush("length") == []
+
+
+@pytest.mark.parametrize("mark", ["<tool_call>", "<function=", "<|tool_call|>"])
+def test_a_repeated_mark_is_not_judged_each_time(
+    mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[str] = []
+    take_call = Engine._take_call
+
+    def count(engine: Engine, literal: str) -> None:
+        judged.append(literal)
+        take_call(engine, literal)
+
+    monkeypatch.setattr(Engine, "_take_call", count)
+    text = "It repeats: x" + mark * 1000 + " and ends."
+    assert _read([text]) == [Text(text)]
+    assert len(judged) < 20
+    assert _read(list(text)) == [Text(text)]
