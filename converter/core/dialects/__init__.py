@@ -1,3 +1,4 @@
-"""Wire formats: one reader and one writer for requests and for replies of each. No dialect knows
-another.
+"""The wire formats of the APIs: a folder for each dialect, and files with what several share. A
+dialect has a decoder and an encoder of replies, and a reader or a writer of requests. No dialect
+imports another.
 """

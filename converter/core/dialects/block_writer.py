@@ -46,7 +46,7 @@ TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
 
 
 class BlockWriter(Encoder, ABC):
-    """Takes neutral events and returns frames with the dialect's own events.
+    """Takes events and returns frames, each with one event of the client's dialect as JSON.
 
     Blanks at the beginning of a text are held until other text follows. One block is open at a
     time.
@@ -54,9 +54,11 @@ class BlockWriter(Encoder, ABC):
     A subclass writes the dialect's events:
 
     - `_start`, `_stop` and `_fail` begin and end a reply, and set `_started` and `_over`.
-    - `_begin`, `_fill` and `_finish` begin, fill and end a block.
+    - `_begin`, `_fill` and `_finish` begin, fill and end a block. `pieces` is the number of frames
+      for the text.
     - `_other` writes content that only some dialects have.
-    - `_fold` adds an event to the whole reply (`_result`). It is called if `_gathers` is True.
+    - `_fold` adds an event of the dialect to `_result`, the JSON of the whole reply. It is called
+      only if the whole reply is needed (`_gathers`).
 
     Arguments:
         shown: the client wants to see thinking.
@@ -72,11 +74,13 @@ class BlockWriter(Encoder, ABC):
     """
 
     reply: str
-    """Name for a reply of this dialect in log lines."""
+    """Name for a reply of this dialect in log lines, behind the word *a*: `message`."""
     failure = ""
     in_blocks = True
     tells_omitted = False
-    """True if a thought that is not shown is sent as a block without text; else it is not sent."""
+    """True if a client that does not want to see thinking gets each thought as a block without
+    text; False if it gets no block.
+    """
 
     def __init__(self, shown: bool, whole: bool) -> None:
         self._shown = shown
@@ -89,8 +93,8 @@ class BlockWriter(Encoder, ABC):
         self._blanks = ""  # held blanks at the beginning of a text
         self._thinking = Thought()
         self._call = ToolCall(NO_INDEX, "", "", "")
-        self._argued = False  # the open call has arguments
-        self._waiting: list[Content] = []  # content that came while a call is open
+        self._argued = False  # True if arguments of the open call were sent
+        self._waiting: list[Content] = []  # content that has come since the open call began
         self._waiting_length = 0
         self._left_out: set[str] = set()
         self._result: dict[str, object] = {}
@@ -124,7 +128,9 @@ class BlockWriter(Encoder, ABC):
         return [f"fields that a {self.reply} has no place for: {names}"] if names else []
 
     def leave_out(self, names: set[str]) -> None:
-        """Note the names of fields that this dialect lacks, up to `MOST_NAMES`."""
+        """Collect the names of fields that this dialect lacks, for `notes`. When `MOST_NAMES` names
+        are collected, no more are added.
+        """
         if len(self._left_out) < MOST_NAMES:
             self._left_out |= names
 
@@ -133,8 +139,8 @@ class BlockWriter(Encoder, ABC):
         events: Sequence[Event],
         raw: bytes | None = None,  # noqa: ARG002
     ) -> list[bytes]:
-        """Return the frames for these events. `raw` is not used, because it has another dialect. A
-        comment of the server, which is a ping, goes on.
+        """Return the frames for these events. A comment of the server goes on, because servers use
+        comments as pings. `raw`, the server's frame, is not used: its dialect is another one.
         """
         out: list[bytes] = []
         for event in events:
@@ -171,7 +177,7 @@ class BlockWriter(Encoder, ABC):
         if self._over or choice not in (None, self._choice):
             return
         if isinstance(event, _CONTENT):
-            # llama.cpp's Messages endpoint may send content without a `message_start` before
+            # llama.cpp's Messages endpoint may send content before its `message_start`
             if not self._started and not isinstance(event, ThinkingEnd):
                 yield from self._start(Start("", ""))
             if self._open == CALL and not isinstance(event, ToolCall):
@@ -202,15 +208,16 @@ class BlockWriter(Encoder, ABC):
                 self.leave_out(left_out(event))
 
     def close(self) -> list[bytes]:
-        """Return the frames that end the reply, or the whole reply. A reply that is cut has got its
-        `Failure` before.
+        """Return the frames that end the reply, or the whole reply. If the server's reply broke
+        off, its `Failure` must have been fed before.
         """
         out = self._sent(self._stop() if self._started and not self._over else ())
         return [json_text.write(self._folded())] if self._whole else out
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:
-        """Count text that the fast path wrote to the open block in `frames` frames, and add it to
-        the whole reply if one is gathered.
+        """Count text of the open block that did not come through `feed`, because the fast path
+        rewrote its frames, `frames` of them, without parsing them. Add it to the whole reply if one
+        is put together. Return 0: frames have no numbers, unless a subclass numbers them.
         """
         if kind is Thinking:
             self.thinking_length += len(text)
@@ -288,7 +295,8 @@ class BlockWriter(Encoder, ABC):
             yield from self._behind_call()
 
     def _cut(self) -> Iterator[dict[str, object]]:
-        """Leave the open call unfinished, so that its JSON stays invalid and no client runs it.
+        """Leave the open call unfinished: its arguments stay invalid JSON, so that no client runs
+        it. Yield the events for this, and for the content that was held behind the call.
 
         A call without any arguments gets the text `{`, because clients take an empty input as `{}`.
         """
@@ -299,7 +307,7 @@ class BlockWriter(Encoder, ABC):
         yield from self._behind_call()
 
     def _drop(self) -> None:
-        """Note that the open call was cut."""
+        """Record that the open call is cut."""
         self.cut = True
 
     def _enter(self, kind: str, block: NewBlock = None) -> Iterator[dict[str, object]]:
@@ -311,8 +319,8 @@ class BlockWriter(Encoder, ABC):
         yield from self._begin(kind, block)
 
     def _leave(self, signature: str = "") -> Iterator[dict[str, object]]:
-        """Yield the events that end the open block. Blanks that are held at the end of a thought
-        are dropped.
+        """Yield the events that end the open block, with `signature` if it is a thought. Blanks
+        that are held at the end of a thought are dropped.
         """
         if self._open is None:
             return
@@ -324,8 +332,8 @@ class BlockWriter(Encoder, ABC):
 
 
 _LEAST = 64
-"""How many characters an event counts at the least towards a bound, because even an empty event
-needs memory.
+"""How many characters a held event counts at the least towards `DELAYED_LIMIT`, because even an
+event without text needs memory.
 """
 
 
@@ -341,12 +349,13 @@ _SILENT = {
     *("token_ids", "annotations", "native_finish_reason"),
 }
 """Fields of chat completions that other dialects have under another name, or that no client reads.
-Their loss is not noted.
+If they are left out, no note says so.
 """
 
 
 def left_out(event: Opaque) -> set[str]:
-    """Return the names of the fields of a choice that have a value and that other dialects lack.
+    """Return the names of a choice's fields that other dialects cannot hold, for a note: fields
+    with a value, except those in `_SILENT`.
 
     Fields beside the choices (`timings`, `provider`) are not in an `Opaque`: they describe the
     reply and are no content of it.
@@ -362,8 +371,8 @@ def left_out(event: Opaque) -> set[str]:
 def thinking_tokens(usage: Usage, thinking_length: int, text_length: int) -> int:
     """Return how many tokens of the output are thinking, as the server counted them.
 
-    If the server did not count them, the number is an estimate by the share of characters. A server
-    that sends thinking within the text does not count it.
+    A server that sends thinking within the text does not count it. Then return an estimate: the
+    thinking's share of all characters, times the tokens of the output.
     """
     if usage.thinking or not thinking_length:
         return min(usage.thinking or 0, usage.output)

@@ -5,8 +5,8 @@ is written in the Anthropic API's own sentence, because Claude Code acts on that
 - If prompt and reply are too long together, it asks for a shorter reply.
 
 An error is recognised by its meaning: a term for the prompt, and a term for exceeding a limit. Of
-its numbers the largest one counts the prompt, and the next one is the limit. `_ROWS` has the
-sentences of known servers in which this is not so.
+its numbers the largest one counts the prompt, and the next one is the limit. `_ROWS` has patterns
+for the sentences of known servers whose numbers have another order or meaning.
 """
 
 import re
@@ -38,8 +38,8 @@ _ROWS = (
     r"exceed context limit: (?P<tokens>\d+) \+ (?P<reply>\d+) > (?P<most>\d+)",
 )
 _PATTERNS = tuple(re.compile(row.replace(r"\d+", r"\d{1,12}")) for row in _ROWS)
-"""The rows, with numbers of at most 12 digits: no server has as many tokens, and Python does not
-parse a number of thousands of digits.
+"""The compiled `_ROWS`, in which a number has at most 12 digits: no prompt has more tokens, and
+Python refuses to parse a number of thousands of digits.
 """
 _LONGEST = 1000
 """How many characters of an error are searched for its meaning. The limit is there because a server
@@ -81,12 +81,14 @@ _MEANINGS = tuple(
         r"range of input length|(?:prompt|input|tokens?|上下文|输入).{0,12}(?:超长|超过|超出|过长)",
     )
 )
-"""Patterns for the output of `_plain`: lower case, with blanks for underscores and hyphens."""
+"""Patterns of messages which say that the prompt is too long. They are searched in the output of
+`_plain`: lower case, with blanks in place of underscores and hyphens.
+"""
 _OTHER = re.compile(
     r"per (?:sec|min|hour|day|month)|\b[tr]p[mdhs]\b|rate limit|quota|throttl|too many requests|"
     r"out of memory|\bcuda\b|insufficient (?:funds|balance|credit)|deadline|\d{13}"
 )
-"""Errors about other limits (rate, quota, memory): a shorter prompt would not help."""
+"""Terms of errors about other limits (rate, quota, memory): a shorter prompt would not help."""
 _REPLY = re.compile(
     r"max (?:completion |output |new )?tokens|maximum tokens|n predict|budget tokens|"
     r"(?:output|completion|generated|new) tokens"
@@ -99,8 +101,8 @@ _FIELD = re.compile(
     r"files?\b|pixels|audio|content length|\bstop\b|tool names?|function names?|descriptions?\b|"
     r"metadata|entity too large|body|input should|items after"
 )
-"""Errors about the limit of a single field. Beside such a word an error is about the context only
-if it names the context.
+"""Terms of errors about the limit of a single field, such as a tool's name. An error with such a
+term counts as one about the context only if it also names the context (`_OF_CONTEXT`).
 """
 _NUMBER = re.compile(r"(?<![\w.,-])(?:\d{1,3}(?:,\d{3}){1,3}|\d{2,12})(?![\w,]?\d|[a-z-])")
 _NO_TOKENS = re.compile(r"(?:code|status|error|http)\W{0,4}\d+|(?:exceeded|length)\D{0,30} by \d+")
@@ -108,7 +110,7 @@ _NO_TOKENS = re.compile(r"(?:code|status|error|http)\W{0,4}\d+|(?:exceeded|lengt
 
 @dataclass(frozen=True, slots=True)
 class ContextOverflow:
-    """An error about the context, with its numbers of tokens; 0 where the error has no number.
+    """An error about the context, with its numbers of tokens. A number that the error lacks is 0.
 
     Attributes:
         tokens: tokens of the prompt.
@@ -184,7 +186,9 @@ def _plain(message: str) -> str:
 
 
 def _means(plain: str) -> bool:
-    """Return True if a message, in the form of `_plain`, says that the prompt is too long."""
+    """Return True if a message says that the prompt is too long. `plain`: the output of `_plain`
+    for the message.
+    """
     if _OTHER.search(plain) or (_REPLY.search(plain) and not _OF_PROMPT.search(plain)):
         return False
     if _OF_CONTEXT.search(plain) and _BEYOND.search(plain):

@@ -1,5 +1,5 @@
-"""A dialect as the rest of the program sees it: the record `Dialect`, its four parts, and the
-endpoints.
+"""A dialect as the rest of the program sees it: the record `Dialect`, its four parts (`Label`,
+`WireForm`, `Requests`, `Answers`), and its endpoints.
 """
 
 import enum
@@ -17,14 +17,14 @@ from converter.core.wire.checked import Fields
 
 
 class Purpose(enum.Enum):
-    """The purpose of a request.
+    """The purpose of a request: the result that the client wants.
 
     Attributes:
         REPLY: a reply of the model.
         COUNT: the number of the request's tokens.
         COMPACTION: a summary of the conversation, by the model.
         MODELS: the server's list of models.
-        OWN: an answer that the addon gives itself.
+        OWN: an answer that the addon writes itself, such as that of Ollama's `/api/version`.
     """
 
     REPLY = enum.auto()
@@ -37,13 +37,14 @@ class Purpose(enum.Enum):
 @dataclass(frozen=True)
 class Counterpart:
     """The endpoint of chat-completions servers that does the same as an endpoint of another
-    dialect.
+    dialect: `/v1/embeddings` for Ollama's `/api/embed`.
 
     Attributes:
         path: the path of the server's endpoint.
-        request: returns the server's request for the client's.
-        reply: returns the client's answer for the server's reply, and for the nanoseconds that the
-            reply took. Both functions raise RequestError.
+        request: turns the body of the client's request into that of the server's request.
+        reply: turns the body of the server's reply into that of the client's. It also gets the
+            nanoseconds that the reply took. Both functions raise RequestError for a body that they
+            cannot read.
     """
 
     path: str
@@ -58,8 +59,11 @@ class Endpoint:
 
     Attributes:
         dialect: the name of the dialect that the endpoint's clients speak.
-        method, path, prefix: regular expressions.
-        kind: names the endpoint in the file name of a recording.
+        method: a regular expression.
+        path: a regular expression for the endpoint's own path.
+        prefix: a regular expression for the part of a request's path before it; its group `prefix`
+            is the result of `prefix_of`.
+        kind: the word for the endpoint in a recording's file name, such as `chat`.
         shared: several dialects have this endpoint; a request's headers show which one its client
             speaks.
         counterpart: the server's endpoint that answers in place of the addon, if there is one.
@@ -117,7 +121,7 @@ takes
 
 
 def read_anew(_message: object, reader: Callable[[], tuple[Turn, bool]], _others: object) -> Turn:
-    """Return the turn that the reader returns. This `TurnOf` remembers no turns."""
+    """Return the turn that the reader returns: the `TurnOf` of a caller that keeps no turns."""
     return reader()[0]
 
 
@@ -128,8 +132,9 @@ class RequestContext:
     Attributes:
         purpose: the purpose of the endpoint.
         map: the user's field map (`think_map`).
-        memory: the memory of earlier replies; None if the request cannot refer to them.
-        turn_of: returns turns that were read for the request before.
+        memory: the kept replies; None if the request cannot refer to earlier replies.
+        turn_of: returns the turn of a message. It may return the turn that was read for the same
+            message in the request before.
     """
 
     purpose: Purpose = Purpose.REPLY
@@ -153,12 +158,12 @@ counted. Returns the client's status and body; None if the server's answer may p
 
 @dataclass(frozen=True, slots=True)
 class OwnRequest:
-    """A request that is answered without a model.
+    """A request that the addon itself answers, without a model.
 
     Attributes:
-        id: an id for an object that the request creates.
+        id: the id for an object that the request creates.
         created_at: the time of the request, in seconds since 1970.
-        served: the entries of the server's list of models, if the dialect's answer needs them.
+        served: the entries of the server's list of models; empty unless the answer needs them.
         page: True if a browser asks for a page.
     """
 
@@ -172,7 +177,7 @@ class OwnRequest:
 
 
 SAMPLING: Mapping[str, object] = {"seed": 1, "temperature": 0.7}
-"""Fields of the dialects' example requests, so that every call of an example gives the same reply.
+"""Fields in the dialects' example requests. The fixed seed makes the replies to an example alike.
 """
 QUESTION: Mapping[str, object] = {"messages": [{"role": "user", "content": "12 * 7"}]}
 """The field with the only message of an example request."""
@@ -185,18 +190,20 @@ class Requests:
     read: RequestReader
     path: str
     example: Mapping[str, object]
-    """A short request without the field `model`."""
+    """A short request, without the field `model`, that users get as a curl command."""
     streams: bool = False
     """True if a request without the field `stream` asks for a stream."""
     refers: tuple[str, ...] = ()
-    """Regular expressions for references to kept replies, in the bytes of a request."""
+    """Regular expressions for the fields by which a request refers to a kept reply, such as
+    `"thread"`. They are searched in the request's bytes.
+    """
     native_option: str = ""
     """Name of the dialect in the option `think_native`, which lets a server's own endpoint of this
     dialect answer. Empty if the option does not have this dialect.
     """
     native_of: str = ""
-    """Name of the server whose API this dialect is: it gets requests of this dialect untranslated,
-    without any option.
+    """Name of the server whose own API this dialect is, such as `ollama`. That server gets requests
+    of this dialect untranslated, without any option. Empty if there is no such server.
     """
     native: Callable[[Mapping[str, object]], Mapping[str, object]] = lambda body: body
     """Returns a request in a form that servers' own endpoints of this dialect accept; the same
@@ -204,8 +211,8 @@ class Requests:
     wrongly.
     """
     blocks: Mapping[str, Callable[[Fields], Block]] = field(default_factory=dict)
-    """Readers of the blocks of a message, by type. People are shown a request by these readers,
-    too.
+    """Type -> reader of a message's block of this type. Views, which show requests to people, use
+    these readers, too.
     """
     omits_thinking: Callable[[Mapping[str, object]], bool] = lambda _: False
     """Returns True if an untranslated request asks that thinking is not shown."""
@@ -224,7 +231,7 @@ class Answers:
     models: Callable[[bytes], Mapping[str, object] | None] | None = None
     """Returns a server's list of models in this dialect; None if the body may pass as it came."""
     counted: Callable[[int], Mapping[str, object]] = lambda tokens: {"input_tokens": tokens}
-    """Returns the body that tells the count of a request's tokens."""
+    """Takes the number of a request's tokens, and returns the body of the answer that has it."""
     own: (
         Callable[[OwnRequest, Memory], tuple[int, Mapping[str, object] | str | None] | None] | None
     ) = None
@@ -249,26 +256,28 @@ class Label:
     reply: str = "reply"
     """Name for a reply of this dialect, for people; it fits behind the word *no*."""
     headers: tuple[str, ...] = ()
-    """Names of headers that only this dialect has."""
+    """Names of request headers that only this dialect has."""
     shown_by: tuple[str, ...] = ()
     """Names of headers that show this dialect in a request to an endpoint that several dialects
     have.
     """
     features: str = ""
-    """Name of the request header that lists the features which a client wants."""
+    """Name of the request header that lists the features which a client wants, such as
+    `anthropic-beta`.
+    """
     version: tuple[str, str] = ("", "")
     """Name and value of the header with the API's version."""
     request_id: str = ""
     """Name of the response header with the id of the request."""
     head: frozenset[str] = frozenset(("id", "object", "created", "model"))
-    """Fields of a whole reply that views leave out, or show in another place."""
+    """Fields of a whole reply that views leave out, or show beside the content."""
     blocks: str = ""
-    """The field of a whole reply that holds its blocks."""
+    """The field of a whole reply that holds its blocks; empty if the dialect has no blocks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
-    """One wire format. `name` stands in commands and in the names of files."""
+    """One wire format. `name` is its name in commands and in the names of files: `anthropic`."""
 
     name: str
     label: Label

@@ -30,7 +30,7 @@ def server_error(body: object, event: str = "") -> Failure | None:
 
     Arguments:
         body: the parsed JSON; the text itself if it is no JSON.
-        event: the name of the server-sent event.
+        event: the name of the server-sent event; empty if there is none.
     """
     fields = as_object(body)
     error = fields.get("error")
@@ -106,7 +106,7 @@ def _plain(text: str) -> str:
 
 
 MOST_TOKENS = 10**12
-"""A count from here on is not believed; JSON may hold a number of any size."""
+"""The least number of tokens that is too high to be a count; JSON may hold a number of any size."""
 
 
 class MisshapenError(Exception):
@@ -119,7 +119,9 @@ class DialectDecoder(Decoder, ABC):
     """
 
     name: str
-    """Name of the dialect, in the `Own` data of its events."""
+    """Name of the dialect. Events have it in their `own`, with the data that only an encoder of
+    this dialect can write.
+    """
 
     def feed(self, frame: Frame) -> list[Event]:
         """Return the frame's events."""

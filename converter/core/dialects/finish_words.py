@@ -1,7 +1,7 @@
-"""The words by which servers say why a reply ended, with their meaning: one table for all dialects.
+"""Servers' words for the reason why a reply ended, with their meaning: one table for all dialects.
 
-The table ignores upper and lower case. A meaning is a finish reason of chat completions, or
-`NOT_WHOLE` for words after which the reply lacks its end.
+A meaning is a finish reason of chat completions, or `NOT_WHOLE` for words after which the reply
+lacks its end. Upper and lower case are the same word.
 """
 
 from collections.abc import Mapping

@@ -134,7 +134,7 @@ PARTS: Mapping[str, Callable[[Fields], ContentBlock]] = {
     "refusal": lambda part: TextBlock(part.optional("refusal", str) or "", "refusal"),
     **dict.fromkeys(("image_url", "input_image", "computer_screenshot"), _image),
     "input_audio": _sound,
-    **dict.fromkeys(  # of vLLM
+    **dict.fromkeys(  # types that only vLLM has
         ("audio_url", "video_url"),
         lambda part: Document(source_of(_inner(part).required("url", str))),
     ),

@@ -15,7 +15,7 @@ from converter.core.wire.bounds import COMPARED_LIMIT
 
 THINKING = Mapped("thinking", "thinking")
 REASONING_FIELDS: Mapping[str, Mapped] = dict.fromkeys(thought_fields.FIELDS, THINKING)
-"""The known reasoning fields, as rows of the field map."""
+"""The known reasoning fields, as rows of the field map: field -> the thinking block."""
 
 STANDARD = ("role", "content", "refusal", "tool_calls", "function_call", "audio", "annotations")
 """Fields of a message or delta that belong to the standard, and so may not be in the field map."""
@@ -94,12 +94,12 @@ def _strings(value: object, depth: int) -> str:
 
 
 class _Thought:
-    """A thought that grows. Several fields may send it: one field adds text, another may later
-    repeat the same text.
+    """The text of a thought as far as it has come. Several fields may send the same thought: a
+    piece that repeats text of another field adds nothing.
     """
 
     def __init__(self) -> None:
-        # a buffer, because reading and adding a piece cost nothing for the text before it
+        # a buffer, because adding to a string would copy the text that came before
         self._buffer = io.StringIO(newline="")
         self.length = 0
 
@@ -145,8 +145,8 @@ class ReasoningMerger:
     def feed(self, name: str, text: str, is_whole: bool = False) -> str:
         """Return the part of `text` that is new. `text` is the next piece of the field `name`.
 
-        `is_whole`: the piece may be a repetition of the last text of this name; then nothing is
-        new.
+        `is_whole`: True if the server may send text of this field once more, as LiteLLM does with
+        the signature. Then a piece that equals the end of the field's text so far has nothing new.
         """
         thought, offset = self._offsets.get(name) or (None, 0)
         begin = offset - len(text)

@@ -26,8 +26,11 @@ def _is_named(content_type: str) -> bool:
 
 
 def form_of(begun: bytes, content_type: str = "", *, last: bool = False) -> Form | None:
-    """Return the form of a reply; None while too few bytes have come. `last`: no more bytes will
-    come.
+    """Return the form of a reply; None while too few bytes have come.
+
+    Arguments:
+        begun: the first bytes of the body.
+        last: True if no more bytes will come.
     """
     match beginning_of(begun, last=last):
         case None:
@@ -45,7 +48,9 @@ def form_of(begun: bytes, content_type: str = "", *, last: bool = False) -> Form
 
 
 class Recogniser:
-    """Takes the bytes of a reply. `form` and `dialect` are None until they are recognised."""
+    """Takes and holds the bytes of a reply until its form and dialect are recognised. Until then
+    the attributes `form` and `dialect` are None.
+    """
 
     def __init__(self) -> None:
         self._held = bytearray()
@@ -56,12 +61,12 @@ class Recogniser:
 
     @property
     def held(self) -> bytes:
-        """All bytes that came, until `take` was called."""
+        """All bytes that have come; empty after `take` was called."""
         return bytes(self._held)
 
     def feed(self, chunk: bytes, content_type: str = "", *, last: bool = False) -> bool:
-        """Take bytes, and return True if the dialect is recognised. `last`: no more bytes will
-        come.
+        """Take bytes, and return True if the dialect is recognised. `last`: True if no more bytes
+        will come.
         """
         self._held += chunk
         if self.form is None:

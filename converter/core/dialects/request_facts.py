@@ -47,7 +47,9 @@ _FORCED = ("required", "any", "function", "tool", "allowed_tools")
 
 
 def expected_of(body: Mapping[str, object]) -> Expected:
-    """Return the facts about a reply that follow from its request."""
+    """Return the facts of a request by which the stages read its reply: the model, the offered
+    tools, the stop strings, the grammar.
+    """
     return Expected(
         model=str(body.get("model") or ""),
         calls=expected_calls(body),
@@ -58,7 +60,9 @@ def expected_of(body: Mapping[str, object]) -> Expected:
 
 
 def expected_calls(body: Mapping[str, object]) -> ExpectedCalls:
-    """Return the facts about a reply's calls that follow from its request."""
+    """Return the facts of a request by which the calls of its reply are read: the offered tools,
+    whether a call is forbidden, and the ids of earlier calls.
+    """
     tools, ids = schemas(body), frozenset(call_ids(body))
     read, forbidden = offered(body, tools), forbids_calls(body)
     return ExpectedCalls(bool(body.get("tools")), tools, read, forbidden, ids)
@@ -173,7 +177,7 @@ def grammar_of(body: Mapping[str, object]) -> Grammar:
     if wants_json(body) or in_json or forces_call(body):
         return Grammar.JSON
     if _ALL_GRAMMARS.isdisjoint(body):
-        return Grammar.NONE  # returned early, as nearly all requests have none
+        return Grammar.NONE  # returned early, because nearly all requests have no grammar
     if any(body.get(name) for name in _JSON_GRAMMARS):
         return Grammar.JSON
     return Grammar.OTHER if any(body.get(name) for name in _GRAMMARS) else Grammar.NONE

@@ -17,13 +17,16 @@ class RequestSettings:
     """Settings for one request. The defaults fit a server about which nothing is known.
 
     Attributes:
-        history: where earlier thoughts are written: a field's name, `tags`, or `drop` for nowhere.
-        order: the order of tool results and text in a user turn.
+        history: where the thoughts of earlier turns are written: a field's name, `tags` (in the
+            content), or `drop` (nowhere).
+        order: the order of tool results and text in a user turn: as the client has them, or
+            results first.
         server: the server's name, for notes.
         leaves_out: fields that the server does not take.
         thinking: fields that say whether, or how much, the model is to think.
-        switch: a text at the beginning of the system text that says the same as `thinking`.
-        prefill: fields that make the server continue a last assistant message.
+        switch: a text for the beginning of the system text that turns thinking on or off, such as
+            `/no_think`; empty for none.
+        prefill: fields that make the server continue the assistant message at a request's end.
         tool_turn_history: the field in which an earlier turn with tool calls must have its thought,
             whatever `history` is; empty if there is none.
         named_tool_choice: True if `tool_choice` may name one tool.

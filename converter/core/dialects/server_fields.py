@@ -15,20 +15,21 @@ from converter.core.wire.checked import Kinds
 
 
 def names_in(names: str) -> frozenset[str]:
-    """Return the names in a text that is parted by blanks."""
+    """Return the names in a text, which are separated by blanks: `"min_p seed"`."""
     return frozenset(names.split())
 
 
 class Use(Flag):
-    """A use of a field about thinking. A field may have several.
+    """A use that the addon makes of a request's field about thinking. A field may have several.
 
     Attributes:
-        WISH: the value says whether the client wants thinking. The field may also be among the
-            template's switches.
+        WISH: the value says whether the client wants thinking. The field may also be in
+            `chat_template_kwargs`.
         BEGINNING: the value decides whether the prompt ends within an open thought.
         BUDGET: the value limits the tokens of a thought.
         SHAPING: the field goes on to the server in every dialect.
-        RENDERED: the value is already part of a prompt that the server's template has rendered.
+        RENDERED: the value has its effect when the server renders the prompt. A text completion of
+            a rendered prompt is sent without the field.
     """
 
     WISH = auto()
@@ -40,8 +41,8 @@ class Use(Flag):
 
 TEMPLATE, EFFORT = "chat_template_kwargs", "reasoning_effort"
 CONTROL, LAST_WORDS = "reasoning_control", "reasoning_budget_message"
-"""Fields of llama.cpp. The first one allows ending the reply's thought while it is generated; the
-second one has the text that the server then puts at the thought's end.
+"""Fields of llama.cpp. `reasoning_control` allows a later request that ends the reply's thought;
+`reasoning_budget_message` has the text that the server then puts at the thought's end.
 """
 _TO_TEMPLATE = Use.BEGINNING | Use.SHAPING | Use.RENDERED
 THINKING_FIELDS: Mapping[str, Use] = {
@@ -56,17 +57,19 @@ THINKING_FIELDS: Mapping[str, Use] = {
     "thinking_token_budget": Use.BUDGET | Use.SHAPING,  # vLLM
     "thinking_budget_tokens": Use.BUDGET | Use.SHAPING | Use.RENDERED,  # llama.cpp
 }
-"""Fields of chat completions that say whether, or how much, to think, with their uses."""
+"""Field of a chat completion about thinking (whether, how much, how long) -> its uses."""
 
 
 def used_as(use: Use) -> tuple[str, ...]:
-    """Return the names of the fields in `THINKING_FIELDS` that have a use, in the table's order."""
+    """Return the names of the fields in `THINKING_FIELDS` that have the use `use`, in the table's
+    order.
+    """
     return tuple(name for name, uses in THINKING_FIELDS.items() if use in uses)
 
 
 def with_template(body: Mapping[str, object], switches: object) -> dict[str, object]:
-    """Return a chat completion with `switches` added to those of its chat template. A new value
-    replaces an old value of the same switch.
+    """Return a chat completion's request with `switches` added to its `chat_template_kwargs`. A new
+    value replaces an old value of the same switch.
     """
     own = body.get(TEMPLATE)
     joint = {**own, **switches} if isinstance(own, dict) and isinstance(switches, dict) else None
@@ -125,6 +128,6 @@ BUDGET_FIELDS = used_as(Use.BUDGET)
 """Fields of chat completions that limit the tokens of a thought."""
 
 SAMPLING: Kinds = {"temperature": float, "top_p": float, "top_k": int}
-"""A request's numbers for sampling, with their types. Of OpenAI's own API `top_k` is no part, but
-local servers take it.
+"""A request's fields for sampling -> their types. OpenAI's own API lacks `top_k`, but local servers
+take it.
 """

@@ -2,7 +2,8 @@
 
 The format has no ping. A comment is a sign of life for clients that follow the standard of
 server-sent events, but some clients split the lines themselves and fail at a comment. `FORMS` are
-the values of the user's option; `CLIENTS` has the clients for which such a failure was reported.
+the values of the option `think_alive`; `CLIENTS` has the clients for which such a failure was
+reported. `delta` is a frame with an empty delta.
 """
 
 import re
@@ -16,13 +17,13 @@ CLIENTS = (
     # LangChain for Elixir before 0.8.14 (its library is Req): after a comment all frames are lost
     (r"^req/", DELTA),
 )
-"""Patterns of user agents -> the form that these clients accept."""
+"""Pairs of a pattern of user agents and the form of a sign of life that these clients accept."""
 
 
 @lru_cache(maxsize=64)
 def form_of(chosen: str, user_agent: str) -> str:
-    """Return the form for a client: the chosen one; for `auto` the form that its user agent
-    needs.
+    """Return the form of a client's signs of life: the form `chosen` by the option; for `auto` the
+    form that the client needs, by its user agent.
     """
     if chosen != AUTO:
         return chosen

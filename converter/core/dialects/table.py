@@ -44,7 +44,7 @@ _BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 
 
 def by_name(name: str) -> Dialect:
-    """Return the dialect of this name. Raises KeyError for another."""
+    """Return the dialect of this name. Raises KeyError for a name that no dialect has."""
     return _BY_NAME[name]
 
 

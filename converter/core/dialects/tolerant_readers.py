@@ -85,12 +85,14 @@ SHOWN_BLOCKS: Mapping[str, BlockReader] = {
     "tool_result": lambda block: [result_of(block, "tool_use_id")],
     "tool_use": _called,
 }
-"""Readers of blocks, which come before those of the dialects. A key is the end of the types that
-its reader reads: `tool_use` also stands for `server_tool_use`.
+"""Readers of blocks, which are tried before the readers of the dialects. A key is the end of the
+types that its reader reads: the reader at `tool_use` also reads `server_tool_use`.
 """
 SHOWN_ITEMS: Mapping[str, ItemRow] = {
     "reasoning": ItemRow(ASSISTANT, _thought),
     "_call": ItemRow(ASSISTANT, _called_item),
     "_output": ItemRow(TOOL, lambda item: [result_of(item, "call_id", "output")]),
 }
-"""Readers of items that are no messages. A key is the end of the types that its reader reads."""
+"""Readers of items that are no messages. A key is the end of the types that its reader reads: the
+reader at `_call` also reads `web_search_call`.
+"""

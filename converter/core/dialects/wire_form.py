@@ -39,16 +39,17 @@ class ReplyContext:
         id: the exchange's id. The ids of items and of a reply without an id are made from it.
         shown: the client wants to see thinking.
         fields: the names of the fields in which OpenAI clients get thinking.
-        signature: the signature of thinking blocks that have none from the server.
+        signature: the signature for a thinking block that has none from the server.
         created_at: when the reply was requested, in seconds since 1970.
-        own: the value that the dialect's request reader left in `Conversation.own`.
+        own: `Conversation.own`, by which a dialect's request reader passes data to its encoder: an
+            Ollama client's endpoint.
         map: the user's field map (`think_map`): a server's own field -> a block.
         features: the features that the client's header lists (`Label.features`).
-        alive: the form of a sign of life, in a dialect that has no ping.
-        prompt_tokens: returns an estimate of the prompt's tokens. None: the client wants no counts
-            except the server's.
-        uncounted: only the addon has requested the counts of the stream, so that the client does
-            not get them.
+        alive: the form of a sign of life, in a dialect that has no ping: `comment`.
+        prompt_tokens: returns an estimate of the prompt's tokens. None if the client gets only
+            counts of the server.
+        uncounted: True if the addon, and not the client, has requested the counts of the stream.
+            The client then does not get them.
     """
 
     model: str = ""
@@ -72,10 +73,11 @@ class Decoder(Protocol):
         """Return the frame's events."""
 
     def repeat(self, event: TextEvent) -> bool:  # noqa: ARG002
-        """Note that frames like the last one were not parsed, and that `event` has their text.
-        Return True if the decoder would have read this very event from them.
+        """Record text of frames that the decoder did not get, because the fast path rewrote them
+        without parsing them. They were like the last frame, and `event` has their text. Return True
+        if the decoder would have returned this very event for them.
 
-        A decoder that keeps the default gets every frame in full.
+        The default is False: then the decoder gets every frame.
         """
         return False
 
@@ -104,14 +106,15 @@ class Encoder(Protocol):
         """
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
-        """Note text that the fast path has written in `frames` frames like the last frame of this
-        kind. Return the number of the first one, in a dialect that numbers its frames.
+        """Record text that the encoder did not get, because the fast path rewrote its frames
+        without parsing them: `frames` frames, like the last frame of this kind. Return the number
+        of the first one; 0 if the dialect does not number its frames.
         """
         return 0
 
     def ping(self) -> list[bytes]:
-        """Return a frame without content, for a silent stream; `[]` where none may stand, as in a
-        whole body.
+        """Return a frame without content, for a silent stream; `[]` for a whole body, and for a
+        dialect that has no such frame.
         """
         return []
 
@@ -121,12 +124,12 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WireForm:
-    """A dialect's replies as bytes."""
+    """How a dialect writes replies as bytes."""
 
     decoder: Callable[[Mapping[str, Mapped]], Decoder]
-    """Returns a decoder, for the user's field map."""
+    """Takes the user's field map (`think_map`), and returns a decoder."""
     encoder: Callable[[ReplyContext, bool], Encoder]
-    """Returns an encoder, for the context, and True if the reply is wanted whole."""
+    """Takes the context, and True if the reply is wanted whole. Returns an encoder."""
     recognises: Callable[[Mapping[str, object]], bool]
     """Returns True if the JSON of a frame or reply is of this dialect."""
     framing: Framing = SSE
@@ -136,7 +139,9 @@ class WireForm:
     error_event: str = ""
     """Name of the server-sent event that holds an error."""
     keeps_raw: bool = False
-    """True if a frame that nothing has changed is sent as the bytes that came."""
+    """True if a client of the server's own dialect gets a frame that nothing has changed as the
+    bytes that came.
+    """
     counter: str = ""
     """The field that numbers the events of a stream; empty if the dialect has none."""
     retells: bool = False
@@ -148,7 +153,7 @@ class Speaker(Protocol):
 
     @property
     def wire(self) -> WireForm:
-        """The form of its replies."""
+        """How the dialect writes replies as bytes."""
 
     @property
     def reply(self) -> str:

@@ -1,5 +1,5 @@
-"""A blank line between the texts before and behind a call that was read from the text, for dialects
-that have one field for all text.
+"""A blank line between the texts before and behind a call that was read from the text. It is for
+dialects that have one field for all text of a reply.
 """
 
 from dataclasses import replace
@@ -11,10 +11,12 @@ JOINT = "\n\n"
 
 
 class TextApart:
-    """A filter for the events of all choices. If a call that was read from the text has text before
-    it, the first text behind it begins with a blank line.
+    """A filter for the events of all choices, which puts a blank line before the first text behind
+    a call, if the call was read from the text and there is text before it:
 
-    The model's own blanks around such a call are removed together with the call.
+        "I look. <tool_call>...</tool_call> Done." -> "I look." + call + blank line + "Done."
+
+    Without it the two texts would touch, because the blanks around such a call are removed with it.
     """
 
     def __init__(self) -> None:
@@ -41,6 +43,8 @@ class TextApart:
         return event
 
     def spliced(self, kind: TextKind, text: str) -> None:
-        """Note text of the first choice that the fast path has written."""
+        """Record text of the first choice that did not come through `feed`, because the fast path
+        rewrote its frames without parsing them.
+        """
         if kind is Text and 0 not in self._with_text and not text.isspace():
             self._with_text.add(0)
