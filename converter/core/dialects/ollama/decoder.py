@@ -28,12 +28,12 @@ from converter.core.model.events import (
 from converter.core.wire.sse import Frame
 
 NAME = "ollama"
-"""Name of the dialect, in the `Own` data of its events."""
+"""Name of the dialect. Events have it in their `own`, with data that only its encoder can write."""
 GENERATED = "response"
 """The field with the text, in replies of `/api/generate`."""
 _READ_FIELDS = {"model", "created_at", "message", GENERATED, "thinking", "done", "done_reason"}
-"""Fields of the last line that are read into events. All other fields are counts and durations,
-which `Usage.own` keeps.
+"""Fields of a reply's last line that are read into events. All its other fields are counts and
+durations, which `Usage.own` keeps.
 """
 
 

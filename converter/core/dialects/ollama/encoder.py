@@ -23,8 +23,9 @@ from converter.core.wire import json_text
 from converter.core.wire.sse import NDJSON
 
 CHAT, GENERATE = "chat", "generate"
-"""Forms of a reply: that of `/api/chat` and that of `/api/generate`. The request reader puts the
-form into `Conversation.own`; if the server is an Ollama too, its first line shows the form.
+"""The endpoint of a reply, `/api/chat` or `/api/generate`: their lines have different fields. The
+request reader puts it into `Conversation.own`. A request to an Ollama server is not read; then the
+server's first line shows the endpoint.
 """
 _DURATIONS = {"prompt_eval_duration": "prompt_ms", "eval_duration": "predicted_ms"}
 """Ollama's name for a duration, in nanoseconds -> llama.cpp's name, in milliseconds."""
@@ -32,7 +33,8 @@ _DURATIONS = {"prompt_eval_duration": "prompt_ms", "eval_duration": "predicted_m
 
 class OllamaEncoder(BlockWriter):
     """Takes events and returns lines; for a whole reply, `close` returns one object. The last line
-    is written at the end of the reply, because it has the counts, which come after the finish.
+    is written at the end of the reply and not at its finish, because it has the counts, which come
+    after the finish.
     """
 
     reply = "reply of Ollama's"
@@ -40,7 +42,8 @@ class OllamaEncoder(BlockWriter):
     def __init__(self, context: ReplyContext, whole: bool = False) -> None:
         super().__init__(context.shown, whole)
         self._model = context.model
-        # in a replay, `own` may be the value of another dialect's request reader
+        # a recording may be read for an Ollama client although its request has another dialect:
+        # then `own` is the value of that dialect's request reader
         self._form = context.own if context.own in (CHAT, GENERATE) else None
         self._at = _moment(context.created_at)
         self._thought_over = False
@@ -54,15 +57,16 @@ class OllamaEncoder(BlockWriter):
 
     @property
     def notes(self) -> list[str]:
-        """Notes for a person on omissions, one line each."""
+        """Notes for a person, one line each: fields and calls that were left out."""
         note = f"{self._cut_calls} call(s) left out: their arguments were cut"
         return [*super().notes, *([note] if self._cut_calls else [])]
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return the lines for these events.
 
-        `raw`, the server's own line, goes on as it is if no text or call is held. A blank line is
-        dropped, because clients parse each line as JSON.
+        `raw`: the server's line, if the server is an Ollama and nothing in the line has changed. It
+        goes on as it is, if no text or call is held. A blank line is dropped, because clients parse
+        each line as JSON.
         """
         waits = self._open == CALL or bool(self._blanks) or self._apart.waits
         lines = super().feed(events)
@@ -74,16 +78,18 @@ class OllamaEncoder(BlockWriter):
         return lines
 
     def wire_events(self, event: Event) -> Iterator[dict[str, Any]]:
-        """Yield the lines that can be sent now, as JSON."""
+        """Yield the lines that can be sent now, each as a JSON object."""
         return super().wire_events(self._apart.feed(event))
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:
-        """Count text that the fast path has written."""
+        """Count text that did not come through `feed`, because the fast path rewrote its lines
+        without parsing them. Return 0, because lines have no numbers.
+        """
         self._apart.spliced(kind, text)
         return super().spliced(kind, text, frames)
 
     def framed(self, event: dict[str, Any]) -> bytes:
-        """Return the JSON as one line."""
+        """Return a JSON object as one line of bytes."""
         return NDJSON.write(json_text.write(event), "")
 
     def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
@@ -102,7 +108,9 @@ class OllamaEncoder(BlockWriter):
         return self._raw if came else super().close()
 
     def _fold(self, event: dict[str, Any]) -> None:
-        """Add a line to the whole reply: the last line gets the text and the calls of all lines."""
+        """Add a line to the whole reply. The whole reply is the last line, with the text and the
+        calls of all lines.
+        """
         self._result = event
         fields = event.get("message", event)
         for name in ("content", GENERATED, "thinking"):
@@ -121,8 +129,8 @@ class OllamaEncoder(BlockWriter):
         return iter(())
 
     def _course(self, event: Event) -> Iterator[dict[str, Any]]:
-        """Read the durations from every head, because llama.cpp sends them (`timings`) in the last
-        frame's.
+        """Yield the lines for an event without content. Of a head keep the durations for the last
+        line: llama.cpp's last frame has them in the field `timings`.
         """
         if isinstance(event, Start) and event.own:
             self._measured |= _durations(event.own.fields.get("timings"))
@@ -149,7 +157,8 @@ class OllamaEncoder(BlockWriter):
         return []
 
     def _fill(self, text: str, pieces: int = 1) -> list[dict[str, Any]]:  # noqa: ARG002
-        """Return the line with this text. A second thought begins with a blank line, because all
+        """Return the line with this text of the open block; no line for the arguments of a call,
+        which are kept until it ends. A second thought begins with a blank line, because all
         thoughts are in one field.
         """
         if self._open == TEXT:
@@ -177,7 +186,7 @@ class OllamaEncoder(BlockWriter):
         pieces.
         """
         arguments = json_text.read_or_none("".join(self._arguments).encode() or b"{}")
-        # unreadable, say nested too deep: with a part of its arguments it would be another call
+        # unreadable arguments, say nested too deep: without them it would be another call
         if not isinstance(arguments, dict):
             self._cut_calls += 1
             return []
@@ -187,8 +196,8 @@ class OllamaEncoder(BlockWriter):
         return [self._line(tool_calls=[{**named, "function": function}])]
 
     def _line(self, content: str = "", **fields: object) -> dict[str, Any]:
-        """Return a line with text. Before the form of the reply is known, the line has the fields
-        of both forms.
+        """Return a line with text, as JSON. Before the endpoint of the reply is known, the line has
+        the fields of both endpoints. `fields`: further fields of its message, such as `thinking`.
         """
         head = {"model": self._model, "created_at": self._at}
         generated: dict[str, Any] = {GENERATED: content, **fields}

@@ -25,7 +25,8 @@ def error_reply(
     status: int, body: bytes, _counted: int | None = None
 ) -> tuple[int, Mapping[str, object]] | None:
     """Return the client's status and error object for a server's answer that is no reply; None if
-    the answer already is such an error. A status below 400 becomes a bad gateway (502).
+    the answer already is an error object of Ollama's. A status below 400 becomes a bad gateway
+    (502). The count of the prompt's tokens is not used.
     """
     fields = json_text.object_in(body)
     if status >= 400 and isinstance(fields.get("error"), str):
@@ -47,8 +48,8 @@ _FAMILY = re.compile(r"[a-z]+(?:-?\d+(?:\.\d+)*)?", re.IGNORECASE)
 
 
 def own(request: OwnRequest, _: Memory) -> tuple[int, Mapping[str, object] | str | None] | None:
-    """Return the addon's own answer, a status and a body; None if a browser asks for the server's
-    page.
+    """Return the addon's own answer to a request, a status and a body. Return None if a browser
+    asks for the page at `/`: then the server answers.
     """
     path = request.path.partition("?")[0].rstrip("/")
     match path.rpartition("/api/")[2]:
@@ -187,6 +188,6 @@ COUNTERPARTS = {
         lambda reply, _took: {"embedding": next(iter(_vectors(reply)), [])},
     ),
 }
-"""Path -> the server's endpoint that answers. The shapes of requests and replies are those of
-Ollama's `api/types.go` (August 2026).
+"""Path for embeddings -> the server's endpoint that answers. The shapes of Ollama's requests and
+replies are those of its `api/types.go` (August 2026).
 """

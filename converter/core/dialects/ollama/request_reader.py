@@ -30,11 +30,11 @@ from converter.core.wire import long_json
 from converter.core.wire.checked import Fields
 
 _PICTURES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lG": "image/gif", "UklG": "image/webp"}
-"""Media type of a picture, by the beginning of its base64 text."""
+"""The beginning of a picture's base64 text -> its media type."""
 _PNG = "image/png"
 _READ = {"num_predict", "temperature", "top_p", "top_k", "stop"}
 _GOES_ON = {"seed", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty"}
-"""Options that chat completions have under the same name."""
+"""Names in `options` that chat completions have as fields of the same name."""
 _UNSUPPORTED = (
     *("suffix", "raw", "context", "template", "logprobs", "top_logprobs"),
     *("keep_alive", "truncate", "shift"),
@@ -61,7 +61,8 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
 
     Arguments:
         body: the request's parsed JSON.
-        turn_of: returns a turn as it was read from the request before, if the message is the same.
+        turn_of: returns the turn of a message. It may return the turn that was read for the same
+            message in the request before.
     """
     request = Fields(body)
     if not any(request.values.get(name) for name in ("messages", "prompt", "images")):
@@ -105,10 +106,11 @@ def _generated(request: Fields) -> tuple[Turn, ...]:
 
 @dataclass(slots=True)
 class _Messages:
-    """A reader of messages, one after another.
+    """A reader of a request's messages, which must be read in their order.
 
     Attributes:
-        turn_of: returns a turn as it was read from the request before, if the message is the same.
+        turn_of: returns the turn of a message. It may return the turn that was read for the same
+            message in the request before.
         waiting: name and id of each call that has no result yet.
         calls: how many calls the messages had so far.
     """
