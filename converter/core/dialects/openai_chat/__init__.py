@@ -57,7 +57,7 @@ def _thinking(part: Fields) -> ThinkingBlock:
     thinking = thinking_in(value)
     if value and not thinking:
         raise part.error("thinking", "Input should be text")
-    part.value("closed")  # of Mistral's API; read so that no view shows it
+    part.value("closed")  # a field of Mistral's API: views do not show fields that were read
     return ThinkingBlock(thinking)
 
 
@@ -87,6 +87,6 @@ TEXT_COMPLETIONS = replace(
     OPENAI_CHAT,
     wire=replace(OPENAI_CHAT.wire, decoder=TextCompletionDecoder, keeps_raw=False),
 )
-"""The dialect of a server's text completions, used to continue a reply behind its prompt. No client
-speaks it.
+"""The dialect of a server's text completions. A reply has it if the addon sent the rendered prompt
+as a text completion in place of the chat. No client speaks it.
 """

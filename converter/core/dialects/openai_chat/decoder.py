@@ -49,7 +49,7 @@ from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import Frame
 
 NAME = "openai"
-"""Name of the dialect, in the `Own` data of its events."""
+"""Name of the dialect. Events have it in their `own`, with data that only its encoder can write."""
 SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
 """The usual fields beside `choices`, which have one value in all frames. Any other field beside
 `choices` is the server's own.
@@ -59,8 +59,13 @@ SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint",
 def tool_calls(inner: dict[str, object], index: int, *, whole: bool = False) -> list[ToolCall]:
     """Remove the calls from a choice's message or delta, and return them.
 
-    `whole`: `inner` is a message, in which each call is whole. A `function_call` beside
-    `tool_calls` repeats the call for clients from before 2024, and is dropped.
+    A `function_call` beside `tool_calls` repeats the call for clients from before 2024, and is
+    dropped.
+
+    Arguments:
+        inner: the message or delta.
+        index: the index of the choice.
+        whole: True for a message, in which each call is whole.
     """
     entries, legacy = inner.get("tool_calls"), inner.get("function_call")
     if is_twin := isinstance(legacy, dict):
@@ -83,11 +88,13 @@ def tool_calls(inner: dict[str, object], index: int, *, whole: bool = False) -> 
 
 
 def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: bool) -> ToolCall:
-    """Return a piece of a call.
+    """Return a piece of a call, from an entry of `tool_calls`.
 
-    `position` is the entry's position in the frame. It takes the place of an index that the server
-    left out. In a whole reply it takes the place of every index, because each entry is another
-    call.
+    Arguments:
+        position: the index of a call whose entry has none. In a whole reply it is the index of
+            every call, because each entry is another call, whatever index the server wrote.
+        choice: the index of the choice.
+        whole: True for an entry of a whole reply.
     """
     custom = entry.get("custom")
     free_text = isinstance(custom, dict)
@@ -119,7 +126,7 @@ def usage_of(entry: dict[str, object]) -> Usage:
     details = entry.get("completion_tokens_details")
     prompt, counted = entry.get("prompt_tokens_details"), as_count(entry, "prompt_tokens") or 0
     cached = as_count(prompt, "cached_tokens")
-    # more cached tokens than tokens of the prompt: the server counts the two separately
+    # if more tokens are cached than the prompt has, the server counts the two separately
     apart = cached if cached and cached > counted else 0
     return Usage(
         counted + apart,
@@ -132,8 +139,9 @@ def usage_of(entry: dict[str, object]) -> Usage:
 
 
 def _counts_with_prompt(body: Mapping[str, object]) -> dict[str, object]:
-    """Return the `usage` of a body with the prompt's tokens taken from llama.cpp's `timings`; empty
-    unless `usage` has 0 prompt tokens and `timings` have some (a report of 2026).
+    """Return the body's `usage` with the prompt's tokens, which are taken from `timings`. It is
+    for versions of llama.cpp that write 0 prompt tokens into `usage` (a report of 2026). Return an
+    empty object if nothing has to change.
     """
     usage, timings = as_object(body.get("usage")), body.get("timings")
     prompt = (as_count(timings, "prompt_n") or 0) + (as_count(timings, "cache_n") or 0)
@@ -144,9 +152,9 @@ def _counts_with_prompt(body: Mapping[str, object]) -> dict[str, object]:
 
 
 def choice_index(choice: dict[str, object], position: int) -> int:
-    """Return the index of a choice. In a whole reply the index is the choice's position, because
-    servers may repeat an index. Raises MisshapenError for an index that no request can have asked
-    for.
+    """Return the index of a choice. In a whole reply it is the choice's `position` in the list,
+    because servers may repeat an index. Raises MisshapenError for an index that is no number from 0
+    to below `MOST_CHOICES`.
     """
     index, whole = choice.get("index"), bool(choice.get("message"))
     if index is None and whole:
@@ -161,7 +169,9 @@ STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 the number of a token.
 """
 _IN_PARTS = Own(NAME)
-"""The `own` of text in a list of parts, if the list itself is kept in an `Opaque`."""
+"""The `own` of a text that came in a list of parts, if an `Opaque` holds the whole list. An encoder
+of this dialect then writes the list, and not the text a second time.
+"""
 
 
 class OpenAIDecoder(DialectDecoder):
@@ -186,8 +196,9 @@ class OpenAIDecoder(DialectDecoder):
         return [End(self._own(frame))]
 
     def repeat(self, event: TextEvent) -> bool:
-        """Note that frames like the last one were not parsed, and that `event` has their text.
-        Return False if the decoder would have read another event: if a thought came under several
+        """Record text of frames that the decoder did not get, because the fast path rewrote them
+        without parsing them. They were like the last frame, and `event` has their text. Return
+        False if the decoder would have returned another event: if a thought came under several
         field names, or if some of its text repeats earlier text.
         """
         if not (isinstance(event, Thinking) and event.own):
@@ -197,8 +208,8 @@ class OpenAIDecoder(DialectDecoder):
         return merger.names == names and merger.feed(names[0], event.text) == event.text
 
     def _failure(self, error: Failure, inner: object, frame: Frame) -> Failure:
-        """Return the event for an error. An error in OpenAI's own format keeps its frame in `own`,
-        so that it can be sent as it came.
+        """Return the event for an error in a frame. An error in OpenAI's own format keeps the frame
+        in `own`, so that the encoder can send it as it came. `inner`: the frame's JSON.
         """
         inner = as_object(as_object(inner).get("error"))
         as_usual = inner.get("message") == error.message
@@ -238,9 +249,11 @@ class OpenAIDecoder(DialectDecoder):
     def _choice(self, choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
         """Yield the events of a choice.
 
-        `beside`: True if the frame has fields beside its choices. Then the choice gets an `Opaque`,
-        even an empty one, so that these fields keep their position among the frames while text is
-        held.
+        Arguments:
+            position: the choice's position in the frame's list of choices.
+            beside: True if the frame has counts, or fields of the server's own, beside its choices.
+                Then the choice always gets an `Opaque`, even an empty one, with which these fields
+                keep their position in the stream while text is held.
         """
         index = choice_index(choice, position)
         key = "message" if choice.get("message") else "delta"
@@ -267,12 +280,14 @@ class OpenAIDecoder(DialectDecoder):
         word = string_of(reason).strip()
         if word or (reason is not None and not isinstance(reason, str)):
             stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
-            meaning = meaning_of(word or "stop")  # some servers send a number, without any word
+            # some servers send a number in place of a word
+            meaning = meaning_of(word or "stop")
             yield Finish(meaning, string_of(stops[0]) if stops else None, index, server_word=word)
 
     def _thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
-        """Remove the reasoning fields from a delta or message, and return their thoughts. A field
-        that repeats the text of another one makes no second thought.
+        """Remove the reasoning fields from a delta or message, and return the thoughts in them. A
+        field that repeats the text of another field makes no second thought. `index`: that of the
+        choice.
         """
         thoughts: list[tuple[str, dict[str, object]]] = []
         for name in [name for name in self._thinking if name in inner]:
@@ -326,28 +341,30 @@ class OpenAIDecoder(DialectDecoder):
 
 
 def _is_signed(thought: object) -> bool:
-    """Return True if a thought comes with its signature. LiteLLM then repeats the whole text of the
-    thought.
+    """Return True if the value of a reasoning field has a signature beside the thought. LiteLLM
+    sends it with the whole text of the thought once more.
     """
     blocks = thought if isinstance(thought, list) else []
     return any(isinstance(block, dict) and block.get("signature") for block in blocks)
 
 
 def _goes_on(choice: object) -> bool:
-    """Return True if the `finish_reason` of a whole reply's choice is null: the reply was cut.
-    Ollama 0.5.4 sends this in JSON mode if the model repeats itself. A reply without the field has
-    ended.
+    """Return True if a choice of a whole reply has the `finish_reason` null, so that the reply was
+    cut. Ollama 0.5.4 sends this in JSON mode if the model repeats itself. A choice without the
+    field has ended.
     """
     return isinstance(choice, dict) and choice.get("finish_reason", "") is None
 
 
-# Small faults of chat completions are mended where their meaning is clear: an index that is a text,
-# a content in parts, a choice that is null. So a fault in one field does not cost the whole frame.
-# For any other fault the decoder raises MisshapenError.
+# Small faults of chat completions are mended before the decoder reads them, where their meaning is
+# clear: an index that is a text, a content in parts, a choice that is null. So a fault in one field
+# does not cost the whole frame. For any other fault the decoder raises MisshapenError.
 
 
 def mend(value: object) -> object:
-    """Return the body of a frame or reply with its choices mended."""
+    """Return the JSON of a frame or reply with small faults mended: `"index": "0"` -> 0. JSON of
+    any other shape is returned as it is.
+    """
     if not isinstance(value, dict):
         return value
     if counts := _counts_with_prompt(value):

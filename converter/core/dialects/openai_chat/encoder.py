@@ -51,7 +51,7 @@ could end an event for some clients: see `SilentFrames`.
 """
 NO_CONTEXT = ReplyContext()
 _FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
-"""The first delta of a reply from another dialect."""
+"""The first delta that a client gets if the server speaks another dialect."""
 
 _JUDGED = frozenset(("name", *ARGUMENT_KEYS))
 """Fields of a call's function that are written from the event, as the assembler has emitted it, and
@@ -73,13 +73,21 @@ type _Sayable = Opaque | Text | Thinking | ToolCall | Finish | Usage
 
 @dataclass(slots=True)
 class _Chunk:
-    """The body of a frame, to which events are added until one does not fit."""
+    """The body of a frame that is being put together: events are added until one does not fit.
+
+    Attributes:
+        choice: the index of the choice of all events; None before an event of a choice was added.
+        last: the order (`_ORDER`) of the last event that was added.
+        inner: the fields of the delta.
+        outer: the fields of the choice beside its delta.
+    """
 
     choice: int | None = None
     last: int = -1
     inner: dict[str, object] = field(default_factory=dict)
     outer: dict[str, object] = field(default_factory=dict)
-    calls: list[object] = field(default_factory=list)  # of a whole body, each with its index
+    # pieces of calls, as JSON; for a whole reply pairs of a call's index and a piece
+    calls: list[object] = field(default_factory=list)
     finish: str | None = None
     usage: object = None
 
@@ -120,7 +128,7 @@ class OpenAIEncoder(Encoder):
         self._apart = TextApart()
         # choice -> the reasoning fields that the encoder has added to the server's own
         self._added: defaultdict[int, set[str]] = defaultdict(set)
-        self._news = False  # the head has fields that no frame was sent with yet
+        self._news = False  # True if the head has fields of the server's own that were not sent yet
         self._silent = SilentFrames()
         self._raw: list[bytes] = []
         self._body: dict[str, object] = {}
@@ -136,8 +144,8 @@ class OpenAIEncoder(Encoder):
         return [note] if self._left_out else []
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return the frames for these events. `raw`: the server's frame, if it holds exactly these
-        events.
+        """Return the frames for these events; nothing for a whole reply, which `close` returns.
+        `raw`: the server's frame, if it holds exactly these events in this dialect.
         """
         frames = [each for each in self.frames(events, raw) if each]
         if not self._whole:
@@ -156,8 +164,8 @@ class OpenAIEncoder(Encoder):
         return []
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
-        """Note text that the fast path has written. Return 0, because frames of this dialect have
-        no numbers.
+        """Record text that did not come through `feed`, because the fast path rewrote its frames
+        without parsing them. Return 0, because frames of this dialect have no numbers.
         """
         self._apart.spliced(kind, text)
         return 0
@@ -208,8 +216,9 @@ class OpenAIEncoder(Encoder):
     def frames(
         self, events: Sequence[Event], raw: bytes | None
     ) -> Iterator[dict[str, object] | bytes]:
-        """Yield the frames for these events: JSON, or bytes that go on as they came. A failure is
-        the body of an error, without `choices`.
+        """Yield the frames for these events, each as JSON, or as the server's bytes if it goes on
+        as it came. A failure is the body of an error, without `choices`. `raw`: the server's frame,
+        if it holds exactly these events in this dialect.
         """
         thoughts = [event for event in events if isinstance(event, Thinking)]
         raw = None if self._apart.waits else raw
@@ -217,7 +226,7 @@ class OpenAIEncoder(Encoder):
         if raw is not None and all(self._fields(event) == _names(event) for event in thoughts):
             for event in events:
                 self._turn(event)
-            self._news = False  # the raw frame has the head's fields
+            self._news = False  # the server's own frame, which is sent, has the head's fields
             yield raw
         else:
             yield from self._bodies([own for event in events for own in self._own(event)])
@@ -233,7 +242,8 @@ class OpenAIEncoder(Encoder):
                 self.foreign = True
                 return [event, *first]
             case Finish(stop_sequence=str(stop), server_word=word) if stop and (
-                self.foreign or not word  # else the server's own word is sent
+                # a finish of the server has its own field for the stop string, which is sent
+                self.foreign or not word
             ):
                 return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
             case Opaque() if event.dialect != NAME:
@@ -250,7 +260,7 @@ class OpenAIEncoder(Encoder):
         for event in events:
             self._turn(event)
             if isinstance(event, (Start, ThinkingEnd, DialectBlock, MappedField)):
-                pass  # writes nothing by itself: sent with other events or not at all
+                pass  # no frame of its own: it is sent with other events, or this dialect lacks it
             elif isinstance(event, (OpaqueFrame, End, Failure)):
                 yield from self._finished(chunk)
                 chunk = _Chunk()
@@ -263,7 +273,7 @@ class OpenAIEncoder(Encoder):
         yield from self._finished(chunk)
 
     def _own_frame(self, event: OpaqueFrame | End | Failure) -> dict[str, object] | bytes:
-        """Return the frame for an event that fills a frame alone."""
+        """Return the frame for an event that shares its frame with no other event."""
         if isinstance(event, OpaqueFrame):
             return event.own.raw
         if event.own and event.own.dialect == NAME and event.own.raw:
@@ -273,8 +283,8 @@ class OpenAIEncoder(Encoder):
         return b"" if self._whole else write_frame(b"[DONE]")
 
     def _turn(self, event: Event) -> None:
-        """Note the head if the event is a `Start`, or the end of a thought if it is a
-        `ThinkingEnd`.
+        """Record the head of the next frames if the event is a `Start`, or the end of a thought if
+        it is a `ThinkingEnd`.
         """
         if isinstance(event, ThinkingEnd):
             self._after_thought.add(event.choice)
@@ -290,7 +300,7 @@ class OpenAIEncoder(Encoder):
         if self._news or chunk.has_content():
             self._news = False
             body = chunk.body(self._head)
-            # the server sent a whole reply and the client gets frames: so `object` has to change
+            # if the server sent a whole reply and the client gets frames, `object` has to change
             streams = not self._whole and body.get("object") == "chat.completion"
             yield body | {"object": self._kind} if streams else body
 
@@ -321,7 +331,7 @@ class OpenAIEncoder(Encoder):
     def _add_call(self, chunk: _Chunk, event: ToolCall) -> None:
         own = own_fields(event.own, NAME) or {"tool_calls": _foreign_call(event)}
         name, entry = next(iter(own.items()))
-        # the end of a free text writes nothing
+        # the last piece of a call with free text has no text, so that it needs no entry
         speaks = not event.free_text or event.name or event.id or text_of(event)
         if name != "tool_calls":
             chunk.inner[name] = _judged_fields(entry, event)
@@ -330,16 +340,17 @@ class OpenAIEncoder(Encoder):
             chunk.calls.append((event.index, own_entry) if self._whole else own_entry)
 
     def _entry(self, entry: object, event: ToolCall) -> dict[str, object]:
-        """Return the entry for a piece of a call: the server's own fields, and the fields of the
-        event. A stream's entry has the call's index; that of a whole body has it only if the server
-        sent one.
+        """Return the entry of `tool_calls` for a piece of a call. It has the server's own fields
+        (of its `entry`), and those that are written from the event. In a stream it has the call's
+        index; in a whole body only if the server sent one.
         """
         fields = as_object(entry)
         kind = "custom" if event.free_text else "function"
         number = {"index": event.index} if "index" in fields or not self._whole else {}
         named: dict[str, object] = {"id": event.id} if event.id else {}
         if named and "index" not in fields and not self._whole:
-            named["type"] = kind  # a server that leaves `index` out leaves `type` out, too
+            # a server that leaves out `index` leaves out `type`, too
+            named["type"] = kind
         kept = {name: value for name, value in fields.items() if name not in _JUDGED_BESIDE}
         return {**number, **named, **kept, kind: _judged_fields(fields.get(kind), event)}
 
@@ -426,10 +437,11 @@ def _message(fields: _Pieces, streamed: bool) -> dict[str, object]:
 
 
 def _folded(pieces: list[Any], kind: type) -> Any:
-    """Return a field's value in the whole reply, joined from its values in all frames.
+    """Return a field's value in the whole reply, joined from `pieces`, its values in all frames.
 
-    Lists are joined, and so are values of the type `kind` (strings, objects). Of any other type the
-    last value counts. Null is passed over, because SGLang sends it in each frame.
+    Lists are joined, and so are values of the type `kind` (strings, or the fields of objects). Of
+    any other type the last value counts. Null does not count, because SGLang sends it in each
+    frame.
     """
     values = [value for value in pieces if value is not None]
     last: Any = values[-1] if values else None
@@ -440,14 +452,20 @@ def _folded(pieces: list[Any], kind: type) -> Any:
         return last
     if kind is str:
         return "".join(alike)
-    names = dict.fromkeys(chain.from_iterable(alike))  # of an object such as `logprobs`
+    # objects, such as `logprobs`: each of their fields is joined
+    names = dict.fromkeys(chain.from_iterable(alike))
     return {name: _folded([value.get(name) for value in alike], list) for name in names}
 
 
 def _calls(
     lists: Sequence[Sequence[tuple[int, dict[str, object]]]], streamed: bool
 ) -> list[dict[str, object]]:
-    """Return the whole calls. Each call is joined from the pieces that have its index."""
+    """Return the whole calls. Each call is joined from the pieces that have its index.
+
+    Arguments:
+        lists: for each frame its pieces of calls, each with the index of its call.
+        streamed: True if the pieces come from a stream, or from another dialect.
+    """
     calls: dict[int, list[dict[str, object]]] = {}
     for number, entry in chain.from_iterable(lists):
         calls.setdefault(number, []).append(entry)
@@ -455,7 +473,9 @@ def _calls(
 
 
 def _call(pieces: list[dict[str, object]], streamed: bool) -> dict[str, object]:
-    """Return a call, joined from its pieces. The entry of a streamed call loses its `index`."""
+    """Return a call, joined from its pieces. The `index` of a streamed call is left out, because
+    the calls of a whole reply have none.
+    """
     call = pieces[0]
     for kind, name in (("function", "arguments"), ("custom", CUSTOM_INPUT)):
         functions = [as_object(piece.get(kind)) for piece in pieces]

@@ -73,11 +73,12 @@ def write(
 ) -> tuple[dict[str, object], tuple[str, ...]]:
     """Return the body of a chat-completions request, and notes on omissions, one line each.
 
-    Fields that the server does not take are left out, unless the client itself sent them in the
-    server's terms; so are signatures. A conversation from one of the request readers never raises.
+    Fields that the server does not take are left out, unless the client sent them as fields of the
+    server (`Conversation.extensions`). Signatures of thoughts are left out. Never raises for a
+    conversation from one of the request readers.
 
-    `run_of`: returns messages as they were written for the request before, if the turns are the
-    same.
+    `run_of`: returns the messages for successive turns of one role. It may return the messages that
+    were written for the same turns in the request before.
     """
     fields, leaves_out = _fields(conversation, settings, run_of), settings.leaves_out
     body = {name: value for name, value in fields.items() if name not in leaves_out}
@@ -132,8 +133,8 @@ def _fields(
 
 
 def _tools(conversation: Conversation, settings: RequestSettings) -> dict[str, object]:
-    """Return the tools to offer, and the choice between them. If the server cannot be told which
-    tool to call, only the allowed tools are offered.
+    """Return the request's fields for the offered tools and the choice between them. If the server
+    does not take the choice of one tool, this tool is the only one that is offered.
     """
     choice, tools = conversation.tool_choice, conversation.tools
     leaves_out = "tool_choice" in settings.leaves_out
@@ -179,10 +180,14 @@ def _format(conversation: Conversation) -> dict[str, object] | None:
 def write_messages(
     conversation: Conversation, settings: RequestSettings, run_of: RunOf = _anew
 ) -> list[dict[str, object]]:
-    """Return the messages, the system text first.
+    """Return the messages of a chat-completions request, the system text first.
 
-    A later system turn becomes a user turn that marks its text (`INLINE_SYSTEM`). A last assistant
-    turn stays last, for the server to continue it; an empty one is left out.
+    A later system turn becomes a user turn with tags around its text (`INLINE_SYSTEM`). An
+    assistant turn at the end stays there, for the server to continue it; without text it is left
+    out.
+
+    `run_of`: returns the messages for successive turns of one role. It may return the messages that
+    were written for the same turns in the request before.
     """
     turns, texts = list(conversation.turns), list(conversation.system)
     while turns and turns[0].role == "system":
@@ -223,7 +228,7 @@ def join_texts(texts: Iterable[str]) -> str:
     return joined
 
 
-# Messages of the assistant.
+# Writers of the assistant's messages.
 
 
 def _assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
@@ -256,7 +261,7 @@ def _texts_in(blocks: Iterable[Block], field: str) -> Iterator[str]:
             yield f"<think>{block.text}</think>"
 
 
-# Messages of the user, and of tools.
+# Writers of the user's messages and of tool messages.
 
 
 def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:

@@ -37,12 +37,16 @@ class UncountedEncoder(OpenAIEncoder):
         return out + super().feed(events, raw)
 
     def _released(self, heads: Sequence[Event] = ()) -> list[bytes]:
-        """Return the waiting frame of the finish, with the head of the frame after it."""
+        """Return the waiting frame of the finish, if there is one. `heads`: the `Start` of the
+        frame after it, whose fields it takes over.
+        """
         if self._finish is None:
             return []
         (events, raw), self._finish = self._finish, None
         return super().feed([*heads, *events], None if heads else raw)
 
     def close(self) -> list[bytes]:
-        """Return the waiting frame. An end that the server left out is not added."""
+        """Return the waiting frame of the finish, if there is one. An end that the server left out
+        (`[DONE]`) is not added.
+        """
         return [*self._released(), *super().close()]
