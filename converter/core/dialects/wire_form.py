@@ -124,7 +124,7 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WireForm:
-    """How a dialect writes replies as bytes."""
+    """The rules by which a dialect writes replies as bytes: decoder, encoder, framing."""
 
     decoder: Callable[[Mapping[str, Mapped]], Decoder]
     """Takes the user's field map (`think_map`), and returns a decoder."""
@@ -153,7 +153,7 @@ class Speaker(Protocol):
 
     @property
     def wire(self) -> WireForm:
-        """How the dialect writes replies as bytes."""
+        """The rules by which the dialect writes replies as bytes."""
 
     @property
     def reply(self) -> str:
