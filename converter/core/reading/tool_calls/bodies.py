@@ -1,6 +1,7 @@
 """The five kinds of bodies. A body is the text of a call between the call's opener and closer.
 
-The classes are data in the rows of `forms`: by them `head`, `extent` and `judge` read the text.
+Each class describes one kind. A row of `forms` holds an instance, by which `head`, `extent` and
+`judge` read the text of a call.
 """
 
 import re
@@ -40,11 +41,14 @@ class Header:
     """A header with the tool's name, and behind it the arguments as a JSON object. A header alone
     is a call without arguments, if the tool requires none.
 
+    In `to=functions.f<|message|>{"city": "Oslo"}` the header is `to=functions.f<|message|>`.
+
     Attributes:
-        pattern: a regular expression for the header, from behind its mark of `heads` up to the
-            brace of the arguments. Its group `name` is the tool's name.
-        tail: a mark that may stand behind the arguments, before the call's closer.
-        heads: the marks with which the header begins; an empty one if it may begin without a mark.
+        pattern: a regular expression for the header without its first mark (`f<|message|>`). Its
+            group `name` is the tool's name.
+        tail: a mark that may stand behind the arguments, before the call's closer; empty for none.
+        heads: the first marks that a header may have (`to=functions.`); an empty text if it may
+            begin without a mark.
     """
 
     pattern: str
@@ -52,18 +56,21 @@ class Header:
     heads: Sequence[str] = ("",)
 
     def name_in(self, header: str, *, alone: bool) -> str:
-        """Return the tool's name in `header`, a text from which the mark of `heads` was removed;
-        empty if the text is not such a header. `alone`: no arguments stand behind it.
+        """Return the tool's name in `header`: `f<|message|>` -> `f`. Return an empty text if
+        `header` is not a header without its first mark.
+
+        `alone`: True if no arguments stand behind the header. Then a name without any mark is
+        accepted too.
         """
         header = header.rstrip().removesuffix(self.tail) if alone else header
-        match = re.fullmatch(self.pattern, header, re.DOTALL)  # `re` compiles it only once
+        match = re.fullmatch(self.pattern, header, re.DOTALL)  # `re` caches the compiled pattern
         match = match or (_NAME_ALONE.fullmatch(header) if alone else None)
         return match["name"].strip() if match else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keyed:
-    """Keys and values between marks. There are three sorts:
+    """Keys and values between marks. Models write them in three ways:
 
     - a tag for each parameter: `<function=f><parameter=city>Oslo</parameter></function>`;
     - keys and values in turn, behind the bare name:
@@ -71,24 +78,26 @@ class Keyed:
     - nested elements, named by the keys: `<invoke name="f"><at><city>Oslo</city></at></invoke>`.
 
     Attributes:
-        heads: what stands before the tool's name (`<function=`); an empty text if the name stands
-            bare.
+        heads: the marks before the tool's name (`<function=`); an empty text if a call may begin
+            with the bare name.
         end: the marks that close a call within its opener and closer (`</function>`).
         separator: a mark that may stand behind a bare name, before the first key (`<tool_sep>`).
-        keys: what stands before the name of a key (`<parameter=`, `<arg_key>`).
-        key_end: what stands behind the name of a key (`>`, `</arg_key>`). In a tag with the tool's
+        keys: the marks before the name of a key (`<parameter=`, `<arg_key>`).
+        key_end: the mark behind the name of a key (`>`, `</arg_key>`). In a tag with the tool's
             name it stands behind that name too.
-        kind: the marks around a type, which may stand between key and value; empty for none.
+        kind: the two marks around the type of a value, `<arg_type>` and `</arg_type>`. The model
+            may write the type between key and value. Empty for none.
         value: the mark before a value (`<arg_value>`), which the model may leave out; empty for
             none.
         ends: the marks that close a value (`</parameter>`). If `nested`, the beginning of such a
             mark (`</`), behind which the key and `>` stand.
         nested: True if values are nested elements.
-        open_ended: True if a call may have no mark that closes it.
-        padded: True if models write a line end before and behind a value, which are dropped.
+        open_ended: True if a call may lack the mark that closes it.
+        padded: True if models write a line end before a value and behind it. These line ends are
+            no part of the value.
         cdata: True if a value may stand in a CDATA section.
-        reads_unknown: True if the value of a key that the tool's schema does not have is read as
-            JSON; if it is not JSON, it is a string.
+        reads_unknown: True if the value of a key that is no parameter of the tool is read as JSON;
+            if it is not JSON, it is a string.
     """
 
     heads: Sequence[str] = ("",)
@@ -112,11 +121,12 @@ class Keyed:
 
     @property
     def stem(self) -> str:
-        """The first characters of a key's mark, up to a blank, `=` or `>`: `<parameter` of
-        `<parameter=`. They also show where the mark of a key is damaged or cut off.
+        """The first characters of the mark before a key, up to a blank, `=` or `>`:
+        `<parameter=` -> `<parameter`. They also show where such a mark is damaged or cut off.
         """
         if self.nested:
-            return self.keys[0].removesuffix("<")  # MiniMax-M3 may leave out the last `<`
+            # The mark is `]<]minimax[>[<`. MiniMax-M3 may leave out the last `<`.
+            return self.keys[0].removesuffix("<")
         return re.split("[= ]", self.keys[0])[0].removesuffix(">")
 
 
@@ -125,9 +135,9 @@ class Python:
     """Calls in Python's syntax: `[f(city="Oslo"), g()]`, or without brackets a call on each line.
 
     Attributes:
-        heads: the first characters of the body; an empty text if it may begin with a tool's name.
-        objects: how the body is read if it is a JSON object or a list of objects, as models
-            sometimes write instead.
+        heads: the characters with which the body may begin; an empty text if it may begin with a
+            tool's name.
+        objects: the kind of JSON calls that models sometimes write in this form instead.
     """
 
     heads: Sequence[str] = ("[",)
@@ -140,7 +150,7 @@ class Gemma:
 
     Attributes:
         quote: the mark at both ends of a string, `<|"|>`.
-        heads: what stands before the tool's name.
+        heads: the marks before the tool's name.
     """
 
     quote: str
@@ -148,4 +158,6 @@ class Gemma:
 
 
 type Body = Json | Header | Keyed | Python | Gemma
-"""A body. Its `heads` are the marks with which it may begin; an empty text fits any beginning."""
+"""A kind of body. All have `heads`: the marks with which the body may begin. An empty text among
+them means that the body may begin without a mark.
+"""

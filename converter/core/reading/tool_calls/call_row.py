@@ -1,4 +1,4 @@
-"""The class of the rows of `forms`: a form in which models write tool calls into their text."""
+"""The class of the rows of `forms`: a form is a syntax of tool calls in the text of models."""
 
 from dataclasses import dataclass
 
@@ -8,15 +8,18 @@ from converter.core.reading.tool_calls.bodies import Body
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CallRow(Row):
-    """A form of tool calls.
+    """A form: a syntax in which models write tool calls into their text.
 
     Attributes:
-        body: how the text of a call is read.
-        section: the opener and closer around all calls of a reply; empty for none.
-        alone: True if models leave out the openers, so that a call may begin with its body.
+        body: the kind of text that stands between the opener and closer of a call.
+        section: the opener and closer around all calls of a reply; two empty texts if the form has
+            no such marks.
+        alone: True if models may leave out the opener of a call outside a section, so that the call
+            begins with its body.
         before: marks before which a call ends if its closer is missing. Within strings these marks
             do not count.
-        tool: text that the opener must have behind it to count within a thought.
+        tool: text that must follow an opener within a thought, so that the opener counts there
+            (`functions` behind `<|channel|>commentary to=`); empty for none.
         in_thoughts: True if models are known to write a call of this form at the end of a thought,
             to close the thought behind it, and to mean the call.
     """
@@ -30,7 +33,7 @@ class CallRow(Row):
 
     @property
     def whole(self) -> bool:
-        """True if calls of this form count only if the reply consists of calls alone."""
+        """True if calls of this form count only in a reply without any other text."""
         return self.counts is Counts.AS_WHOLE_REPLY
 
     @property
@@ -40,8 +43,8 @@ class CallRow(Row):
 
     @property
     def in_section(self) -> tuple[str, ...]:
-        """The marks with which a call may begin within its section: openers, and beginnings of the
-        body, because models may leave out the opener there.
+        """The marks with which a call may begin within its section: the openers, and the marks with
+        which the body begins, because models may leave out the opener there.
         """
         return (*self.opens, *self.body.heads)
 
@@ -52,8 +55,8 @@ class CallRow(Row):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The opener and closer of the section, and each opener of a call, with the text `tool`
-        behind it, and the usual closer.
+        """Pairs of an opener and its closer: those of the section, and for each opener of a call
+        the opener with the text `tool` behind it, and the usual closer of a call.
         """
         section = (self.section,) if self.section[0] else ()
         return (*section, *((mark + self.tool, self.close) for mark in self.opens))

@@ -1,4 +1,6 @@
-"""The offered tools, and the notes on calls that were read from a reply's text."""
+"""The offered tools of a request; counts and names of the calls that were read from the text of its
+reply, with their lines for the log.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -7,13 +9,13 @@ from dataclasses import dataclass, field
 CUT = "length"
 """The finish reason of a reply that was cut off at a limit."""
 BY_ITSELF = ("stop", "tool_calls")
-"""The finish reasons of a reply that the model itself has ended."""
+"""The finish reasons of a reply that the model has ended itself."""
 
 
 SHOWN = 8
-"""How many names of arguments a line of the log has at most."""
+"""The most names of arguments in one line of the log."""
 NO_FORM = "it does not go on as calls of its form do"
-"""The reason in the client's error for a call in the text that has no clear meaning."""
+"""The reason in the error that the client gets for a call without a clear meaning in the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,13 @@ class Tools:
 
 @dataclass(slots=True)
 class CallsRead:
-    """Notes on the calls that were read from the text of a reply.
+    """Counts and names of the calls that were read from the text of a reply.
 
     Attributes:
         held: how many characters of an incomplete call are held now.
-        forms: how many whole calls were read, by the name of their form.
-        thought: how many whole calls were read from the server's thinking, by the form's name.
+        forms: name of a form -> how many whole calls of this form were read from the answer.
+        thought: name of a form -> how many whole calls of this form were read from thoughts that
+            the server sent as thinking.
         cut: the names of tools in calls that were emitted but were cut off within their arguments.
         text: the names of tools in calls that were cut off so early that they are emitted as text.
         repeated: the names of tools in calls that were dropped as repetitions of an earlier call.
@@ -59,7 +62,9 @@ class CallsRead:
 
     @property
     def hints(self) -> list[str]:
-        """Lines for the log about calls that were read and types that were changed."""
+        """Lines for the log, level INFO: how many calls were read in which forms, and the arguments
+        whose values were converted to the schema's type.
+        """
         names = ", ".join([*dict.fromkeys(map(repr, self.typed))][:SHOWN])
         values = "value of a call" if len(self.typed) == 1 else "values of calls"
         typed = f"{len(self.typed)} {values} put in the schema's type: {names}"
@@ -68,7 +73,9 @@ class CallsRead:
 
     @property
     def notes(self) -> list[str]:
-        """Lines for the log about calls that were cut, left out or mended."""
+        """Lines for the log about calls that need the user's attention: calls that were cut off,
+        left out as repetitions, or had invalid JSON that was mended.
+        """
         cut = [f"the call of {name!r} in the text was cut off" for name in self.cut]
         text = [f"a call of {name!r} was cut off and stays text" for name in self.text]
         again = [
@@ -82,8 +89,10 @@ class CallsRead:
 
 
 def _counted(forms: Counter[str], source: str) -> list[str]:
-    """Return a line with the number of calls that were read from `source`, and their forms; an
-    empty list if there are none.
+    """Return a list with the line `2 calls read from text: hermes`; an empty list if no call was
+    read.
+
+    `forms`: name of a form -> number of calls. `source`: where they were read, as `text`.
     """
     number = forms.total()
     calls = "call" if number == 1 else "calls"

@@ -1,7 +1,7 @@
 """`Extent`: it finds the points at which the text of a call may end, as the text arrives in pieces.
 
-The judge then decides for each point whether the call ends there. If it does not, `Extent.feed`
-goes on behind the point, so that no text is read twice.
+For each point, `judge` then decides whether the call ends there. If the call does not end there,
+`Extent.feed` goes on behind the point, so that no text is read twice.
 """
 
 from dataclasses import dataclass
@@ -23,8 +23,10 @@ class Point:
     Attributes:
         end: the reason why the call may end here.
         at: the offset behind the call's body.
-        behind: the offset behind the mark that closes the call; the same as `at` if there is none.
-        quoted: True if the mark seems to stand in a string, which may have been left open.
+        behind: the offset behind the mark that closes the call; the same as `at` if no mark
+            closes the call.
+        quoted: True if the mark that closes the call seems to stand in a string. The model may have
+            left this string open.
     """
 
     end: End
@@ -35,24 +37,30 @@ class Point:
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks by which an `Extent` finds the points for a form.
+    """The marks of a form by which `Extent` finds the points at which a call of this form may end.
+
+    "The outer bracket" means the first bracket of the body, `{` in `{"name": "f"}`.
 
     Attributes:
         closers: the marks that close the call or its section.
         ends: the marks that close the body (`</function>`). If one of `nexts` follows, such a mark
             is part of a value.
-        nexts: the marks of a key, and those that close a value, with which a body goes on.
-        openers: the openers of calls. On a new line they end the call, and another begins.
-        stops: the marks before which the call ends, on a new line or not; not in a string.
-        brackets: True if the body has strings and brackets, and ends with the last closed bracket.
-        quote: the form's own mark around strings; empty for none.
-        calls: True if a word may follow a closed bracket, as in a list of calls `[f(), g()]`.
-        skips: the marks that are ignored behind the last closed bracket.
-        header: True if a header stands before the brackets.
-        again: the marks that begin the header of the next call, behind the brackets of a call.
+        nexts: the marks with which a body goes on: those before a key, and those that close a
+            value.
+        openers: the openers of calls. On a new line, an opener ends the call, and another call
+            begins.
+        stops: the marks before which the call ends, also within a line, but not in a string.
+        brackets: True if the body has strings and brackets, and ends with its outer bracket.
+        quote: the form's own mark around strings (`<|"|>`); empty for none.
+        calls: True if a word behind a closed outer bracket may begin the next call, as `g` in
+            `f(), g()`.
+        skips: the marks that are ignored behind the closed outer bracket.
+        header: True if a header with the tool's name stands before the outer bracket.
+        again: the marks that begin the header of the next call, behind the closed outer bracket.
         drafts: the closers of the thought in which the call stands; empty outside thoughts. If the
             body does not go on behind such a closer, the call was a draft.
-        pairs: True if a mark of `closers`, too, is part of a value if one of `nexts` follows.
+        pairs: True if the body consists of keys and values behind a bare name. Then a mark of
+            `closers`, too, is part of a value if one of `nexts` follows.
     """
 
     closers: tuple[str, ...]
@@ -71,28 +79,33 @@ class Marks:
 
     @cached_property
     def search(self) -> MarkSearch:
-        """The search for the marks of all fields except `nexts`."""
+        """The search for the next mark of any field of this class except `nexts`."""
         own = (*self.closers, *self.ends, *self.openers, *self.stops, *self.again, self.quote)
         return marks_of(*dict.fromkeys(filter(None, (*own, *self.skips, *self.drafts))))
 
 
 class Extent:
-    """Finds the points for one call. `feed` gets the text from the body's beginning on; offsets are
-    counted from there.
+    """Finds the points at which one call may end. `feed` takes the text from the body's beginning
+    on; all offsets are counted from there.
     """
 
     def __init__(self, marks: Marks) -> None:
         self._marks, self._search = marks, marks.search
         self._brackets = JsonExtent() if marks.brackets else None
-        self._closed = -1  # the offset behind the last bracket; -1 while a bracket is open
+        # The offset behind the closed outer bracket, if only blanks, separators and skipped marks
+        # have come since; else -1.
+        self._closed = -1
         self._in_header = marks.header
-        self._in_quote = False  # a string between the form's own quotes (`quote`) is open
+        # True while a string between the form's own quotes (`Marks.quote`) is open.
+        self._in_quote = False
         self._rest = self._line = ""
-        self._base = 0  # the offset of `_rest`, the text that was not read yet
+        self._base = 0  # the offset of the unread text (`_rest`)
 
     def feed(self, text: str, last: bool = False) -> Point | None:
-        """Read `text` and the text that waits. Return the next point at which the call may end;
-        `None` if there is none so far. `last`: no more text comes.
+        """Read `text`, behind the text of earlier calls of `feed` that is still unread. Return the
+        next point at which the call may end; `None` if there is none so far.
+
+        `last`: True if no more text comes.
         """
         self._rest += text
         undecided = 0 if last else self._search.undecided(self._rest, 0)
@@ -119,14 +132,18 @@ class Extent:
 
     @property
     def sure(self) -> int:
-        """The offset up to which the text belongs to the call, wherever the call ends."""
+        """The offset up to which the text certainly belongs to the call, whichever point ends the
+        call.
+        """
         return self._closed if self._closed >= 0 else self._base
 
     @property
     def not_plain(self) -> str | None:
-        """The characters that must be read by `feed`: text without any of them can neither be a
-        point nor begin one. `None` if every text must be read. If a backslash is not among the
-        characters, a text must be read too if it ends with a backslash.
+        """The characters that need `feed`: the next text, if it has none of them, cannot contain a
+        point at which the call may end, and need not be read. `None` if any text must be read.
+
+        Text that ends with a backslash must be read even if the backslash is none of these
+        characters, because the backslash may escape the first character of the text behind it.
         """
         if self._rest or self._in_header:
             return None
@@ -137,7 +154,7 @@ class Extent:
 
     @property
     def quoted(self) -> bool:
-        """True if a string is open."""
+        """True if a string is open, between ordinary quotes or the form's own quotes."""
         return self._in_quote or self._in_string
 
     @property
@@ -146,14 +163,15 @@ class Extent:
         return self._brackets is not None and self._brackets.quote != ""
 
     def _body_end(self) -> Point:
-        """Return the point behind the last closed bracket, and forget this bracket."""
+        """Return the point behind the closed outer bracket, and forget that it was closed."""
         closed, self._closed = self._closed, -1
         return Point(End.BODY, closed, closed)
 
     def _point(self, mark: str, follows: bool) -> Point | None:
-        """Return the point at `mark`, with which the unread text begins; `None` if the call cannot
-        end there. Note a quote or header that the mark opens or closes. `follows`: the body goes
-        on behind the mark.
+        """Return the point at the mark with which the unread text begins; `None` if the call cannot
+        end there. If the mark opens or closes a quote or a header, record this.
+
+        `follows`: True if the body goes on behind the mark (`_follows`).
         """
         marks, begin = self._marks, self._base
         end = begin + len(mark)
@@ -174,9 +192,11 @@ class Extent:
         return None
 
     def _before_opener(self, mark: str, begin: int) -> Point | None:
-        """Return the point before an opener of another call, or behind the last closed bracket;
-        `None` if the opener counts only on a new line and does not stand there. `begin` is the
-        offset of the opener.
+        """Return the point at which a call ends because `mark` opens another call or is one of
+        `Marks.stops`: behind the closed outer bracket, or else before the mark. Return `None` if
+        the mark is an opener in the middle of a line, where it does not count.
+
+        `begin` is the offset of the mark.
         """
         if self._closed >= 0:
             return self._body_end()
@@ -185,8 +205,10 @@ class Extent:
         return Point(End.OPENER, begin, begin) if opens else None
 
     def _follows(self, mark: str, last: bool) -> bool:
-        """Return True if the body goes on behind `mark`, which could end it: one of `Marks.nexts`
-        or a closer follows. Raises `NeedMore` if the text behind the mark does not decide yet.
+        """Return True if the body goes on behind `mark`, with which the unread text begins: one of
+        `Marks.nexts` or a closer follows. Return False for a mark that cannot end the body.
+
+        Raises `NeedMore` if the text behind the mark is too short to decide; never if `last`.
         """
         marks = self._marks
         is_draft = mark in marks.drafts and not self.quoted
@@ -204,9 +226,9 @@ class Extent:
         return False
 
     def _skip(self, mark: str) -> None:
-        """Read the mark with which the unread text begins as ordinary text of the call. A quote of
-        the form, and one of `Marks.skips` behind the last bracket, is dropped instead, so that it
-        does not count as text in the brackets.
+        """Move behind the mark with which the unread text begins, and read it as text of the call.
+        `Marks.quote`, and a mark of `Marks.skips` behind the outer bracket, is not read: its
+        characters are no strings or brackets of the body.
         """
         end = self._base + len(mark)
         if mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.skips):
@@ -215,14 +237,17 @@ class Extent:
             self._pass(end - self._base)
 
     def _advance(self, length: int) -> None:
-        """Drop `length` characters of the unread text. Remember the end of their line."""
+        """Move `length` characters on in the unread text. Keep up to 64 characters before the new
+        offset in `_line`: `_before_opener` looks for a new line there.
+        """
         self._line = (self._line + self._rest[max(0, length - 64) : length])[-64:]
         self._rest = self._rest[length:]
         self._base += length
 
     def _pass(self, length: int) -> Point | None:
-        """Read `length` characters in which no mark counts. Return the point behind the last
-        closed bracket, if the call can end there; else `None`.
+        """Read `length` characters in which no mark counts, and move behind them. If they show
+        that the body ended with the outer bracket, stop there and return this point; else return
+        `None`.
         """
         if self._in_header:
             offset = self._rest.find("{", 0, length)
@@ -237,8 +262,9 @@ class Extent:
         return None
 
     def _read(self, brackets: JsonExtent, text: str) -> Point | None:
-        """Read strings and brackets in `text`. Return the point behind the last closed bracket if
-        text stands behind it that cannot belong to the call; else `None`.
+        """Read strings and brackets in `text`. If text stands behind the closed outer bracket that
+        cannot belong to the call, move to this text and return the point behind the bracket; else
+        return `None`.
         """
         at, begin = 0, self._base
         while at < len(text):
