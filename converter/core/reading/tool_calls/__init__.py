@@ -4,11 +4,12 @@
 functions of this package.
 
 - `forms`: the table. `call_row`: the class of its rows. `bodies`: the five kinds of text that a
-  form may have between its marks.
+  form may have between the opener and closer of a call.
 - `head` reads the head of a call: the beginning of its text, up to the tool's name. `extent` finds
   the points at which the text of a call may end.
-- `judge` reads the calls in such a text. It calls a module for each kind of body: `json_judge`
-  (with `json_object`), `keyed_judge` (with `keyed_marks`), `python_judge` and `gemma_judge`.
-- `span`: the input of a judge. `verdict`: its output.
-- `calls_read`: notes on the calls of a reply.
+- `judge` reads the calls in the text up to such a point. It has a module for each kind of body:
+  `json_judge` (with `json_object`), `keyed_judge` (with `keyed_marks`), `python_judge` and
+  `gemma_judge`.
+- `span`: the input of these modules. `verdict`: the result of `judge`.
+- `calls_read`: counts and names of the calls that were read from a reply, for the log.
 """

@@ -1,8 +1,9 @@
 """The table of forms: how models write tool calls into their text, a row for each form.
 
-A row has a name, the openers and closers of a call, a body (how the text of a call is read), and
-the marks around all calls of a reply (`section`). There are five kinds of bodies: `Json`, `Header`
-(a name before JSON), `Keyed`, `Python`, `Gemma`. `docs/tool-calls.md` names the models.
+A row has a name, the openers and closers of a call, a body (the kind of text between opener and
+closer), and the marks around all calls of a reply (`section`). There are five kinds of bodies:
+`Json`, `Header` (a name before JSON), `Keyed` (keys and values between marks), `Python`, `Gemma`.
+`docs/tool-calls.md` names the models.
 
 The sources are the chat templates that llama.cpp ships, the parsers of vLLM, SGLang and Ollama, and
 the templates on the models' own pages. The forms of Step-Audio 2, HyperCLOVA X, RWKV and Phi-4-mini
@@ -27,8 +28,14 @@ def _section(name: str) -> tuple[str, str]:
 
 
 def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Keyed:
-    """Return the body `<invoke name="f"><parameter name="city">Oslo</parameter></invoke>`, with
-    `prefix` before each tag's name. `before`: text that may stand directly before `<invoke`.
+    """Return the body for calls such as
+    `<invoke name="f"><parameter name="city">Oslo</parameter></invoke>`.
+
+    Args:
+        prefix: the text before the name of each tag: with `x:` the tags are `<x:invoke>` and
+            `<x:parameter>`.
+        padded: as `Keyed.padded`.
+        before: text that may stand directly before `<invoke`; empty for none.
     """
     head = f"<{prefix}invoke name="
     return Keyed(
@@ -43,10 +50,11 @@ def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Keyed:
 def _pairs(
     key: str, value: str, kind: str = "", *, separator: str = "", reads_unknown: bool = False
 ) -> Keyed:
-    """Return the body with a bare name, and behind it keys and values in turn:
+    """Return the body for calls with a bare name, and behind it keys and values in turn:
     `f<arg_key>city</arg_key><arg_value>Oslo</arg_value>`.
 
-    `key`, `value`, `kind`: the names of the tags around a key, a value and a value's type.
+    `key`, `value`, `kind`: the names of the tags around a key (`arg_key`), a value, and the type of
+    a value. `separator`, `reads_unknown`: as in `Keyed`.
     """
     return Keyed(
         separator=separator,
@@ -71,14 +79,14 @@ FUNCTION = Keyed(
 INVOKE = _invoke("", padded=True)
 PAIRS = _pairs("arg_key", "arg_value", separator="<tool_sep>", reads_unknown=True)
 _BARS = "｜|‖"
-"""The bars in DeepSeek's marks. The model writes the first; some decoders and earlier turns have
-the others.
+"""The characters for the bar in DeepSeek's marks. The model writes the first one. The other two stand
+in the text of some token decoders, and in earlier turns.
 """
 _MINIMAX = "]<]minimax[>["
 _FUNCTION_CALL = "function call<|role_sep|>\n"
 _HUNYUAN_END = "<end_of_tool_call>"
 _ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
-# Functions that make a row. Each sets the positions at which the row's openers count (`Counts`).
+# Five functions that return a row. Each sets the positions at which the row's openers count.
 _special = partial(CallRow, counts=Counts.EVERYWHERE)
 _tagged = partial(CallRow, counts=Counts.IN_THOUGHTS)
 _offered = partial(CallRow, counts=Counts.IN_THOUGHTS_WITH_TOOLS)
@@ -87,15 +95,17 @@ _whole = partial(CallRow, counts=Counts.AS_WHOLE_REPLY)
 
 
 def _dsml(bar: str) -> Iterator[CallRow]:
-    """Yield the forms of DeepSeek since V3.2. `bar`: the character between the parts of a mark."""
+    """Yield the forms of DeepSeek since V3.2, whose marks are `<｜DSML｜function_calls>` and
+    `<｜DSML｜invoke`. `bar`: the character at both sides of `DSML`.
+    """
     for name, prefix, word in (
         ("dsml", f"{bar}DSML{bar}", "function_calls"),  # DeepSeek V3.2
         ("dsml-tools", f"{bar}DSML{bar}", "tool_calls"),  # DeepSeek V4
         ("dsml-doubled", f"{bar * 2}DSML{bar * 2}", "tool_calls"),  # DeepSeek V4 Flash
         ("dsml-calls", f"{bar}DSML{bar} ", "calls"),  # DeepSeek V4.1
     ):
-        # The call of "dsml-tools" begins with the same mark as that of "dsml". Outside a section
-        # only one of the two forms may begin with this mark.
+        # Calls of "dsml" and of "dsml-tools" begin with the same mark. Outside a section the mark
+        # is therefore read as a call of "dsml" only.
         alone = name != "dsml-tools"
         section = _section(prefix + word)
         yield _special(name, body=_invoke(prefix), section=section, alone=alone)
@@ -150,7 +160,8 @@ FORMS = (
     _special(
         "minimax-m3",
         body=Keyed(
-            heads=(f"{_MINIMAX}<invoke name=", f"{_MINIMAX}invoke name="),  # `<` may be missing
+            # MiniMax-M3 may leave out the `<` before `invoke`.
+            heads=(f"{_MINIMAX}<invoke name=", f"{_MINIMAX}invoke name="),
             end=(f"{_MINIMAX}</invoke>",),
             keys=(f"{_MINIMAX}<",),
             ends=(f"{_MINIMAX}</",),
@@ -377,22 +388,22 @@ FORMS = (
 
 
 def _grouped(rows: Iterable[tuple[str, CallRow]]) -> Mapping[str, tuple[CallRow, ...]]:
-    """Return for each mark all forms that are paired with it, in their order."""
+    """Return the mapping mark -> all forms that stand in a pair with this mark in `rows`."""
     pairs = tuple(rows)
     return {mark: tuple(form for it, form in pairs if it == mark) for mark, _ in pairs}
 
 
 _MARKED = tuple(form for form in FORMS if not form.whole)
 SECTIONS = _grouped((form.section[0], form) for form in _MARKED if form.section[0])
-"""The forms that have a section, by the mark that opens it."""
+"""Mark that opens a section -> the forms that have this section."""
 OPENERS = _grouped(
     (mark, form) for form in _MARKED if form.opens or form.alone for mark in form.firsts if mark
 )
-"""The forms by the marks with which their calls may begin outside a section. Forms whose calls must
-be the whole reply are not among them.
+"""Mark -> the forms of which a call may begin with this mark outside a section. Forms whose calls
+must be the whole reply are not among them.
 """
 WHOLE = _grouped((mark, form) for form in FORMS if form.whole for mark in form.firsts)
-"""The forms whose calls must be the whole reply, by the marks with which they may begin."""
+"""Mark -> the forms whose calls must be the whole reply and may begin with this mark."""
 CLOSERS = tuple(
     dict.fromkeys(
         mark
@@ -404,14 +415,17 @@ CLOSERS = tuple(
 or write without an opener, and marks that end a message.
 """
 THINKERS = frozenset(form.name for form in FORMS if form.in_thoughts)
-"""The names of the forms in which models are known to call in a thought (`CallRow.in_thoughts`)."""
+"""The names of the forms in which models call tools within a thought (`CallRow.in_thoughts`)."""
 _LEFT = frozenset(mark[: len(mark) - cut] for mark in (*SECTIONS, *OPENERS) for cut in (0, 1))
 
 
 def without_opener(text: str) -> str:
-    """Return a text without the opener of a call at its end, and without blanks behind the opener.
-    The opener's last character may be missing. Bedrock's parser of calls by DeepSeek-V3.2 takes the
-    call out of the text, but not the opener.
+    """Return `text` without the opener of a call or section at its end:
+    `Let me look. <tool_call>` -> `Let me look. `. Return `text` itself if it ends without opener.
+
+    Blanks behind the opener are removed too, and the opener's last character may be missing.
+    Bedrock's replies need this: its parser of calls by DeepSeek-V3.2 takes a call out of the text,
+    but leaves the opener there.
     """
     bare = text.rstrip()
     mark = max((mark for mark in _LEFT if bare.endswith(mark)), key=len, default="")

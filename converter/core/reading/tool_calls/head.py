@@ -1,8 +1,8 @@
 """The head of a call: the beginning of its body, up to the tool's name and the mark behind it.
 
 `{"name": "f"` is a complete head of a body in JSON, `<function=f>` of a body with tags. A candidate
-begins only if its head is complete and names an offered tool. If the text behind a mark cannot be a
-head, the mark is text, and the engine reads on behind the mark.
+begins only if its head is complete and names an offered tool. If the text behind the opener of a
+call cannot be a head, the opener is text, and the engine reads on behind the opener.
 """
 
 import enum
@@ -29,21 +29,21 @@ from converter.core.wire.bounds import MOST_CALLS
 
 type Tools = Mapping[str, Schema]
 HEADER_LIMIT = 384
-"""The most characters of a header, which has a name, an id and special tokens."""
+"""The most characters of a header (`Header`), which has a name, an id and special tokens."""
 NAME_LIMIT = 256
 """The most characters of a key or a name. No API allows longer names of tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """Facts about the calls of a reply that are known before it comes.
+    """Facts about the calls of a reply that are known before the reply comes.
 
     Attributes:
-        tools: the schemas of the offered tools, by name.
+        tools: name of an offered tool -> the schema of its parameters.
         ids: the beginning of the ids that the calls get.
-        choice: the index of the choice.
+        choice: the index of the choice, among the reply's choices, to which the calls belong.
         most: the most calls that the reply may have.
-        in_sentences: True if a call with its closer counts in the middle of a sentence too; False
+        in_sentences: True if a call with its closer also counts in the middle of a sentence. False
             for an engine that reads thoughts (`ThoughtCalls`).
     """
 
@@ -61,8 +61,8 @@ class Head(enum.IntEnum):
     Attributes:
         NAMED: complete, with the name of an offered tool.
         WAITING: not complete; more text is needed.
-        UNNAMED: the beginning of an object, such as `{"arguments": {`; the name may stand behind
-            the arguments.
+        UNNAMED: the beginning of an object, such as `{"arguments": {`, in which the name may stand
+            behind the arguments.
         UNOFFERED: complete, but no offered tool has the name.
         NONE: not the head of a call.
     """
@@ -98,12 +98,12 @@ def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) ->
     Args:
         row: the form of the call.
         text: the text from the body's beginning on, as far as it has come.
-        tools: the schemas of the offered tools, by name. `None` if calls are not read; then a head
-            with any name is UNOFFERED.
+        tools: name of an offered tool -> the schema of its parameters. `None` if calls are not
+            read; then a complete head is UNOFFERED, whatever its name.
         last: True if no more text comes.
     """
     begun = [it for it in row.body.heads if text.startswith(it)]
-    # The functions for JSON and Python read `[` and `{` themselves.
+    # Do not remove the first bracket of JSON or Python: `_of_object` and `_of_python` expect it.
     if isinstance(row.body, Json | Python):
         begun = [""]
     if not begun:
@@ -117,7 +117,7 @@ def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) ->
 
 
 def _head(row: CallRow, text: str, tools: Tools | None) -> Head:
-    """Return the state of the head in `text`, which stands behind the first mark of the body."""
+    """Return the state of the head, of which `text` stands behind the mark of `heads`."""
     match row.body:
         case Json() as body:
             return _of_object(text, tools, body.strict, body.name_is_key)
@@ -134,15 +134,15 @@ def _head(row: CallRow, text: str, tools: Tools | None) -> Head:
 
 
 def _named(written: str, tools: Tools | None) -> Head:
-    """Return the state of a complete head in which the model wrote the name `written`."""
+    """Return the state of a complete head. `written`: the tool's name as the model wrote it."""
     if tools is None:
         return Head.UNOFFERED if written else Head.NONE
     return Head.NAMED if offered_name(written, tools) else Head.UNOFFERED
 
 
 def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool = False) -> Head:
-    """Return the state of a head that is the beginning of a JSON object. `strict` and `name_is_key`
-    are those of the body `Json`.
+    """Return the state of a head that is the beginning of a JSON object, or of a list of objects.
+    `strict` and `name_is_key`: as in the body `Json`.
     """
     match = _OBJECT.match(text)
     if not match:
@@ -153,7 +153,8 @@ def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool =
         if name_is_key:
             return _named(name, tools)
         if name in NAME_KEYS and text[offset : offset + 1] == "{":
-            # `{"function": {"name": "f"}}`, as in chat completions: read the inner object.
+            # `{"function": {"name": "f"}}`, as in chat completions: look for the name in the inner
+            # object.
             offset += 1
         elif name in (*NAME_KEYS, *OTHER_KEYS) and (value := _STRING_OR_WORD.match(text, offset)):
             if name in NAME_KEYS:
@@ -167,13 +168,14 @@ def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool =
 
 
 def _of_member(key: str, value: str, other: Head) -> Head:
-    """Return the state of a head whose object has no complete name up to the key `key`.
+    """Return the state of a head whose object has no complete name before the value of `key`.
 
     - `{"name": "ge`: WAITING, because the rest of the name may come.
-    - `{"arguments": {`: UNNAMED, because the object is a call and its name may stand behind.
+    - `{"arguments": {`: UNNAMED, because the object is a call, and its name may stand behind the
+      arguments.
     - `{"city": "Os`: the state `other`, because any object may have this key.
 
-    `value` is the text behind the key and its colon, as far as it has come.
+    `value`: the text behind the key and its colon, as far as it has come.
     """
     if key in NAME_KEYS or key in OTHER_KEYS:
         begins = value[:1] in ("", '"', "'") or key in OTHER_KEYS
@@ -182,8 +184,9 @@ def _of_member(key: str, value: str, other: Head) -> Head:
 
 
 def _of_header(row: CallRow, body: Header, text: str, tools: Tools | None) -> Head:
-    """Return the state of a head that is a header with the tool's name."""
-    # A form without openers and heads: only an offered name with `[` behind it begins a call.
+    """Return the state of a head that is a header with the tool's name (`Header`)."""
+    # A form without an opener and a first mark: `f[ARGS]{`. Any word could begin such a header.
+    # Therefore only an offered name with `[` behind it does.
     if not row.opens and "" in body.heads and tools is not None:
         name, bracket, _ = text.partition("[")
         if name not in tools or not bracket:
@@ -199,8 +202,9 @@ def _of_header(row: CallRow, body: Header, text: str, tools: Tools | None) -> He
 
 
 def _begins(marks: Sequence[str], text: str, offset: int) -> Head:
-    """Skip blanks and closers of thoughts from `offset` on. Return NAMED if one of the marks stands
-    behind them, WAITING if the text ends with the beginning of such a mark, else NONE.
+    """Return NAMED if one of `marks` stands at `offset`, or only blanks and closers of thoughts
+    stand between. Return WAITING if the text ends there with the beginning of such a mark. Else
+    return NONE.
     """
     offset = behind_closers(text, offset)
     if text.startswith(tuple(marks), offset):
@@ -209,8 +213,10 @@ def _begins(marks: Sequence[str], text: str, offset: int) -> Head:
 
 
 def _of_keyed(row: CallRow, body: Keyed, text: str, tools: Tools | None) -> Head:
-    """Return the state of a head that is a tag with the tool's name, or the bare name."""
-    # MiniMax-M3 may leave out the `<` of a key. `stem` fits such a key too.
+    """Return the state of a head of a body with keys and values: `<function=f>` or the bare name
+    `f`, with the first key or a closer behind it.
+    """
+    # MiniMax-M3 may leave out the `<` before a key. `stem` is the mark before a key without `<`.
     keys = (body.stem,) if body.nested else body.keys
     nexts = tuple(filter(None, (*keys, *body.end, "{", *row.ends)))
     if body.bare:
@@ -229,7 +235,7 @@ def _of_keyed(row: CallRow, body: Keyed, text: str, tools: Tools | None) -> Head
 
 
 def _of_bare_name(body: Keyed, text: str, tools: Tools | None, nexts: Sequence[str]) -> Head:
-    """Return the state of a head that is a bare name. One of the marks `nexts` must follow it."""
+    """Return the state of a head that is a bare name with one of the marks `nexts` behind it."""
     match = _WORD.match(text)
     if not match or match.end() == len(text):
         waits = _WORD_BEGUN.match(text.rstrip()) and len(text) <= NAME_LIMIT
@@ -243,8 +249,10 @@ def _of_bare_name(body: Keyed, text: str, tools: Tools | None, nexts: Sequence[s
 
 
 def _unopened(closer: str, text: str, written: str, tools: Tools) -> Head:
-    """Return the state of a head `fcity</arg_key>` or `f city</arg_key>`: a bare name, and the
-    first key without its opening mark. `closer` is the mark `</arg_key>`, `written` the first word.
+    """Return the state of the head `f city</arg_key>` or `fcity</arg_key>`, in which the model left
+    out the mark `<arg_key>` before the first key.
+
+    `closer`: the mark `</arg_key>`. `text`: the whole head. `written`: its first word.
     """
     if not any(written.startswith(tool) for tool in tools):
         return Head.NONE
@@ -255,7 +263,9 @@ def _unopened(closer: str, text: str, written: str, tools: Tools) -> Head:
 
 
 def _of_python(body: Python, text: str, tools: Tools | None) -> Head:
-    """Return the state of a head in Python's syntax: `[f(` or `f(`, or a list of JSON objects."""
+    """Return the state of a head in Python's syntax, `[f(` or `f(`, or of the beginning of JSON
+    objects, which models write in such forms too.
+    """
     inner = text.lstrip()
     if "[" in body.heads:
         if not inner.startswith(tuple(body.heads)):
