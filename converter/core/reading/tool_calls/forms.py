@@ -79,8 +79,8 @@ FUNCTION = Keyed(
 INVOKE = _invoke("", padded=True)
 PAIRS = _pairs("arg_key", "arg_value", separator="<tool_sep>", reads_unknown=True)
 _BARS = "｜|‖"
-"""The characters for the bar in DeepSeek's marks. The model writes the first one. The other two stand
-in the text of some token decoders, and in earlier turns.
+"""The characters for the bar in DeepSeek's marks. The model writes the first one. The other two
+stand in the text of some token decoders, and in earlier turns.
 """
 _MINIMAX = "]<]minimax[>["
 _FUNCTION_CALL = "function call<|role_sep|>\n"

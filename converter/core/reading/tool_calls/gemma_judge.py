@@ -4,7 +4,11 @@ Small models also write `call:NAME(city="Oslo")`. Strings may stand in ordinary 
 A string ends at the first quote behind which a comma, a closing bracket or the call's end stands. A
 value without quotes ends at a comma only if a parameter of the tool follows: in
 `text:see: note, that: is fine` the value is `see: note, that: is fine`, unless the tool has a
-parameter `that`. A value whose end was not certain must not hold a mark of a call.
+parameter `that`.
+
+The end of some values is doubtful: of values without quotes, and of strings in ordinary quotes that
+do not end at their first quote. If such a value contains a mark of a call, as `<tool_call` or
+`call:f{`, the text has no clear meaning.
 """
 
 import re
@@ -27,7 +31,7 @@ from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclose
 from converter.core.reading.tool_calls.verdict import End, JudgedCall
 
 _LIMIT = 64
-"""The most levels of values within values. Models write three or four."""
+"""The most levels of objects and lists within each other. Models write three or four."""
 _BARE_LIMIT = 4096
 """The most characters of a value without quotes and brackets."""
 _NAME = re.compile(r"([^{(\n]{0,256}+)([{(])")
@@ -36,17 +40,18 @@ _KEY = re.compile(r"""["']?([^"':,{}\[\]<\n]{1,256}+)["']?\s*+:""")
 _KEY_BEGUN = re.compile(r"""["']?[^"':,{}\[\]<]{0,256}+["']?\s*\Z""")
 _WORD = re.compile(r"[^\W\d][\w.-]*+\s*\Z")
 _NUMBERS = re.compile(r"\[(?:\s*+-?(?:0|[1-9]\d*+)(?:\.\d++)?+\s*+(?:,(?!\s*+\])|(?=\])))++\]")
-"""A list of numbers that is valid JSON. It is copied without a look at each number."""
+"""The pattern of a list of numbers that is valid JSON. Such a list is copied as a whole."""
 _UNOPENED = {it: re.compile(rf"""[^:{{}}\[\]"'<{it}]{{1,4096}}+""") for it in ("", ",")}
-"""Patterns for the text of a string that lacks its opening quote. Key `","`: for the items of a
-list, in which the text ends at a comma; key `""`: for the values of an object.
+"""The patterns of the text of a string whose opening quote the model left out: `city:Oslo<|"|>`.
+Key `","`: in a list, where the text ends at a comma. Key `""`: in an object, where it may have
+commas.
 """
 _BARE_STOP = re.compile(r"[,}\]{\[\"]")
 _UNESCAPED = re.compile(r'\\.|"', re.DOTALL)
 _BEHIND = r"(?=\s*+(?:[,}\]<\[]|\Z))"
 _QUOTES = {quote: re.compile(rf"\\.|{quote}{_BEHIND}", re.DOTALL) for quote in "\"'"}
-"""For each ordinary quote, the pattern of an escape, or of the quote if a comma, a bracket, a mark
-or the text's end stands behind it.
+"""Ordinary quote -> the pattern of a backslash with the character behind it, or of a quote that may
+end a string: a comma, a bracket, `<` or the text's end stands behind it.
 """
 _MARK = re.compile(
     r"<\|?/?\|?(?:tool_call|function|invoke|start_function|end_function)|\[TOOL_CALLS\]"
@@ -63,8 +68,8 @@ class GemmaCalls:
         self._body = span.row.body
 
     def find(self, at: int) -> int:
-        """Return the offset of a call at or behind `at`, with only blanks, commas and closers of
-        thoughts before it; -1 if no call stands there.
+        """Return the offset of the next call, from the offset `at` on; -1 if anything but blanks,
+        commas and closers of thoughts stands before it, or no call follows.
         """
         text, gap = self._span.text, self._span.gap
         begin = gap(at)
@@ -113,12 +118,15 @@ class _Values:
         self.out: list[str] = ["{"]
 
     def _fail(self) -> NoReturn:
-        """Raise Broken if the call has an argument, else NoCall."""
+        """End the reading of a text that has no meaning: raise Broken if an argument was read,
+        else NoCall.
+        """
         raise Broken(self._name) if len(self.out) > 1 else NoCall
 
     def _is_over(self, at: int) -> bool:
-        """Return True if the text ends at the offset `at`, or a mark that closes the call stands
-        there. Raises Unclosed if the text ends there because the reply was cut.
+        """Return True if no further values can follow, because the text ends at the offset `at` or
+        a mark that closes the call stands there. Raises Unclosed if the text ends there because
+        the reply was cut off.
         """
         if self._span.closes(at):
             return True
@@ -147,7 +155,7 @@ class _Values:
             if separator and text[at] != ",":
                 self._fail()
             at = gap(at + 1) if separator else at
-            if text[at : at + 1] == end:  # the comma before the bracket is dropped
+            if text[at : at + 1] == end:  # `[1, 2,]`: leave out the last comma
                 break
             name, at = self._key(at) if is_object else ("", at)
             begin = len(out)
@@ -165,8 +173,8 @@ class _Values:
         return at + 1 if text[at : at + 1] == end else at
 
     def _key(self, at: int) -> tuple[str, int]:
-        """Return the key at the offset `at`, and the offset behind its colon. Raises Unclosed if
-        the text ends within the key.
+        """Return the key at the offset `at`, and the offset of its value, behind the colon. Raises
+        Unclosed if the text ends within the key; NoCall or Broken if no key stands there.
         """
         if self._text.startswith(self._quote, at):
             begin = at + len(self._quote)
@@ -209,22 +217,22 @@ class _Values:
         unopened = _UNOPENED["," if around is None else ""].match(self._text, at)
         if unopened and self._text.startswith(self._quote, unopened.end()):
             text = unopened[0]
-            # Gemma 4 may leave out the opening quote of a string. After a comma at the end of the
-            # text, the quote opens the next string instead.
+            # Gemma 4 may leave out the opening quote of a string: `city:Oslo<|"|>`. But in
+            # `days:3,<|"|>city<|"|>:` the quote behind the comma opens the next string.
             if not text.rstrip().endswith(","):
                 self.out.append(as_json(text))
                 return unopened.end() + len(self._quote)
         return self._bare(at, schema, around)
 
     def _goes_on(self, at: int, around: Schema | None, sure: bool = False) -> bool:
-        """Return True if a value may end at `at`: a closing bracket, the call's end, or a comma
-        with a key behind it stands there.
+        """Return True if a value may end at the offset `at`: a closing bracket, the call's end, or
+        a comma with a key behind it stands there.
 
         Args:
             at: the offset behind the possible value.
-            around: the schema of the object around the value, of which the key must be a
-                parameter; `None` in a list, where no key follows a comma.
-            sure: True if the end is certain, so that any key may follow.
+            around: the schema of the object around the value; the key must be one of its
+                properties. `None` in a list, where any item may follow a comma.
+            sure: True if the value certainly ends there, so that the key may be any word.
         """
         at = self._span.gap(at)
         mark, behind = self._text[at : at + 1], self._span.gap(at + 1)
@@ -233,8 +241,8 @@ class _Values:
         return mark in ("", ",", "}", "]") or self._span.closes(at)
 
     def _is_key(self, at: int, keys: Collection[str]) -> bool:
-        """Return True if a key stands at the offset `at`. It must be one of `keys`, unless `keys`
-        is empty.
+        """Return True if a key stands at the offset `at`: one of `keys`, or any word if `keys` is
+        empty. A key in the form's own quotes may have any name.
         """
         if self._text.startswith(self._quote, at):
             return True
@@ -246,11 +254,11 @@ class _Values:
         """Append the JSON of a string to `out`, and return the offset behind its closing quote.
 
         The string ends at the first quote behind which a value may end (`_goes_on`). Behind the
-        very first quote any key may follow; behind a later quote only a parameter of the tool.
+        very first quote, any key may follow. Behind a later quote, only a key of the schema.
 
         Args:
             at: the offset behind the opening quote.
-            quote: a pattern for the closing quote, and for escapes.
+            quote: the pattern of a quote that may close the string, or of an escaped character.
             around: the schema of the object around the string; `None` in a list.
         """
         for match in quote.finditer(self._text, at):
@@ -265,8 +273,10 @@ class _Values:
         raise Unclosed(self._name, "".join([*self.out, begun[:-1]]))
 
     def _written(self, text: str, quote: str) -> str:
-        """Return the JSON of a string with the content `text`, which stood between marks `quote`.
-        Gemma 4 writes its token `<|"|>` also for quotation marks in the content; they become `"`.
+        """Return the JSON of a string with the content `text`, which stood between two `quote`.
+
+        Gemma 4 writes its token `<|"|>` also for quotation marks within the content. These tokens
+        become `"`.
         """
         if quote in _QUOTES:
             return _escaped(text)
@@ -274,7 +284,9 @@ class _Values:
 
     def _bare(self, at: int, schema: Schema, around: Schema | None) -> int:
         """Append the JSON of a value without quotes and brackets (`3`, `New York`) to `out`. Return
-        the offset behind the value. `around`: the schema of the object around it; `None` in a list.
+        the offset behind the value.
+
+        `schema`: that of the value. `around`: that of the object around it; `None` in a list.
         """
         end, types = self._bare_end(at, around), type_names(schema, self._root)
         text = self._text[at:end].strip()
@@ -286,9 +298,9 @@ class _Values:
         return end
 
     def _bare_end(self, at: int, around: Schema | None) -> int:
-        """Return the offset at which a value without quotes and brackets ends: at a bracket, or at
-        a comma behind which a key of `around` stands. A comma within a quoted phrase does not end
-        the value.
+        """Return the offset at which a value without quotes and brackets ends. The value begins at
+        the offset `at` and ends before a bracket, or before a comma with a key of the schema
+        `around` behind it. A comma between quotation marks does not end the value.
         """
         quoted, most = False, at + _BARE_LIMIT
         for match in _BARE_STOP.finditer(self._text, at, most):
@@ -304,7 +316,7 @@ class _Values:
 
 def _escaped(text: str) -> str:
     """Return the JSON of a string with the content `text`, which stood in ordinary quotes.
-    Quotation marks without a backslash get one, and invalid escapes are mended.
+    Quotation marks in it get a backslash if they have none, and invalid escapes are mended.
     """
     inner = _UNESCAPED.sub(lambda match: match[0] if len(match[0]) > 1 else '\\"', text)
     return json_object(f'{{"a": "{inner}"}}', 0).members[0][1]

@@ -30,7 +30,9 @@ from converter.core.reading.tool_calls.verdict import End, JudgedCall
 from converter.core.wire.partial_json import PartialJson, mended
 
 _BETWEEN = ",;}]"
-"""Characters that may stand between two calls, or between a call and further arguments of it."""
+"""The characters that may stand between two calls, or between a call's object and further arguments
+of this call.
+"""
 _NOTHING: tuple[object, ...] = (None, "", [])
 _FIELD = re.compile(r'\{\s*+"')
 _AS_ARGUMENTS = re.compile(r'\{|null|""|"\s*+(?:\{|null)')
@@ -46,8 +48,8 @@ class JsonCalls:
         self._by_key = isinstance(body, Json) and body.name_is_key
 
     def find(self, at: int) -> int:
-        """Return the offset of an object at or behind `at`, with only blanks, separators and
-        brackets before it; -1 if no object stands there.
+        """Return the offset of the next object, from the offset `at` on; -1 if anything but
+        blanks, separators and brackets stands before it, or no object follows.
         """
         text, gap = self._span.text, self._span.gap
         while (mark := text[(at := gap(at)) : at + 1]) and mark in _BETWEEN + "[":
@@ -69,8 +71,11 @@ class HeaderCalls:
         self._span = span
 
     def find(self, at: int) -> int:
-        """Return the offset of a header at or behind `at`; -1 if there is none. Behind another call
-        (`at` > 0), only a header with one of the form's `heads` begins the next call.
+        """Return the offset of the next header, from the offset `at` on; -1 if none follows.
+
+        The first header (`at` is 0) may begin without a mark. The next ones need a mark of
+        `Header.heads`; only blanks, a closer of the call, and closers of thoughts may stand before
+        the mark.
         """
         text, gap, row = self._span.text, self._span.gap, self._span.row
         begin = gap(at)
@@ -104,8 +109,8 @@ class HeaderCalls:
 
 
 def read_arguments(span: Span, name: str, at: int) -> tuple[str, int]:
-    """Return the arguments of a call of the tool `name`, whose object begins at the offset `at`,
-    and the offset behind them. The name stands before the object.
+    """Return the JSON of the arguments of a call of the tool `name`, and the offset behind them.
+    The object of the arguments begins at the offset `at`, behind the name: `f{"city": "Oslo"}`.
     """
     call = _Call(span, name=name, argued=True, wholly=True, headed=True)
     end = call.beyond(call.take_arguments(json_object(span.text, at), at))
@@ -114,20 +119,22 @@ def read_arguments(span: Span, name: str, at: int) -> tuple[str, int]:
 
 @dataclass(slots=True)
 class _Call:
-    """A call whose members (keys with their values) are being read.
+    """A call, and its name and arguments as far as they were read from the members of its object.
 
     Attributes:
         span: the text in which the call stands.
         name: the tool's name; empty until it was read.
-        strict: True if the call's object may have no other keys than those of calls (`Json`).
+        strict: True if the call's object may have no other keys than those of calls
+            (`Json.strict`).
         by_key: True if the tool's name is the only key of the call's object (`Json.name_is_key`).
-        headed: True if the name stands in a header before the object of the arguments.
-        argued: True once a member was taken as the arguments.
-        wholly: True if no object with the name stands around the arguments, as behind a header.
-            Further members behind the arguments can then only be arguments.
+        headed: True if the name stands before the object of the arguments: `f{"city": "Oslo"}`.
+        argued: True if the arguments were read.
+        wholly: True if the object of the arguments does not stand in an object with the name.
+            Further members behind the object of the arguments can then only be arguments.
         arguments: the arguments so far, as a JSON object.
-        beside: further members that may be arguments: the key, the value as JSON, and True if the
-            value may instead be the object of all arguments.
+        beside: members beside the object of the arguments that may be arguments too. For each: the
+            key, the JSON of the value, and True if the value may also be the object of all
+            arguments.
     """
 
     span: Span
@@ -141,7 +148,9 @@ class _Call:
     beside: list[tuple[str, str, bool]] = field(default_factory=list)
 
     def take(self, read: JsonObject) -> int:
-        """Take name and arguments from `read`, the call's object. Return the offset behind it."""
+        """Set name and arguments from `read`, the call's object. Return the offset behind the
+        object.
+        """
         self._close(read)
         members = read.members
         if self.by_key:
@@ -152,7 +161,7 @@ class _Call:
             self.wholly = True
             return read.end
         first = _first_name(members)
-        # `{"function": {"name": "f"}}`: take the members of the inner object too.
+        # `{"function": {"name": "f"}}`: replace the member `function` by those of its object.
         if first >= 0 and members[first][1][:1] == "{":
             within = json_object(members[first][1], 0).members
             members = [*members[:first], *within, *members[first + 1 :]]
@@ -165,18 +174,19 @@ class _Call:
         return read.end
 
     def take_arguments(self, read: JsonObject, at: int) -> int:
-        """Take `read`, an object that begins at the offset `at`, as the arguments. Return the
-        offset behind the object.
+        """Set the arguments to `read`, an object that begins at the offset `at`. Return the offset
+        behind the object.
         """
         self._close(read)
         self.arguments = read.text if read.mended else self.span.text[at : read.end]
         return read.end
 
     def beyond(self, at: int) -> int:
-        """Take further members behind the call's object, which ends at the offset `at`: a model may
-        write its closing brace too early. Return the offset behind the last member.
+        """Read the members that stand behind the call's object, because the model wrote the
+        object's closing brace too early. Return the offset behind the last member; `at` if there is
+        none. `at`: the offset behind the call's object.
 
-        They stand there bare, `{"name": "f"}, "path": "/x"}`, or in an object of their own,
+        The members stand there alone, `{"name": "f"}, "path": "/x"}`, or in an object of their own,
         `{"name": "f"}, {"path": "/x"}`. An object with a name is another call and is not read.
         """
         span, text = self.span, self.span.text
@@ -203,7 +213,7 @@ class _Call:
             at = read.end
 
     def settled(self) -> str:
-        """Return the JSON of the arguments, with the members that stand beside them. Raises NoCall
+        """Return the JSON of all arguments: `arguments`, and the members of `beside`. Raises NoCall
         or Broken if such a member is not a parameter of the tool, or differs from an argument of
         the same name.
         """
@@ -225,14 +235,17 @@ class _Call:
         return self.span.knows(self.name, key)
 
     def _fail(self) -> NoReturn:
-        """Raise Broken if the tool's name and an argument were read, else NoCall."""
+        """End the reading of a text that has no meaning: raise Broken if the tool's name and an
+        argument were read, else NoCall.
+        """
         if self.name and _FIELD.match(self.arguments):
             raise Broken(self.name)
         raise NoCall
 
     def _close(self, read: JsonObject) -> None:
-        """Add the closing brackets that `read` lacks, if nothing else is missing and the text or
-        the call ends there. Raises NoCall, Broken or Unclosed for any other open object.
+        """Close `read`, an object of this call, if it is open: add the brackets that are missing.
+        Raises NoCall, Broken or Unclosed if more than brackets is missing, or if the text goes on,
+        so that the brackets may still come.
         """
         if read.closed:
             return
@@ -252,8 +265,8 @@ class _Call:
         raise Unclosed(self.name, self.arguments.removesuffix("}"))
 
     def _so_far(self, read: JsonObject) -> tuple[str, str]:
-        """Return the tool's name, and the beginning of the JSON of the arguments, in an open object
-        of a call.
+        """Return the tool's name, and the beginning of the JSON of the arguments, from the open
+        object of a call: `{"name": "f", "arguments": {"city": "Os` -> `f` and `{"city": "Os`.
         """
         name, arguments = "", "{"
         members = [(key, value, value) for key, value in read.members]
@@ -268,31 +281,32 @@ class _Call:
         return name, arguments
 
     def _take_name(self, written: str, end: int) -> None:
-        """Take the offered name that is meant by the JSON string `written`. Raises NoCall if there
-        is none; `end` is the offset behind the object.
+        """Set the tool's name to the offered name that is meant by the JSON string `written`.
+        Raises NoCall if no offered name is meant. `end`: the offset behind the call's object.
         """
         self.name = self.span.named(_string(written))
         if not self.name:
             raise NoCall(end)
 
     def _member(self, key: str, written: str) -> None:
-        """Take a key and its value, the JSON `written`, as the arguments; or add them to `beside`.
-        Raises NoCall if the form allows no such key.
+        """Set the arguments to the value of a member, if `key` is one for arguments; else add the
+        member to `beside`. `written`: the JSON of the value. Raises NoCall if the form allows no
+        such key.
         """
         if key in ARGUMENT_KEYS and not (self.argued or self._knows(key)):
             self._argue(written)
             return
         if self.strict and key not in (*OTHER_KEYS, *ARGUMENT_KEYS):
             raise NoCall
-        # The key is one for arguments, as `arguments`, and also a parameter of the tool. Its value
-        # may be this argument or the object of all arguments: `_meant` decides.
+        # If the key is one for arguments, such as `input`, but also a parameter of the tool, the
+        # value is either this one argument or the object of all arguments. `_meant` decides.
         may_be_all = key in ARGUMENT_KEYS and not self.argued
         self.argued = self.argued or may_be_all
         self.beside.append((key, written, may_be_all))
 
     def _argue(self, written: str) -> None:
-        """Take the JSON `written` as the arguments: an object, a string that holds an object, or
-        null. Raises NoCall or Broken for any other value.
+        """Set the arguments to the JSON `written`: an object, a string with the JSON of an object,
+        or null. Raises NoCall or Broken for any other value.
         """
         self.argued = True
         if written[:1] == "{":
@@ -309,9 +323,9 @@ class _Call:
 
     def _is_call(self, read: JsonObject, has_arguments: bool) -> bool:
         """Return True if the object `read`, which stands behind this call, is another call, because
-        it has a name. `has_arguments`: this call has arguments already.
+        it has a name. `has_arguments`: True if this call has arguments already.
 
-        A key such as `tool` may also be a parameter of the tool. If this call has no arguments yet,
+        A key for names, such as `tool`, may also be a parameter. If this call has no arguments yet,
         the object therefore counts as a call only if the name is that of an offered tool or has the
         key `name`, or if arguments stand beside the name.
         """
@@ -334,8 +348,9 @@ class _Call:
         return has_arguments and not read.closed
 
     def _again(self, read: JsonObject) -> None:
-        """Take the object `read`, behind empty arguments, as the arguments. Raises Broken if the
-        call has arguments that differ from the object; equal ones are a repetition.
+        """Set the arguments to the object `read`, which stands behind the object of the arguments,
+        if that was empty. If that was not empty, `read` must be a repetition of it. Raises Broken
+        if the two differ.
         """
         if not _FIELD.match(self.arguments):
             self.arguments = read.text
@@ -343,9 +358,10 @@ class _Call:
             self._fail()
 
     def _meant(self, key: str, written: str, may_be_all: bool) -> Sequence[tuple[str, str]]:
-        """Return the arguments for a member of `beside`: the member itself, if its key is a
-        parameter of the tool, or the members of its value, if their keys are. Raises NoCall or
-        Broken if neither holds and the member has a value.
+        """Return the arguments that a member of `beside` stands for, as keys with the JSON of their
+        values: the member itself, if its key is a parameter of the tool; or the members of its
+        value, if their keys are parameters. Raises NoCall or Broken if neither is true, unless the
+        value is empty (null, `""`, `[]`).
         """
         is_parameter = self._knows(key)
         if not is_parameter and written[:1] == '"' and (inner := mended(_string(written))):
@@ -360,13 +376,13 @@ class _Call:
 
 
 def _first_name(members: Sequence[tuple[str, str]]) -> int:
-    """Return the index of the first member whose key is one for names; -1 if there is none."""
+    """Return the index of the first member whose key is one of `NAME_KEYS`; -1 if there is none."""
     return next((at for at, (key, _) in enumerate(members) if key in NAME_KEYS), -1)
 
 
 def _string(written: str) -> str:
-    """Return the content of a JSON string that may lack its closing quote; empty for any other
-    value.
+    """Return the content of the JSON string `written`, which may lack its closing quote:
+    `"Osl` -> `Osl`. Return an empty text if `written` is not a string.
     """
     if written[:1] != '"':
         return ""

@@ -1,8 +1,9 @@
 """Reading of a JSON object in the text of a call: its members (keys with their values), each value
 as JSON text.
 
-Valid JSON is read by Python's `json`, member by member. Other text is read by `JsonReader`, which
-mends text that has only one meaning. The closer of a thought within the object is ignored.
+Valid JSON is read by Python's `json`, member by member. Invalid JSON is read by `JsonReader`, which
+mends it if it has only one meaning (`{'city': 'Oslo',}`). The closer of a thought within the object
+is ignored.
 """
 
 import json
@@ -18,8 +19,8 @@ from converter.core.wire.json_reader import HIGH, LOW, STRICT, JsonPart, JsonRea
 
 _PIECE = 4096
 _TRIES = 16
-"""After so many invalid values, no more are given to `json`: for each error it counts the lines of
-the text, which is slow.
+"""After so many invalid values in an object, `json` is not tried on further values: for each error,
+`json` counts the lines of the whole text, which is slow.
 """
 _BLANKS = r"[ \t\r\n]*+"
 _SPACE = re.compile(_BLANKS)
@@ -33,18 +34,18 @@ _CLOSER = re.compile("|".join(map(re.escape, CLOSERS)))
 
 @dataclass(slots=True)
 class JsonObject:
-    """An object that was read.
+    """A JSON object that was read from a text, whole or up to the end of the text.
 
     Attributes:
-        members: the keys, and their values as JSON text.
+        members: the complete members: key, and the JSON of the value.
         end: the offset behind the object. If `unfit`, the offset of the text that is not JSON.
         closed: True if the object has its closing brace.
-        unfit: True if text in the object is not JSON and cannot be mended.
-        key: the key whose value is open at the end of the text; `None` if no value is open.
-        begun: the JSON of the open value so far.
-        missing: the closing brackets that the open value lacks, empty if it only lacks the brace of
-            the object; `None` if more than brackets is missing.
-        mended: True if the text of the object may have been mended, so that it differs from `text`.
+        unfit: True if the object contains text that is not JSON and cannot be mended.
+        key: the key whose value is incomplete at the end of the text; `None` if no value is.
+        begun: the JSON of the incomplete value so far.
+        missing: the closing brackets that the incomplete value lacks; an empty text if only the
+            closing brace of the object is missing; `None` if more than brackets is missing.
+        mended: True if the object may have been mended, so that it may differ from its text.
     """
 
     members: list[tuple[str, str]] = field(default_factory=list)
@@ -57,8 +58,8 @@ class JsonObject:
     mended: bool = False
 
     def complete(self) -> None:
-        """Close the object. The open value gets its missing brackets; if more than brackets is
-        missing, its key is dropped.
+        """Close the object. Add the brackets that an incomplete value lacks; drop the value and its
+        key if more than brackets is missing.
         """
         if self.key is not None and self.missing is not None:
             self.members.append((self.key, self.begun + self.missing))
@@ -66,26 +67,31 @@ class JsonObject:
 
     @property
     def so_far(self) -> str:
-        """The JSON of the members and of the open value so far, without the closing brace."""
+        """The JSON of the members and of the incomplete value so far, without the closing brace:
+        `{"city": "Os`.
+        """
         begun = [f"{as_json(self.key)}: {self.begun}"] if self.key is not None else []
         return ", ".join([self.text[:-1], *begun] if self.members else [f"{{{''.join(begun)}"])
 
     @property
     def text(self) -> str:
-        """The JSON of an object with `members`, with its closing brace."""
+        """The JSON of an object with the complete members: `{"city": "Oslo"}`."""
         inner = ", ".join(f"{as_json(key)}: {value}" for key, value in self.members)
         return f"{{{inner}}}"
 
 
 def json_object(text: str, at: int, inside: bool = False) -> JsonObject:
-    """Return the object that begins at the offset `at`, whole or not. `inside`: its opening brace
-    is missing, and a key stands at `at`.
+    """Return the object that begins at the offset `at`, whole or up to the end of the text.
+
+    `inside`: True if the opening brace is missing, so that a key stands at `at`.
     """
     return (None if inside else _strictly(text, at)) or _Reading(text, at, inside).read()
 
 
 def _strictly(text: str, at: int) -> JsonObject | None:
-    """Return the object that begins at the offset `at`, if it is valid JSON; else `None`."""
+    """Return the object that begins at the offset `at`, if it is whole and valid JSON; else
+    `None`.
+    """
     if empty := _EMPTY.match(text, at):
         return JsonObject([], empty.end(), closed=True)
     members, at, mark = [], at + 1, ","
@@ -106,7 +112,7 @@ def _strictly(text: str, at: int) -> JsonObject | None:
 
 
 class _Reading:
-    """The reading of one object that may have to be mended (`read`)."""
+    """Reads one object that may be incomplete or invalid JSON, and mends it (`read`)."""
 
     def __init__(self, text: str, at: int, inside: bool, depth: int = 0) -> None:
         self._text, self._at = text, at
@@ -115,15 +121,15 @@ class _Reading:
             self._reader.want, self._reader.nested = Want.KEY, ["}"]
         self._object = JsonObject(mended=True)
         self._key: list[str] = []
-        # The JSON of the open value, in pieces; `None` before the colon of its key.
+        # The JSON of the current value, in pieces; `None` before the colon of its key.
         self._value: list[str] | None = None
-        # `_begin`: the offset of the value. `_behind`: the offset behind a value that `json` has
-        # read, from which `_parts` must go on; else 0.
+        # `_begin`: the offset of the current value. `_behind`: the offset behind it, if it was read
+        # in one step (`_strict_value`), so that `_parts` must go on there; else 0.
         self._begin = self._behind = 0
         self._tries, self._depth = 0, depth
 
     def read(self) -> JsonObject:
-        """Return the object, up to its closing brace or to text that cannot be mended."""
+        """Read and return the object, up to its closing brace or to text that cannot be mended."""
         result, reader = self._object, self._reader
         try:
             for part, text, end in self._parts():
@@ -145,7 +151,9 @@ class _Reading:
         return result
 
     def _parts(self) -> Iterator[tuple[JsonPart, str, int]]:
-        """Yield the parts of the text: the kind of a part, its JSON, and the offset behind it."""
+        """Yield the parts of the object (brackets, commas, strings ...), as `JsonReader` reads
+        them: the kind of a part, its JSON, and the offset behind it.
+        """
         while self._at < len(self._text):
             begin = self._at - len(self._reader.held)
             piece = self._text[self._at : self._at + _PIECE]
@@ -157,7 +165,10 @@ class _Reading:
                     break
 
     def _take(self, part: JsonPart, text: str, end: int) -> None:
-        """Add a part to the open key or value. `text` is its JSON, `end` the offset behind it."""
+        """Add a part to the current key or value; at a comma of the object, complete the member.
+
+        `text`: the JSON of the part. `end`: the offset behind the part.
+        """
         at_top = len(self._reader.nested) == 1
         if part is JsonPart.COMMA and at_top:
             self._member()
@@ -175,8 +186,8 @@ class _Reading:
                 self._value.append(text)
 
     def _strict_value(self) -> None:
-        """Read the value at `_begin` in one step, if it is valid JSON or an object that can be
-        mended, and move behind it.
+        """Read the value at `_begin` in one step and move behind it, if the value is valid JSON or
+        an object that can be mended. Else leave it to `JsonReader`.
         """
         begin = _SPACE.match(self._text, self._begin).end()  # type: ignore[union-attr]
         if self._tries == _TRIES or self._text[begin : begin + 1] not in ("{", "[", '"'):
@@ -197,7 +208,9 @@ class _Reading:
 
     @staticmethod
     def _drop_comma(value: list[str]) -> None:
-        """Remove a comma at the end of `value`, and the blanks behind the comma."""
+        """Remove the comma with which a value ends, and the blanks behind the comma. `value`: the
+        JSON of the value, in pieces.
+        """
         last = len(value) - 1
         while last >= 0 and not value[last].strip():
             last -= 1
@@ -205,14 +218,15 @@ class _Reading:
             del value[last:]
 
     def _member(self) -> None:
-        """Add the key and value that have ended to the members."""
+        """Add the current key and value to the members, and expect the next key."""
         if self._value:
             self._object.members.append((json.loads("".join(self._key)), "".join(self._value)))
         self._key, self._value = [], None
 
     def _passes(self, at: int) -> bool:
-        """Skip or mend the text at the offset `at`, which is not JSON, and move behind it. Return
-        False if it is neither the closer of a thought nor the value of an id without quotes.
+        """Move behind text that is not JSON but is known: the closer of a thought, which is
+        ignored, or an id without quotes (`"id": call-1`), which becomes a string. Return False for
+        any other text. `at`: the offset of the text.
         """
         reader = self._reader
         if closer := _CLOSER.match(self._text, at):
@@ -228,8 +242,8 @@ class _Reading:
         return True
 
     def _leave_open(self) -> None:
-        """Set `end`, `key`, `begun` and `missing` of an object that is open at the end of the text,
-        or at text that cannot be mended.
+        """Set `end`, `key`, `begun` and `missing` of an object without closing brace, which ends
+        with the text or before text that cannot be mended.
         """
         result, reader, value = self._object, self._reader, self._value
         word = None if result.unfit or value is None else reader.end_word()

@@ -1,8 +1,7 @@
 """The judge: the function `judge` reads the calls in the text of a candidate.
 
-Its verdict depends only on the form, the text, the reason why the text ends, and the schemas of the
-tools. It uses the schemas while it reads: if a text can be read in two ways, the one counts whose
-keys are parameters of the tool.
+The verdict depends only on the form, the text, the reason why the text ends, and the schemas of the
+tools. If a text can be read in two ways, the reading counts whose keys are parameters of the tool.
 """
 
 import re
@@ -23,8 +22,8 @@ type _Calls = JsonCalls | HeaderCalls | KeyedCalls | PythonCalls | GemmaCalls
 _ENDS = (End.MARK, End.BODY, End.OPENER)
 _FIELD = re.compile(r'\{\s*+"')
 _LONGEST = 256
-"""How many characters at the end of a reply may be the beginning of a closing mark, with the blanks
-around it. All closing marks are shorter.
+"""The most characters at the end of a reply that are compared with the beginnings of closing marks.
+All closing marks, with blanks around them, are shorter.
 """
 _BRACKETS = re.compile(r"(?:\s*+[}\])])++")
 
@@ -32,7 +31,7 @@ _BRACKETS = re.compile(r"(?:\s*+[}\])])++")
 def judge(
     row: CallRow, text: str, end: End, tools: Mapping[str, Schema], *, last: bool = False
 ) -> Verdict:
-    """Return the calls in a text, and the reason if the text is not a whole call.
+    """Return the verdict on a text: the calls in it, and the reason if it has no whole call.
 
     Args:
         row: the form of the call.
@@ -42,8 +41,8 @@ def judge(
         tools: the schemas of the offered tools, by name.
         last: True if no later mark can close a value that is open at the end.
     """
-    # A line end takes the place of the closer. Without it, a number at the end of the text could
-    # still go on.
+    # A line end takes the place of the closer. Without a line end, a number at the end of the text
+    # would count as incomplete.
     closed = text + "\n" if end in (End.MARK, End.OPENER) else text
     span = Span(row, closed, end, tools, last or end not in _ENDS)
     verdict = _judged(span)
@@ -59,7 +58,8 @@ def _judged(span: Span) -> Verdict:
     """Read the calls of a text, one behind the other, and return the verdict."""
     body = _BODIES[type(span.row.body)](span)
     calls: list[JudgedCall] = []
-    # `lead`: the offset of text that is not a call, but may stand before one; -1 if there is none.
+    # `lead`: the offset of text behind the last call that is not a call; -1 if there is none. It is
+    # ordinary text if another call follows.
     at, lead = 0, -1
     while (begin := body.find(at)) >= 0:
         try:
@@ -80,8 +80,9 @@ def _judged(span: Span) -> Verdict:
 
 
 def _behind(span: Span, at: int) -> int:
-    """Return the offset behind text that is dropped behind a call: closing brackets too many, and
-    the incomplete closer with which a reply ends. `at` is the offset behind the call.
+    """Return the offset behind a call and behind text that is dropped there: closing brackets that
+    close nothing, and the incomplete closer with which a reply ends. `at`: the offset behind the
+    call.
     """
     keyed = isinstance(span.row.body, Keyed)
     brackets = None if keyed else _BRACKETS.match(span.text, at)
@@ -93,13 +94,16 @@ def _behind(span: Span, at: int) -> int:
 
 
 def _unclosed(span: Span, calls: Sequence[JudgedCall], error: Unclosed) -> Verdict:
-    """Return the verdict on a text whose last call is open at the end.
+    """Return the verdict on a text that ends within a call:
 
-    - UNCLOSED, if a later mark may close the call.
-    - The calls, the open one as the last, if the reply ends in it and its name was read.
-    - BROKEN, if a mark ends the text and an argument was read. Else TEXT.
+    - UNCLOSED, if a later mark may close the call;
+    - the calls, with the incomplete one as the last, if the reply ends there and the tool's name
+      was read;
+    - BROKEN, if a mark ends the text and an argument was read;
+    - else TEXT.
 
-    `calls` are the calls before the open one, `error` has what was read of it.
+    `calls`: the calls before the incomplete one. `error`: name and arguments of the incomplete
+    call, as far as they were read.
     """
     if not span.last:
         return Verdict(failed=Failed.UNCLOSED)

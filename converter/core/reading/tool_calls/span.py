@@ -1,4 +1,6 @@
-"""The input of a judge (`Span`), and the exceptions with which it ends the reading of a call."""
+"""The text of a candidate (`Span`), which the modules of `judge` read, and the exceptions with which
+they end the reading of a call.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,11 +14,11 @@ from converter.core.reading.tool_calls.verdict import End
 
 
 class NoCall(Exception):  # noqa: N818 - nothing is wrong: the text is no call
-    """A judge raises it if the text is not a call.
+    """Raised while a span is read, if the text is not a call.
 
     Attributes:
-        end: the offset behind the text that is not a call, at which the judge may go on; -1 if the
-            offset is not known.
+        end: the offset behind the text that is not a call, from which the next call may be looked
+            for; -1 if the offset is not known.
     """
 
     def __init__(self, end: int = -1) -> None:
@@ -25,8 +27,8 @@ class NoCall(Exception):  # noqa: N818 - nothing is wrong: the text is no call
 
 
 class Broken(Exception):  # noqa: N818 - as above
-    """A judge raises it if the text is a call of the tool `name` that must not run, because its
-    arguments have no clear meaning.
+    """Raised while a span is read, if the text is a call that must not run, because its arguments
+    have no clear meaning. `name`: the tool's name.
     """
 
     def __init__(self, name: str) -> None:
@@ -35,11 +37,12 @@ class Broken(Exception):  # noqa: N818 - as above
 
 
 class Unclosed(Exception):  # noqa: N818 - as above
-    """A judge raises it if a value or a bracket of the call is open at the end of the text.
+    """Raised while a span is read, if a value or a bracket of the call is open at the end of the
+    text.
 
     Attributes:
-        name: the tool's name; empty if it was not read.
-        arguments: the beginning of the JSON of the arguments, as far as it was read.
+        name: the tool's name; empty if the text ends before it.
+        arguments: the JSON of the arguments, as far as they were read: `{"city": "Os`.
     """
 
     def __init__(self, name: str, arguments: str = "{") -> None:
@@ -49,13 +52,13 @@ class Unclosed(Exception):  # noqa: N818 - as above
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The text of a candidate from the body's beginning to a point at which it may end.
+    """The text of a candidate, from the body's beginning to a point at which the call may end.
 
     Attributes:
         row: the form of the call.
-        text: the text, with a line end in place of the mark that ends it (see `closed`).
+        text: the text. If a mark ends it, a line end stands in place of the mark (`closed`).
         end: the reason why the text ends.
-        tools: the schemas of the tools that may be called, by name.
+        tools: name of an offered tool -> the schema of its parameters.
         last: True if no later mark can close a value that is open at the end.
     """
 
@@ -83,11 +86,11 @@ class Span:
         return (*self.row.ends, *getattr(body, "end", ()), *tail)
 
     def closes(self, at: int) -> bool:
-        """Return True if one of `closers` stands at the offset `at`."""
+        """Return True if a mark that can close the call stands at the offset `at`."""
         return self.text.startswith(self.closers, at)
 
     def begins_closer(self, written: str) -> bool:
-        """Return True if the text `written` is the beginning of one of `closers`."""
+        """Return True if a mark that can close the call begins with `written`."""
         return any(mark.startswith(written) for mark in self.closers)
 
     def named(self, written: str) -> str:
@@ -105,13 +108,15 @@ class Span:
         return key in properties_of(self.schema(tool))
 
     def gap(self, at: int) -> int:
-        """Return the offset behind the blanks and closers of thoughts that begin at `at`."""
+        """Return the offset behind the blanks and closers of thoughts that stand at the offset
+        `at`; `at` if none stand there. Models may close the thought in the middle of a call.
+        """
         return behind_closers(self.text, at)
 
 
 def once(pairs: Iterable[tuple[str, str]]) -> dict[str, str] | None:
-    """Return the arguments by name, from pairs of a name and the JSON of its value. A name may
-    stand twice with equal values; return `None` if a name has two different values.
+    """Return the arguments as a mapping, name -> JSON of the value. `pairs`: the same, but a name
+    may stand in several pairs. Return `None` if a name has two different values.
     """
     merged: dict[str, str] = {}
     for name, written in pairs:

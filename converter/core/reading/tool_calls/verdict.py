@@ -1,4 +1,4 @@
-"""The verdict of the judge on the text of a candidate: the calls in it, or why it is not a call."""
+"""The verdict of `judge` on the text of a candidate: the calls in it, or why it is not a call."""
 
 import enum
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ class End(enum.Enum):
         MARK: the call's closer stands behind the text.
         BODY: the body itself ends, with its last bracket or `</function>`.
         OPENER: an opener of another call stands behind the text, or a mark of `CallRow.before`.
-        STOP: the model has ended the reply. Missing closing marks may be added.
+        STOP: the model has ended the reply. Closing marks that the call lacks may be added.
         CUT: the reply was cut off, at a limit, by an error or by the client; or the closer of the
             thought around the call stands behind the text.
     """
@@ -30,7 +30,7 @@ class Failed(enum.Enum):
         TEXT: the text is ordinary text.
         BROKEN: the text is a call without a clear meaning. The call must not run, and the client
             gets an error.
-        UNCLOSED: a value or a bracket is open at the end, which a later mark may close.
+        UNCLOSED: a value or a bracket is open at the end of the text. A later mark may close it.
     """
 
     TEXT = enum.auto()
@@ -47,8 +47,8 @@ class JudgedCall:
         arguments: the arguments, as a JSON object. If `is_open`, only the beginning of the object.
         id: the id that the model wrote; empty if it wrote none.
         is_open: True if the reply was cut off in the call.
-        end: the offset in the text behind the call.
-        lead: ordinary text between the call before and this call.
+        end: the offset behind the call, in the text.
+        lead: ordinary text before this call and behind the previous call; empty if there is none.
     """
 
     name: str
@@ -65,8 +65,8 @@ class Verdict:
 
     Attributes:
         calls: the calls in the text, from its beginning on.
-        failed: the reason why the text behind these calls, or the whole text if there are none, is
-            not a call; `None` if the text has calls and no such text.
+        failed: the reason why the text behind the last call is not a call, or the whole text if it
+            has no call. `None` if there are calls and nothing behind them looks like another call.
         broken: if `failed` is BROKEN, the name of the tool in that call.
     """
 
@@ -76,5 +76,7 @@ class Verdict:
 
     @property
     def length(self) -> int:
-        """The offset behind the last call. Text behind it is ordinary, unless `failed` is set."""
+        """The number of characters of the text up to the end of the last call; 0 if there is no
+        call. The text behind it is ordinary text, unless `failed` is set.
+        """
         return self.calls[-1].end if self.calls else 0
