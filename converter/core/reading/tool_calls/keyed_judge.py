@@ -1,11 +1,11 @@
 """Reading of calls with keys and values between marks (`Keyed`).
 
-A value is bare text, and gets its type from the tool's schema. It may be text about these very
-marks, such as a file with `<parameter=x>` in it. A mark that closes a value therefore counts only
-under two conditions:
+A value is bare text, and gets its type from the tool's schema. The text may contain such marks
+itself: a file with `<parameter=x>1</parameter>` in it. Here `1` is called an inner value. A mark
+that closes a value therefore counts only under two conditions:
 
 1. Behind the mark stands the next parameter, the call's end, or another call.
-2. Within the value, as many inner values are closed as were opened.
+2. No inner value is open at the mark: each was closed before.
 
 If no mark fulfils both for a value, the call is read once more, leniently. Then a value also ends:
 
@@ -50,16 +50,16 @@ _IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
 _IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
 _ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""")
 _OF_THE_CALL = frozenset(("id", "index", "type", "call_id", "tool_call_id", "string"))
-"""Attributes of a call's tag that are not arguments."""
+"""Attributes of a call's tag that are not arguments: `id` in `<invoke name="f" id="1">`."""
 _WORD = re.compile(r"\s*+([\w.:/-]++)")
 _LINE_END = re.compile(r"\r\n|\n")
 _LINE_END_LAST = re.compile(r"(?:\r\n|\n)\Z")
 _PARTS = (Kind.KEY, Kind.CLOSE, Kind.END, Kind.OUTER, Kind.BEGUN)
 _CDATA = "<![CDATA[", "]]>"
 _REPEATS = 8
-"""How often the mark that closes a value may be repeated. Further repetitions are text."""
+"""The most repetitions of the mark that closes a value. Further repetitions are text."""
 _NESTED_LIMIT = 64
-"""The most levels of values within values. Models write three or four."""
+"""The most levels of nested elements. Models write three or four."""
 ITEM = "item"
 
 
@@ -74,8 +74,8 @@ class KeyedCalls:
         self._marks = Marks(span, 0 if first is None else first.end, first)
 
     def find(self, at: int) -> int:
-        """Return the offset of a call at or behind `at`, with only blanks and closers of thoughts
-        before it; -1 if no call stands there.
+        """Return the offset of the next call, from the offset `at` on; -1 if anything but blanks
+        and closers of thoughts stands before it, or no call follows.
         """
         if self._bare:
             return self._begin if self._name and not at else -1
@@ -83,7 +83,9 @@ class KeyedCalls:
         return begin if self._marks.behind(at, self._marks.index(at)) is Kind.HEAD else -1
 
     def read(self, at: int) -> JudgedCall:
-        """Read the call that begins at the offset `at`."""
+        """Read the call that begins at the offset `at`. Read it leniently if it cannot be read
+        otherwise.
+        """
         span = self._span
         try:
             return _Call(self._marks, self._body, self._name, lenient=False).read(at)
@@ -98,9 +100,10 @@ class KeyedCalls:
 
 def _bare_name(span: Span, body: Keyed) -> tuple[str, int, Mark | None]:
     """Return the tool's name at the beginning of the text, the offset behind the name, and `None`.
+    Return an empty name if the text does not begin with the name of an offered tool.
 
-    GLM-4.7 may leave the opening mark of the first key out: `f city</arg_key>` or
-    `fcity</arg_key>`. Then return this key as a mark instead of `None`, and the offset behind it.
+    GLM-4.7 may leave out the mark before the first key: `f city</arg_key>` or `fcity</arg_key>`.
+    Then return the tool's name, the offset behind the key, and the key as a `Mark`.
     """
     text = span.text
     match = _WORD.match(text)
@@ -124,8 +127,10 @@ def _bare_name(span: Span, body: Keyed) -> tuple[str, int, Mark | None]:
 
 
 class _Call:
-    """The reading of one call. `lenient`: values may also have the three further ends that the
-    module's docstring lists.
+    """Reads one call with keys and values (`read`).
+
+    `name`: the tool's name if it stands bare; empty if it stands in a tag. `lenient`: True if
+    values may also end in the three further ways that the module's docstring lists.
     """
 
     def __init__(self, marks: Marks, body: Keyed, name: str, *, lenient: bool) -> None:
@@ -135,11 +140,9 @@ class _Call:
         self._schema: Schema = self._span.schema(name)
         self._values: dict[str, str] = {}
 
-    # The call: its marks, one behind the other.
-
     def read(self, at: int) -> JudgedCall:
-        """Read the call that begins at the offset `at`. In a form with bare names (`Keyed.bare`),
-        `at` is the offset behind the name.
+        """Read the call that begins at the offset `at`. If the tool's name stands bare, `at` is the
+        offset behind the name.
         """
         marks, index = self._marks, self._marks.index(at)
         if not self._name:
@@ -147,7 +150,7 @@ class _Call:
         if self._text.startswith("{", self._span.gap(at)):
             return self._json(self._span.gap(at))
         # `ended`: the offset behind the last mark, if it closes the call; else -1.
-        # `closed`: True if a mark has come that closes a value.
+        # `closed`: True if one of the marks so far closes a value.
         ended, closed = -1, False
         while (kind := marks.behind(at, index)) in _PARTS:
             is_end = kind in (Kind.END, Kind.OUTER)
@@ -155,15 +158,17 @@ class _Call:
             if is_half or (ended >= 0 and not (is_end or kind is Kind.KEY)):
                 break
             take = {Kind.KEY: self._value, Kind.BEGUN: self._unopened}.get(kind)
-            # Marks that close a value or the call need no reading: go on behind the mark.
-            # A closing mark that is written twice therefore does no harm.
+            # A mark that closes a value or the call has no value behind it: go on behind the mark.
+            # Therefore a closing mark that the model writes twice does no harm.
             at, index = take(index) if take else (marks.all[index].end, index + 1)
             ended, closed = at if is_end else -1, closed or kind is Kind.CLOSE
         end = self._end(at, index, ended, bare=not (self._values or closed))
         return JudgedCall(self._name, JsonObject([*self._values.items()]).text, end=end)
 
     def _end(self, at: int, index: int, ended: int, bare: bool) -> int:
-        """Return the offset behind the call. Raises NoCall, Broken or Unclosed.
+        """Return the offset behind a call of which all arguments were read. Raises Unclosed if the
+        call is incomplete; NoCall or Broken if the text behind it shows that it is no call, or has
+        no clear meaning.
 
         Args:
             at: the offset behind the last mark or value of the call.
@@ -178,7 +183,8 @@ class _Call:
             raise NoCall
         if half is Half.OPENING or (half is Half.EITHER and ended < 0):
             raise self._unclosed()
-        # The arguments stand in an object behind the closer. Without them the call must not run.
+        # `</tool_call>{"city": "Oslo"}`: the arguments stand behind the closer, in an object that
+        # is not read. Without arguments the call must not run.
         if not self._values and self._text.startswith('{"', span.gap(max(at, ended))):
             raise NoCall
         if half is not Half.NONE:
@@ -193,22 +199,24 @@ class _Call:
         return at
 
     def _fail(self) -> NoReturn:
-        """Raise Broken if the call has an argument, else NoCall."""
+        """End the reading of a text that has no meaning: raise Broken if an argument was read,
+        else NoCall.
+        """
         raise Broken(self._name) if self._values else NoCall
 
     def _unclosed(self, key: str | None = None, begun: str = "") -> Unclosed:
-        """Return the error for a call that is open, with the arguments so far. `key` and `begun`
-        are the name and the JSON of an argument whose value is open.
+        """Return the error for an incomplete call, with the arguments so far. `key`: the name of an
+        argument whose value is incomplete; `None` if there is none. `begun`: the JSON of this value
+        so far.
         """
         return Unclosed(
             self._name, JsonObject([*self._values.items()], key=key, begun=begun).so_far
         )
 
-    # The tag with the tool's name.
-
     def _head(self, mark: Mark) -> int:
-        """Take the tool's name from the tag `mark`, and the arguments that are its attributes
-        (`<invoke name="f" city="Oslo">`). Return the offset behind the tag.
+        """Set the tool's name from the tag `mark`, and add the arguments that are attributes of the
+        tag (`<invoke name="f" city="Oslo">`). Return the offset behind the tag. Raises NoCall if
+        the tag names no offered tool, or has text or attributes without a meaning.
         """
         match = HEADER.fullmatch(mark.tag)
         self._name = self._span.named(match[1]) if match else ""
@@ -223,19 +231,17 @@ class _Call:
         return mark.end
 
     def _json(self, at: int) -> JudgedCall:
-        """Read a call with its arguments as a JSON object behind the name, as Llama 3.1 and Laguna
-        write them.
+        """Read a call of which the arguments are a JSON object, at the offset `at` behind the name:
+        `<function=f>{"city": "Oslo"}</function>`. Llama 3.1 and Laguna write such calls.
         """
         arguments, at = read_arguments(self._span, self._name, at)
         index = self._marks.index(at)
         is_end = self._marks.behind(at, index) is Kind.END
         return JudgedCall(self._name, arguments, end=self._marks.all[index].end if is_end else at)
 
-    # Values.
-
     def _value(self, index: int) -> tuple[int, int]:
-        """Take the argument whose key is the mark with this index. Return the offset behind its
-        value, and the index of the next mark.
+        """Add the argument whose key is the mark with the index `index`. Return the offset behind
+        its value, and the index of the next mark.
         """
         mark, body = self._marks.all[index], self._body
         if body.nested:
@@ -246,8 +252,8 @@ class _Call:
         if not body.bare:
             match = HEADER.fullmatch(mark.tag)
             name, types = (match[1], _types(match[2])) if match else ("", types)
-        # `in_tag`: the value stands in the tag of its key, `<parameter=city=Oslo>`. Such a value is
-        # not read, and without it the call has no clear meaning.
+        # `<parameter=city=Oslo>`: the value stands in the tag of its key, and is not read. Without
+        # it the call has no clear meaning.
         in_tag = "=" in name and not self._knows(name)
         if not name or in_tag or not (mark.opened or self._lacks(name)):
             self._fail()
@@ -258,8 +264,8 @@ class _Call:
         end = self._end_of(begin, index, name, types)
         ended = self._marks.all[end] if end < len(self._marks) else None
         is_own = ended is not None and ended.kind is Kind.CLOSE
-        # GLM-4.7 under load leaves out the mark before a value. Such a value counts only with the
-        # mark that closes it.
+        # GLM-4.7 under load leaves out `<arg_value>`, the mark before a value. Such a value counts
+        # only if it ends with its own closing mark.
         if not (mark.opened or is_own):
             self._fail()
         text = self._text[begin : ended.begin if ended else self._span.length]
@@ -271,10 +277,9 @@ class _Call:
         return (ended.end, end + 1) if is_own else (ended.begin, end)
 
     def _begin(self, at: int, index: int) -> tuple[int, int, str | None]:
-        """Return the offset at which a value begins, the index of the next mark, and `None`.
-
-        If the value is a CDATA section, return the offset and the mark behind the section, and its
-        text instead of `None`. `at` is the offset behind the key, `index` that of the next mark.
+        """Return the offset at which a value begins, the index of the next mark, and `None`. For
+        `<![CDATA[Oslo]]>`, return the offset behind this section, the index of the mark behind it,
+        and its text `Oslo`. `at`: the offset behind the key. `index`: that of the next mark.
         """
         body, (begins, ends) = self._body, _CDATA
         if body.cdata and self._text.startswith(begins, at):
@@ -286,31 +291,29 @@ class _Call:
         return padding.end() if padding else at, index, None
 
     def _add(self, name: str, written: str) -> None:
-        """Add an argument; `written` is its JSON. Raises Broken if the call has an argument of this
-        name with another value.
+        """Add the argument `name`. `written`: the JSON of its value. Raises Broken if the call has
+        an argument of this name with another value.
         """
         before = self._values.setdefault(name, written)
         if before is not written and meaning_of(before) != meaning_of(written):
             raise Broken(self._name)
 
     def _knows(self, name: str) -> bool:
-        """Return True if the tool has a parameter of this name."""
         return name in properties_of(self._schema)
 
     def _lacks(self, name: str) -> bool:
-        """Return True if the tool has a parameter of this name and the call does not."""
+        """Return True if the tool has a parameter of this name, and the call no argument for it."""
         return self._knows(name) and name not in self._values
-
-    # The end of a value.
 
     def _end_of(self, begin: int, first: int, name: str, types: frozenset[str]) -> int:
         """Return the index of the mark that ends a value; the number of marks if the value ends
-        with the text. Raises NoCall, Broken or Unclosed.
+        with the text. Raises Unclosed if the value has no end, NoCall or Broken if its end is
+        doubtful.
 
         Args:
             begin: the offset of the value.
             first: the index of the first mark behind this offset.
-            name: the name of the parameter.
+            name: the name of the parameter to which the value belongs.
             types: the JSON types that the value may have.
         """
         marks, depth, uncertain = self._marks, 0, False
@@ -319,7 +322,8 @@ class _Call:
             if kind is Kind.CLOSE:
                 if (may or not depth) and self._goes_on(at, name, depth):
                     return at
-                # A mark could have closed the value but did not count: later ends are doubtful.
+                # The mark did not count as the end of the value. If no inner value was open, the
+                # value may end here nevertheless, and all later ends are doubtful.
                 uncertain = uncertain or not depth
                 depth = max(0, depth - 1)
             elif may and self._is_end(begin, at, name, uncertain):
@@ -333,10 +337,9 @@ class _Call:
         raise self._unclosed(name, self._begun(begin, types))
 
     def _is_end(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
-        """Return True if the mark with the index `at`, which is no CLOSE mark, ends a value.
-
-        `begin` is the offset of the value, `of` its parameter. `uncertain`: an earlier mark could
-        have closed the value.
+        """Return True if the mark with the index `at`, which is not the value's own closing mark
+        (CLOSE), ends a value of the parameter `of`. `begin`: the offset of the value. `uncertain`:
+        True if an earlier mark could have closed the value.
         """
         kind = self._marks.all[at].kind
         if kind is Kind.KEY:
@@ -345,7 +348,8 @@ class _Call:
 
     def _is_over(self, at: int) -> bool:
         """Return True if the mark with the index `at`, which closes the call, also ends a value
-        that lacks its own closing mark: the marks behind `at` must not belong to the value.
+        that lacks its own closing mark. Return False if the marks behind it show that it is text of
+        the value: behind the closing marks of a call, another call or nothing must follow.
         """
         marks, span = self._marks, self._span
         if not span.last or span.end is End.CUT:
@@ -356,15 +360,16 @@ class _Call:
         return kind in (Kind.NONE, Kind.HEAD, Kind.OPENER) and marks.least[at] >= marks.balance[at]
 
     def _may(self, first: int, at: int) -> bool:
-        """Return True if the call is read leniently, and none of the marks from index `first` up to
-        `at` begins or closes a call.
+        """Return True if a value may end leniently before the mark with the index `at`: the call is
+        read leniently, and no mark in the value begins or closes a call. `first`: the index of the
+        first mark in the value.
         """
         return self._lenient and self._marks.of_calls[first] == self._marks.of_calls[at]
 
     def _goes_on(self, at: int, of: str, depth: int) -> bool:
         """Return True if the next parameter, the call's end or another call stands behind the mark
-        with the index `at`, which closes a value of the parameter `of`. `depth`: how many inner
-        values are open at the mark.
+        with the index `at`, which closes a value of the parameter `of`. This is condition 1 of the
+        module's docstring. `depth`: how many inner values are open at the mark.
         """
         marks, next_at = self._marks, at + 1
         for _ in range(_REPEATS):
@@ -385,13 +390,14 @@ class _Call:
         return kind is not Kind.CLOSE
 
     def _is_next(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
-        """Return True if the key with the index `at` ends a value that lacks its closing mark.
+        """Return True if the key with the index `at` ends a value of the parameter `of` that lacks
+        its closing mark. `begin`: the offset of the value.
 
-        The key must be a parameter that the call lacks, and one of these must hold: the key stands
-        at the beginning of a line or of the value; no value is closed before the call's end; an
-        earlier mark could have closed the value (`uncertain`); the parameter is required; in this
-        form values need no line ends around them. The key does not count if the same key stands
-        once more behind a closing mark, or if more values are closed behind it than were opened.
+        The key must be a parameter that the call lacks. The key does not count if the same key
+        stands once more behind a closing mark, or if more values are closed behind it than opened.
+        And one of these must be true: the key stands at the beginning of a line or of the value; no
+        value is closed between the key and the call's end; an earlier mark could have closed the
+        value (`uncertain`); the parameter is required; `Keyed.padded` is False for this form.
         """
         marks, mark = self._marks, self._marks.all[at]
         name, over = name_in(mark.tag), marks.next_end[at]
@@ -408,8 +414,9 @@ class _Call:
         return at_head or not padded or not closed or uncertain or needs
 
     def _begun(self, begin: int, types: frozenset[str]) -> str:
-        """Return the beginning of the JSON of an open value: a string without its closing quote.
-        Return an empty text if `types` allow no string, because a number may still change.
+        """Return the JSON of an incomplete value as far as it has come, a string without its
+        closing quote: `"Os`. Return an empty text if `types` allow no string, because a number
+        may still change. `begin`: the offset of the value.
         """
         if types and "string" not in types:
             return ""
@@ -419,12 +426,10 @@ class _Call:
             text = text[:last]
         return as_json(text)[:-1]
 
-    # Nested elements: `<at><city>Oslo</city></at>`.
-
     def _element(self, index: int, schema: Schema, depth: int) -> tuple[str, int]:
-        """Return the JSON of the element whose key is the mark with this index, and the index of
-        the mark behind the element. `schema` is that of the element's value, `depth` the number of
-        elements around it.
+        """Return the JSON of the value of a nested element, and the index of the mark behind it:
+        `<at><city>Oslo</city></at>` -> `{"city": "Oslo"}`. `index`: the index of the mark `<at>`.
+        `schema`: that of the value. `depth`: how many elements stand around this one.
         """
         marks, mark = self._marks, self._marks.all[index]
         at, index, name = mark.end, index + 1, mark.tag
@@ -453,8 +458,9 @@ class _Call:
         return JsonObject([*members.items()]).text, index + 1
 
     def _unopened(self, index: int) -> tuple[int, int]:
-        """Take an argument whose opening tag is incomplete, the mark with this index. Its name is
-        that in its closing tag. Return the offset behind this tag, and the index of the next mark.
+        """Add an argument that has only the first characters of its opening tag, the mark with this
+        index. Its name is read from its closing tag. Return the offset behind the closing tag, and
+        the index of the next mark.
         """
         mark = self._marks.all[index]
         closer = self._marks.all[index + 1] if index + 1 < len(self._marks) else None
@@ -467,8 +473,8 @@ class _Call:
 
 
 def _types(written: str) -> frozenset[str]:
-    """Return the types of a value by the attributes `written` in the tag of its parameter
-    (`string="true"`, `type="str"`); empty if they name no type.
+    """Return the JSON types of a value by the attributes in the tag of its key: `string="true"` or
+    `type="str"` -> a string. Return an empty set if they name no type. `written`: the attributes.
     """
     if _IS_STRING.search(written):
         return frozenset({"string"})

@@ -1,7 +1,7 @@
 """The marks in the text of a call with keys and values (`Keyed`).
 
-`Marks` lists all of them, with counts for each. `keyed_judge` decides which of them count, because
-a value may be text about these marks.
+`Marks` lists all of them, and counts for each what stands before and behind it. `keyed_judge`
+decides which of them count, because the text of a value may contain such marks too.
 """
 
 import enum
@@ -19,7 +19,7 @@ from converter.core.reading.tool_calls.verdict import End
 
 
 class Kind(enum.Enum):
-    """The kinds of marks.
+    """The kinds of marks in a call with keys and values.
 
     Attributes:
         HEAD: a tag with the tool's name: `<function=f>`.
@@ -29,10 +29,9 @@ class Kind(enum.Enum):
         OUTER: the closer of a call or of its section: `</tool_call>`.
         OPENER: the opener of a call or of its section: `<tool_call>`.
         OPENED: a tag without a key, `<parameter>`. Its closer is the same as that of a value.
-        BEGUN: the first characters of a key's mark, `<parameter`, if the rest of the mark does not
-            follow.
-        NONE: not a mark, but the end of the text.
-        TEXT: not a mark, but text that is not blank, before the next mark.
+        BEGUN: the first characters of the mark before a key, `<parameter`, without the rest.
+        NONE: not a mark: the text ends.
+        TEXT: not a mark: text that is not blank stands before the next mark.
     """
 
     HEAD = "head"
@@ -48,18 +47,19 @@ class Kind(enum.Enum):
 
 
 _STEPS = {Kind.KEY: 1, Kind.OPENED: 1, Kind.CLOSE: -1}
-"""By how much a mark changes the number of open values."""
+"""Kind of a mark -> by how much the mark changes the number of open values."""
 _OF_CALLS = (Kind.HEAD, Kind.OPENER, Kind.END, Kind.OUTER)
 
 
 class Half(enum.Enum):
-    """The kind of the incomplete mark at the end of a reply.
+    """The kind of an incomplete mark with which a reply ends.
 
     Attributes:
-        NONE: the reply does not end in a mark.
-        OPENING: it can only be the beginning of an opener, a key or a tag with the tool's name.
-        CLOSING: it can only be the beginning of a mark that closes a value, a call or a section.
-        EITHER: both are possible, as for `<`.
+        NONE: the reply does not end within a mark.
+        OPENING: the beginning of an opener, of the mark before a key, or of a tag with the tool's
+            name (`<param`).
+        CLOSING: the beginning of a mark that closes a value, a call or a section (`</`).
+        EITHER: OPENING and CLOSING are both possible, as for `<`.
     """
 
     NONE = enum.auto()
@@ -70,14 +70,15 @@ class Half(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A mark in a text.
+    """A mark in the text of a call.
 
     Attributes:
         kind: the kind of the mark.
         begin: the offset of the mark.
         end: the offset behind the mark.
-        tag: the key, or the text with the tool's name (`city` in `<parameter=city>`).
-        opened: False for a KEY behind which the mark before the value (`Keyed.value`) is missing.
+        tag: the text in the mark that has the key or the tool's name: `city` in
+            `<parameter=city>`, `"f" id=1` in `<invoke name="f" id=1>`.
+        opened: False for a KEY if the model left out the mark before its value (`Keyed.value`).
     """
 
     kind: Kind
@@ -88,19 +89,19 @@ class Mark:
 
 
 class Marks:
-    """The marks in the text of a span.
+    """The marks in the text of a span, and counts for each mark.
 
-    `at` is the offset from which the text is searched. `first` is a key before this offset that
-    lacks its opening mark, so that the search cannot find it.
+    The lists of counts have an item for each mark, at the mark's index, and one for the text's end.
+
+    The constructor searches the text from the offset `at` on. `first`: a key before this offset of
+    which the model left out the mark, so that the search cannot find it.
 
     Attributes:
         span: the span.
         all: the marks, in their order.
-        balance: for the index of each mark, the number of values that are open before the mark.
-            It is below 0 if more were closed than opened.
-        closers: for the index of each mark, the number of CLOSE marks before the mark.
-        of_calls: for the index of each mark, the number of HEAD, OPENER, END and OUTER marks before
-            the mark.
+        balance: how many values are open before each mark; below 0 if more were closed than opened.
+        closers: how many CLOSE marks stand before each mark.
+        of_calls: how many marks that begin or close a call or section stand before each mark.
     """
 
     def __init__(self, span: Span, at: int = 0, first: Mark | None = None) -> None:
@@ -117,12 +118,14 @@ class Marks:
 
     @cached_property
     def least(self) -> list[int]:
-        """The lowest `balance` from a mark to the last one, by the index of the mark."""
+        """The lowest `balance` from each mark to the text's end, by the index of the mark. If it is
+        below the `balance` of the mark itself, more values are closed behind the mark than opened.
+        """
         return [*accumulate(reversed(self.balance), min)][::-1]
 
     @cached_property
     def next_end(self) -> list[int]:
-        """The index of the first END or OUTER mark from a mark on, by the index of the mark; the
+        """The index of the first mark, from each mark on, that closes the call (END, OUTER); the
         number of marks if there is none.
         """
         ends = [len(self.all)] * (len(self.all) + 1)
@@ -133,7 +136,7 @@ class Marks:
 
     @cached_property
     def closed_keys(self) -> dict[str, list[int]]:
-        """The indexes of the keys that stand directly behind a CLOSE mark, by the key's name."""
+        """Name of a key -> the indexes of its marks that stand directly behind a CLOSE mark."""
         indexes: dict[str, list[int]] = {}
         for at, (before, mark) in enumerate(zip(self.all, self.all[1:], strict=False), 1):
             directly = before.kind is Kind.CLOSE and self.span.gap(before.end) == mark.begin
@@ -146,9 +149,9 @@ class Marks:
         return bisect_left(self._begins, at)
 
     def behind(self, at: int, index: int) -> Kind:
-        """Return the kind of the mark with this index, the first behind the offset `at`, if only
-        blanks and closers of thoughts stand between. Return TEXT if other text stands between, and
-        NONE if neither text nor a mark stands behind `at`.
+        """Return the kind of the next mark behind the offset `at`, if only blanks and closers of
+        thoughts stand before it. Return TEXT if other text stands before it, and NONE if neither
+        text nor a mark stands behind `at`. `index`: the index of the next mark.
         """
         end = self.all[index].begin if index < len(self.all) else len(self.span.text)
         if self.span.gap(at) < end:
@@ -157,12 +160,12 @@ class Marks:
 
     @cached_property
     def following(self) -> list[Kind]:
-        """The result of `behind` for the text behind each mark, by the index of the mark."""
+        """The kind of text or mark directly behind each mark, by the index of the mark."""
         return [self.behind(mark.end, index) for index, mark in enumerate(self.all, 1)]
 
     def half(self, at: int, index: int) -> Half:
-        """Return the kind of the incomplete mark with which the reply ends, if the text behind the
-        offset `at` is only this mark. `index` is the index of the first mark behind `at`.
+        """Return the kind of the incomplete mark with which the reply ends, if nothing but this
+        mark stands behind the offset `at`; else NONE. `index`: the index of the next mark.
         """
         span = self.span
         begun = index == len(self.all) - 1 and self.all[index].kind is Kind.BEGUN
@@ -177,28 +180,30 @@ class Marks:
         return Half.EITHER if opens and closes else Half.OPENING if opens else Half.CLOSING
 
     def half_closer(self, written: str) -> bool:
-        """Return True if `written` is the beginning of a mark of a call: of an opener, a closer, a
-        key or the end of a value.
+        """Return True if `written` is the beginning of a mark of this form: of an opener, a closer,
+        the mark before a key, or one that closes a value.
         """
         opening, closing = _halves(self.span.row)
         return any(mark.startswith(written) for mark in (*opening, *closing))
 
 
 def name_in(tag: str) -> str:
-    """Return the name of the tool or parameter in a text `Mark.tag`; empty if it has none."""
+    """Return the name of the tool or parameter in `tag` (`Mark.tag`): `"f" id=1` -> `f`. Return an
+    empty text if it has none.
+    """
     match = HEADER.fullmatch(tag)
     return match[1] if match else ""
 
 
 def unopened_key(body: Keyed) -> re.Pattern[str]:
-    """Return the pattern of a bare name and a first key without its opening mark, up to the value:
-    `f city</arg_key><arg_value>`. Its first group is `f city`.
+    """Return the pattern of a bare name and a first key of which the model left out the mark, up to
+    the value: `f city</arg_key><arg_value>`. The first group of the pattern is `f city`.
     """
     return re.compile(rf"\s*+([^<]{{1,300}}+){_behind_key(body)}")
 
 
 def _mark(match: re.Match[str]) -> Mark:
-    """Return the mark for a match of `_pattern`."""
+    """Return the mark for `match`, a match of the pattern of all marks (`_pattern`)."""
     kind, groups = Kind(match.lastgroup), match.re.groupindex
     tag = match[f"{kind.value}_tag"] if f"{kind.value}_tag" in groups else ""
     opened = "value_opened" not in groups or match["value_opened"] is not None
@@ -207,7 +212,9 @@ def _mark(match: re.Match[str]) -> Mark:
 
 @lru_cache(maxsize=128)
 def _pattern(row: CallRow) -> re.Pattern[str]:
-    """Return the pattern of all marks in calls of a form, with a group for each kind of mark."""
+    """Return the pattern of all marks in calls of a form. It has a group for each kind of mark,
+    with the name of the kind, and for some kinds a group for `Mark.tag`.
+    """
     body = row.body
     assert isinstance(body, Keyed)
     openers, stem = (*row.opens, *row.section[:1]), re.escape(body.stem)
@@ -225,8 +232,8 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
     if kinds[Kind.HEAD]:
         kinds[Kind.HEAD] = f"(?:{kinds[Kind.HEAD]})(?P<head_tag>{_TAG}){re.escape(body.key_end)}"
     marks = (*row.ends, *openers, *body.heads, *_halves(row)[0], *_halves(row)[1])
-    # The lookahead for the first characters of all marks makes the search fast, because most
-    # positions in a text fail there.
+    # The lookahead `(?=[...])` for the first characters of all marks makes the search fast, because
+    # at most positions of a text it fails at once.
     firsts = re.escape("".join({mark[0] for mark in marks if mark}))
     kinds_of = "|".join(f"(?P<{kind.value}>{it})" for kind, it in kinds.items() if it)
     return re.compile(f"(?=[{firsts}])(?:{kinds_of})")
@@ -234,8 +241,8 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
 
 @lru_cache(maxsize=128)
 def _halves(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the marks with which a call, its tag or a key begins, and those which close a value, a
-    call or a section.
+    """Return the marks with which a call, its tag or a key begins; and the marks that close a
+    value, a call or a section.
     """
     body = row.body
     assert isinstance(body, Keyed)
@@ -244,17 +251,18 @@ def _halves(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _any(marks: Iterable[str]) -> str:
-    """Return the expression that matches one of the marks. Longer marks are tried first."""
+    """Return the regular expression of any of `marks`. It tries longer marks first."""
     return "|".join(map(re.escape, sorted(filter(None, marks), key=len, reverse=True)))
 
 
 _TAG = r"""(?:"[^"\n]{0,256}+"|'[^'\n]{0,256}+'|[^"'\n<>])*+"""
-"""A pattern for the text within a tag. Only quoted text may have `<` and `>` in it."""
+"""The pattern of the text within a tag. Only quoted text in it may have `<` and `>`."""
 
 
 def _behind_key(body: Keyed) -> str:
-    """Return the pattern of the marks between a key's name and its value: `</arg_key>`, a type, and
-    `<arg_value>`. The group `value_opened` has matched if the mark before the value is there.
+    """Return the pattern of the text between a key and its value:
+    `</arg_key><arg_type>string</arg_type><arg_value>`. The type and `<arg_value>` may be missing.
+    The group `value_opened` matches `<arg_value>`.
     """
     end, value, kind, kind_end = map(re.escape, (body.key_end, body.value, *body.kind))
     again = rf"(?:\s*+{end})*+" if body.bare else ""

@@ -2,8 +2,8 @@
 call on each line.
 
 Arguments are literals, each with its name, or a dictionary of them (`**{"city": "Oslo"}`). Two
-deviations from Python's syntax are read too: parameters with the name of a keyword (`from="Oslo"`),
-and numbers with leading zeros (`07`).
+deviations from Python's syntax are read too: arguments with the name of a Python keyword
+(`from="Oslo"`), and numbers with leading zeros (`07`).
 """
 
 import ast
@@ -22,21 +22,24 @@ _LONG = r"""(?P<long>"{3}|'{3})(?:\\.|[^\\])*?(?P=long)"""
 _SHORT = "|".join(
     rf"""{quote}(?:\\.|[^{quote}\\]|{quote}(?!\s*+(?:[,:)\]}}]|\Z)))*+{quote}""" for quote in "\"'"
 )
-"""The pattern of a string in `"` or `'`. It ends only at a quote behind which a comma, a colon, a
-closing bracket or the text's end stands, because models do not escape quotes in a string ('it's').
+"""The pattern of a string between quotes, `"` or `'`. Models do not escape quotes in a string
+(`'it's'`). Therefore a string ends only at a quote behind which a comma, a colon, a closing bracket
+or the text's end stands.
 """
 _STRING = rf"(?s:{_LONG}|{_SHORT})"
 _TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}},]|[^"'()\[\]{{}},<]++|<""")
 _DEEP_TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}}]|[^"'()\[\]{{}}<]++|<""")
-"""The pattern of a token within the brackets of an argument. A comma there does not separate
-arguments, and is part of other text.
+"""The pattern of a token within brackets of an argument, as in `days=[1, 2]`. There a comma does
+not separate arguments, so that it is no token of its own, as in `_TOKEN`.
 """
 _UNESCAPED = re.compile(r"""\\.|[\r\n"']""", re.DOTALL)
 _ESCAPES = {"\r": "\\r", "\n": "\\n", '"': '\\"', "'": "\\'"}
 _KEYWORD = re.compile(r"\s*+([^\W\d]\w*+)\s*+=(?!=)(.*)", re.DOTALL)
 _ARGUMENT = re.compile(r"""["'\d\-(\[{]|\w+\s*+=""")
 _OBJECT_BEHIND = re.compile(r"\]\s*+,\s*+\{")
-"""The end of the list with an object behind it. The model may have written the end too early."""
+"""The pattern of the end of the list of calls with an object behind it: `], {`. The object may hold
+further arguments of the last call, if the model ended the list too early.
+"""
 _LEADING_ZEROS = re.compile(rf"({_STRING})|(?<![\w.])0++(?=\d)")
 _DIGITS = re.compile(r"-?0\d+")
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
@@ -46,8 +49,8 @@ _BETWEEN = frozenset(",;")
 
 
 class PythonCalls:
-    """The reader of calls in Python's syntax, for the text of one span. Objects, or a list of
-    objects, are read as calls in JSON.
+    """The reader of calls in Python's syntax, for the text of one span. If the text is a JSON
+    object or a list of objects instead, it is read as calls in JSON.
     """
 
     def __init__(self, span: Span) -> None:
@@ -59,8 +62,8 @@ class PythonCalls:
         self._objects = JsonCalls(span) if span.text[inner : inner + 1] == "{" else None
 
     def find(self, at: int) -> int:
-        """Return the offset of a call at or behind `at`, with only blanks, commas and semicolons
-        before it; -1 if no call stands there.
+        """Return the offset of the next call, from the offset `at` on; -1 if anything but blanks,
+        commas and semicolons stands before it, or no call follows.
         """
         if self._objects:
             return self._objects.find(at)
@@ -95,13 +98,14 @@ class PythonCalls:
 
 
 def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[str, int]:
-    """Return the JSON of the arguments of a call, and the offset behind its closing parenthesis.
+    """Return the JSON of the arguments of a call, and the offset behind its closing parenthesis:
+    `city="Oslo", days=3)` -> `{"city": "Oslo", "days": 3}`.
 
     Args:
         span: the text in which the call stands.
         name: the tool's name.
         at: the offset behind the opening parenthesis.
-        quote: a further mark around strings, as `<|"|>`; empty for none.
+        quote: a further mark around strings, such as `<|"|>`; empty for none.
     """
     written, end, missing = _arguments(span.text, at, quote)
     last = written.pop()
@@ -118,11 +122,14 @@ def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[s
 
 
 def _arguments(text: str, at: int, quote: str) -> tuple[list[str], int, str]:
-    """Return the text of each argument, the offset behind the closing parenthesis, and an empty
-    text. The arguments begin at the offset `at`; `quote` is a further mark around strings.
+    """Return the text of each argument, the offset behind the call's closing parenthesis, and an
+    empty text. `f(city="Oslo", days=3)` has the arguments `city="Oslo"` and ` days=3`.
 
-    If the parenthesis is missing, the offset is -1. The third value is then the missing brackets of
-    the last argument with a blank behind them, or empty if the text ends within a string.
+    If the text ends without the closing parenthesis, return the offset -1; and as the third value
+    the closing brackets that the last argument lacks, with a blank behind them. If the text ends
+    within a string, return an empty text there.
+
+    `at`: the offset behind the opening parenthesis. `quote`: a further mark around strings.
     """
     arguments, missing, end = [list[str]()], [")"], at
     for token, is_string, end in _tokens(text, at, quote, missing):
@@ -146,11 +153,12 @@ def _arguments(text: str, at: int, quote: str) -> tuple[list[str], int, str]:
 def _tokens(
     text: str, at: int, quote: str, missing: Sequence[str]
 ) -> Iterator[tuple[str, bool, int]]:
-    """Yield each token from the offset `at` on: its text, True if it is a string, and the offset
-    behind it.
+    """Yield each token of the arguments, which begin at the offset `at`: its text, True if it is a
+    string, and the offset behind it. A token is a string, a bracket, a comma between arguments, or
+    other text.
 
-    A token is a string, a bracket, a comma between arguments, or other text. `missing`: the closing
-    brackets that are missing so far. The caller changes this list while it takes the tokens.
+    `quote`: a further mark around strings. `missing`: the closing brackets of all brackets that are
+    open. The caller changes this list between two tokens.
     """
     while at < len(text):
         if quote and text.startswith(quote, at):
@@ -164,7 +172,8 @@ def _tokens(
         if not match:
             return
         token, at = match[0], match.end()
-        # Models write line ends and quotes into a string without a backslash: add the backslash.
+        # Models forget the backslash before a quote in a string, and write line ends as they are:
+        # escape both.
         if match["string"] and not match["long"]:
             inner = _UNESCAPED.sub(lambda it: _ESCAPES.get(it[0], it[0]), token[1:-1])
             token = token[0] + inner + token[0]
@@ -172,8 +181,9 @@ def _tokens(
 
 
 def _pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
-    """Return names and JSON values of the arguments in the text `written`, which is one argument
-    (`city="Oslo"`) or a dictionary (`**{...}`). Raises NoCall for any other text.
+    """Return the arguments in the text `written` as pairs of a name and the JSON of its value. The
+    text is one argument (`city="Oslo"`) or a dictionary (`**{"city": "Oslo"}`). Raises NoCall for
+    any other text. `name`: the tool's name.
     """
     try:
         if keyword := _KEYWORD.fullmatch(written):
@@ -189,8 +199,8 @@ def _pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
 
 
 def _value_in(written: str, types: frozenset[str]) -> object:
-    """Return the value of the literal `written`. A number with leading zeros is a string if `types`
-    allow a string.
+    """Return the value of the literal `written`: `[1, 2]` -> the list. A number with leading zeros
+    (`007`) is a string if `types`, the JSON types of the parameter, allow a string.
     """
     if _DIGITS.fullmatch(written):
         return written if "string" in types else int(written)
@@ -204,8 +214,8 @@ def _value_in(written: str, types: frozenset[str]) -> object:
 
 
 def _value(node: ast.expr) -> object:
-    """Return the value of a literal. The words `true`, `false` and `null` of JSON are read too, and
-    a set becomes a list.
+    """Return the value of the literal `node`. The words `true`, `false` and `null` of JSON are read
+    too; a set and a tuple become lists.
     """
     match node:
         case ast.Name(id=name) if name in _CONSTANTS:

@@ -1,5 +1,5 @@
-"""The text of a candidate (`Span`), which the modules of `judge` read, and the exceptions with which
-they end the reading of a call.
+"""The text of a candidate (`Span`), which the modules of `judge` read, and the exceptions with
+which they end the reading of a call.
 """
 
 from collections.abc import Iterable, Mapping
