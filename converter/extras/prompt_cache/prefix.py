@@ -42,8 +42,8 @@ KEPT_PROMPT_BYTES = Bound(16 << 20, "bytes", "those requests, all together", "th
 """Enough for the requests of some agents whose context windows are full."""
 
 _NEAR = 30
-"""A date or time in `BREAKERS` has at most so many characters, so that a match which contains an
-offset is within so many characters of the offset.
+"""The most characters of a date or time that `BREAKERS` match. To find one around an offset, so
+many characters before and after the offset are searched.
 """
 _BLOCK = 2000
 """A block of text that changes, such as the output of `git status`, is recognised by its first

@@ -50,8 +50,8 @@ def load(path: Path) -> Recording:
 
 
 def read_all(path: Path, name: str = "") -> list[Recording]:
-    """Return a recording for each flow in a file that passed through the addon. Each recording has
-    the name `name`, by default the file's name. Raises RecordingError if there is no such flow.
+    """Return a recording for each of a file's flows that passed through the addon. Each recording
+    has the name `name`, by default the file's name. Raises RecordingError if there is no such flow.
     """
     try:
         return recordings_in(path.read_bytes(), name or path.stem)

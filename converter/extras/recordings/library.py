@@ -286,5 +286,5 @@ def differences(recording: Recording, expected: Expectation) -> str:
 
 
 def _ended(text: str) -> str:
-    """Return a text with `\n` as its line end, and without line ends at its beginning and end."""
+    """Return a text with line feeds as its line ends, and none at its beginning and end."""
     return text.replace("\r\n", "\n").strip("\r\n")

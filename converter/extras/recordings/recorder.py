@@ -52,8 +52,7 @@ chosen flow. mitmproxy 12.2 itself does not use the key there.
 class Recorder(Watcher):
     """The addon that writes recordings: of all exchanges (`think_record`), or of a chosen one by
     the command `think.record` in mitmproxy's or mitmweb's command bar, or by the key `KEY` in
-    mitmproxy's console.
-    When mitmproxy ends, all recordings that wait are written first.
+    mitmproxy's console. When mitmproxy ends, all recordings that wait are written first.
     """
 
     name = "think-recorder"

@@ -124,7 +124,9 @@ class RecordedServer(ThreadingHTTPServer):
             return 200, self.models(path)
         if counted := self.tokens(path, body):
             return 200, counted
-        if CONTROL in read_body(body):  # The recorded server cannot end a thought.
+        # Refused as by an older llama.cpp, which cannot end a thought while it is generated: the
+        # addon then sends the request without this field.
+        if CONTROL in read_body(body):
             return 400, {"error": {"message": f"Unknown parameter: '{CONTROL}'"}}
         message = f"no recording answers this request, {method} {path}; {_TRY}"
         return 404, {"error": {"message": message, "type": "not_found_error"}}

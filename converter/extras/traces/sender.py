@@ -142,7 +142,8 @@ class _Session(requests.Session):
     """An HTTP session with mitmproxy's options for TLS.
 
     Attributes:
-        fault: why the last request did not succeed: an exception's name, or a response's status.
+        fault: how the last request ended, as a reason for a failure: an exception's name, or
+            `it answers with status 503`.
     """
 
     def __init__(self, host: str) -> None:
@@ -156,9 +157,7 @@ class _Session(requests.Session):
         self.fault = "an unknown fault"
 
     def request(self, *arguments: Any, **chosen: Any) -> requests.Response:
-        """Send a request with mitmproxy's TLS options, and set `fault` to what a failure would be
-        called in the log.
-        """
+        """Send a request with mitmproxy's TLS options, and set `fault` in case it has failed."""
         chosen |= {"verify": self._verify, "cert": self._certificate}
         try:
             response = super().request(*arguments, **chosen)

@@ -24,8 +24,8 @@ SECONDS_AT_THE_END = 3.0
 
 class Traces(OptionWatcher):
     """An addon that sends a span for each reply while `think_traces` has a URL. `chosen`: a
-    function that returns the settings in force. `counts`: the addon counts its
-    spans there, as `sent` or `dropped`.
+    function that returns the settings in force. `counts`: the addon counts its spans there,
+    as `sent` or `dropped`.
     """
 
     name = "think-traces"

@@ -63,7 +63,7 @@ _LABELS = {
     "mended": ("what", "What was mended in requests and replies"),
     "ended": ("reason", "Thoughts that were ended: by a budget, in a loop, unanswered"),
 }
-"""Count -> the name of its third label, beside model and server, and the count's meaning."""
+"""The name of a count -> its third label, beside model and server, and the count's meaning."""
 _NUMBER = re.compile(r"\d+")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 

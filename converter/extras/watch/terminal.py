@@ -303,7 +303,8 @@ class Printer:
     def _put(self, text: str) -> None:
         """Write a text to the file; wait while the terminal or pipe accepts no more bytes."""
         data = memoryview(text.encode(self._encoding, "backslashreplace"))
-        # A closed terminal is ignored here, because mitmproxy notices it by its own lines.
+        # The error of a closed terminal is ignored here: mitmproxy gets it too, when it prints its
+        # own lines.
         with suppress(OSError, ValueError):
             while data:
                 written = self._raw.write(data[:_PIECE])
