@@ -248,7 +248,7 @@ class LawItem(_RecordingItem):
             pytest.skip(str(missing))
         if broken:
             raise RecordingFailureError(
-                broken[0].message(self._library.command("check", self._recording.name))
+                broken[0].message(self._library.command_line("check", self._recording.name))
             )
 
 
@@ -263,7 +263,7 @@ class GoldenItem(_RecordingItem):
 
     def runtest(self) -> None:
         """Raise RecordingFailureError with the lines that differ from the golden."""
-        if stale := self._library.stale(self._recording, self._dialect):
+        if stale := self._library.golden_difference(self._recording, self._dialect):
             raise RecordingFailureError(stale)
 
 
@@ -276,5 +276,5 @@ class ExpectationItem(_RecordingItem):
 
     def runtest(self) -> None:
         """Raise RecordingFailureError with the parts that the addon reads otherwise."""
-        if unmet := self._library.unmet(self._recording):
+        if unmet := self._library.expectation_difference(self._recording):
             raise RecordingFailureError(unmet)

@@ -419,7 +419,7 @@ def test_a_bad_reply_becomes_a_test(
     path = str(kept.path("misread").absolute())
     think.until_shown(f"kept {path}\nnext: think-addon record check misread", "#keep [role=alert]")
     think.press("#keep [data-close]")
-    unmet = kept.unmet(kept.load("misread"))
+    unmet = kept.expectation_difference(kept.load("misread"))
     assert "because its thoughts stand in parentheses" in unmet
     assert f"-{THOUGHT}" in unmet
     think.press("[data-do=keep]")

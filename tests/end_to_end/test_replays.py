@@ -14,7 +14,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader
 
 from converter.extras.recordings import flow_file
-from converter.extras.recordings.recording import Answered, Recording
+from converter.extras.recordings.recording import RecordedReply, Recording
 from converter.extras.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client, read_anthropic_stream
 from tests.support.harness import ADDON, MITMDUMP, Program, start_proxy
@@ -40,7 +40,7 @@ def translated() -> Recording:
         ]
     )
     sent = recorded(awaited.request.body, awaited.request.exchange.path)
-    return replace(kept, name="translated", sent=sent, got=Answered(200, EVENT_STREAM, got))
+    return replace(kept, name="translated", sent=sent, got=RecordedReply(200, EVENT_STREAM, got))
 
 
 @pytest.fixture

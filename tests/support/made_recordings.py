@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from converter.addon.keep.notes import NotedFacts
-from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
+from converter.extras.recordings.recording import Chunk, RecordedReply, RecordedRequest, Recording
 from tests.support.frames import stream
 
 CHAT = "/v1/chat/completions"
@@ -41,9 +41,9 @@ def recording(
         name,
         request,
         request,
-        Answered(200, EVENT_STREAM),
+        RecordedReply(200, EVENT_STREAM),
         chunks,
-        Answered(200, EVENT_STREAM, b""),
+        RecordedReply(200, EVENT_STREAM, b""),
         facts=NotedFacts(),
     )
     return Recording(**{**vars(built), **more})

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from converter.addon.keep.notes import NotedFacts
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
-from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
+from converter.extras.recordings.recording import Chunk, RecordedReply, RecordedRequest, Recording
 from tests.support.frames import stream, whole
 from tests.support.quirk_streams import QUIRKS
 
@@ -54,9 +54,9 @@ def exchange(
         name,
         RecordedRequest("POST", PATHS[client] + query, sent_headers, body),
         RecordedRequest("POST", CHAT + query, sent_headers, body),
-        Answered(status, kind),
+        RecordedReply(status, kind),
         tuple(Chunk(0.01 + 0.0123 * number, step) for number, step in enumerate(steps)),
-        Answered(status, kind),
+        RecordedReply(status, kind),
         options or {"tags": ["auto"], "start": "text"},
         facts or NotedFacts(),
         ended,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from converter.addon.keep.notes import NotedFacts
-from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
+from converter.extras.recordings.recording import Chunk, RecordedReply, RecordedRequest, Recording
 from tests.support.frames import HEAD, ROLE, stream, whole
 
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
@@ -38,8 +38,8 @@ def recording(
     chunks = tuple(
         Chunk(offset / 1000, body[offset : offset + PIECE]) for offset in range(0, len(body), PIECE)
     )
-    answered = Answered(status, content_type)
-    got = Answered(status, content_type, body)
+    answered = RecordedReply(status, content_type)
+    got = RecordedReply(status, content_type, body)
     return Recording(
         name, request, request, answered, chunks, got, options or {}, facts or NotedFacts(), ended
     )

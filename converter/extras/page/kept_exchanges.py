@@ -79,7 +79,7 @@ class KeptExchanges(Watcher):
         """
         recorder = ctx.master.addons.get("think-recorder") if self._file else None
         if recorder and self._file:
-            redacted: Future[HTTPFlow] = recorder.redacted(seen.flow)
+            redacted: Future[HTTPFlow] = recorder.redacted_flow(seen.flow)
             redacted.add_done_callback(partial(self._write, self._file, seen.flow.id))
 
     def done(self) -> None:

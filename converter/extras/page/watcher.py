@@ -219,7 +219,7 @@ def steps_of(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
     if recorder is None:
         got = content_of(flow.response)
         return [(None, got, got)], f"Only the client's bytes are kept: {NO_RECORDER}"
-    steps: tuple[Sequence[WireStep], str] = recorder.steps(flow)
+    steps: tuple[Sequence[WireStep], str] = recorder.wire_steps(flow)
     return steps
 
 

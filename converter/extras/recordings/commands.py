@@ -46,7 +46,7 @@ def _add(library: Library, chosen: argparse.Namespace) -> int:
         many = f"{chosen.file} holds {len(recordings)} exchanges; choose one with --flow N:"
         _print_error(RecordingError(many))
         for number, recording in enumerate(recordings, 1):
-            print(f"{number:3}  {_listed_line(recording)}", file=sys.stderr)
+            print(f"{number:3}  {_overview_line(recording)}", file=sys.stderr)
         return BAD_USE
     number = chosen.flow or 1
     if not 1 <= number <= len(recordings):
@@ -56,11 +56,11 @@ def _add(library: Library, chosen: argparse.Namespace) -> int:
     print(path)
     if chosen.expect_thinking is not None or chosen.expect_text is not None:
         expected = Expectation(chosen.expect_thinking, chosen.expect_text)
-        print(library.expect(recording, expected))
+        print(library.write_expectation(recording, expected))
     return 0
 
 
-def _listed_line(recording: Recording) -> str:
+def _overview_line(recording: Recording) -> str:
     """Return a recording as a line: request, status, sizes, and why the reply broke off."""
     line = f"{recording.request.method} {recording.request.path}"
     sizes = f"{len(recording.chunks)} chunks, {len(recording.body):,} bytes"
@@ -68,7 +68,9 @@ def _listed_line(recording: Recording) -> str:
     return one_line("  ".join(columns).rstrip())
 
 
-def _apply[Result](names: Iterable[str], work: Callable[[str], Result]) -> tuple[list[Result], int]:
+def _for_each[Result](
+    names: Iterable[str], work: Callable[[str], Result]
+) -> tuple[list[Result], int]:
     """Call `work` for each name of a recording. Return the results and an exit code: 0, or
     `BAD_USE` if a call raised FileError. The error is printed, and the next recording follows.
     """
@@ -82,7 +84,7 @@ def _apply[Result](names: Iterable[str], work: Callable[[str], Result]) -> tuple
     return results, status
 
 
-def _names(library: Library, named: list[str]) -> list[str]:
+def _named_or_all(library: Library, named: list[str]) -> list[str]:
     """Return the names in `named`, or the names of all recordings in the folder if `named` is
     empty. Raises RecordingError if the folder has no recordings.
     """
@@ -96,20 +98,20 @@ def _names(library: Library, named: list[str]) -> list[str]:
 
 
 def _list(library: Library, _: argparse.Namespace) -> int:
-    print("\n".join(_names(library, [])))
+    print("\n".join(_named_or_all(library, [])))
     return 0
 
 
 def _show(library: Library, chosen: argparse.Namespace) -> int:
     file = Path(chosen.name)
     if chosen.name == saved_reply.STANDARD_INPUT or (file.is_file() and file.suffix != ".mitm"):
-        options = settings.read(with_options({}, chosen.set))
+        options = settings.read(options_after_set({}, chosen.set))
         client = next((each for each in DIALECTS if each.name == chosen.client), None)
-        saved_reply.show(chosen.name, options, client)
+        saved_reply.print_reply(chosen.name, options, client)
         return 0
     recording = library.load(chosen.name)
     if chosen.request:
-        print(server.request_of(recording))
+        print(server.curl_command(recording))
         return 0
     dialects = [dialect for dialect in recording.dialects if chosen.client in (None, dialect.name)]
     if not dialects:
@@ -125,14 +127,14 @@ def _bless(library: Library, chosen: argparse.Namespace) -> int:
         """
         recording = library.load(name)
         if chosen.set:
-            options = with_options(recording.options, chosen.set)
+            options = options_after_set(recording.options, chosen.set)
             recording = replace(recording, options=options)
         print(library.bless(recording, bool(chosen.set)), end="")
-        if unmet := library.unmet(recording):
+        if unmet := library.expectation_difference(recording):
             print(visible(unmet), file=sys.stderr)
         return bool(unmet)
 
-    unmet, status = _apply(_names(library, chosen.names), bless)
+    unmet, status = _for_each(_named_or_all(library, chosen.names), bless)
     if chosen.set and not status:
         print("The proxy that runs needs the same --set.")
     return status or (FAILED if any(unmet) else 0)
@@ -141,7 +143,7 @@ def _bless(library: Library, chosen: argparse.Namespace) -> int:
 def _check(library: Library, chosen: argparse.Namespace) -> int:
     laws = import_module("laws.laws")  # Imported here, because some installations lack `laws`.
 
-    names = _names(library, chosen.names)
+    names = _named_or_all(library, chosen.names)
     failing = 0
     for name in names:
         faults = library.check(name, laws.messages)
@@ -156,7 +158,7 @@ def _check(library: Library, chosen: argparse.Namespace) -> int:
 
 def _serve(library: Library, chosen: argparse.Namespace) -> int:
     served = Library(chosen.folder) if chosen.folder else library
-    recordings, _ = _apply(_names(served, []), served.load)
+    recordings, _ = _for_each(_named_or_all(served, []), served.load)
     try:
         server.serve(recordings, chosen.port, chosen.pace)
     except (OSError, OverflowError) as error:
@@ -194,7 +196,7 @@ def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
     parser.add_argument("--dir", type=Path, default=default, help=folder)
 
 
-def with_options(options: Mapping[str, object], written: Sequence[str]) -> dict[str, object]:
+def options_after_set(options: Mapping[str, object], written: Sequence[str]) -> dict[str, object]:
     """Return the addon's options, changed by `written`, the values of `--set`:
     `["think_start=text"]` sets `start` to `"text"`. If an option has several values, each has a
     `--set` of its own. Raises RecordingError for an unknown option or an unreadable value.
@@ -207,7 +209,7 @@ def with_options(options: Mapping[str, object], written: Sequence[str]) -> dict[
             allowed = ", ".join(settings.PREFIX + each for each in settings.RECORDED)
             raise RecordingError(f"expected NAME=VALUE with one of {allowed}, got {option!r}")
         by_name.setdefault(name, []).append(value)
-    chosen |= {name: _value(name, values) for name, values in by_name.items()}
+    chosen |= {name: _option_value(name, values) for name, values in by_name.items()}
     try:
         settings.read(chosen)
     except ValueError as error:
@@ -215,7 +217,7 @@ def with_options(options: Mapping[str, object], written: Sequence[str]) -> dict[
     return chosen
 
 
-def _value(name: str, values: list[str]) -> object:
+def _option_value(name: str, values: list[str]) -> object:
     """Return the value of the option `name` in the option's type: True from `["true"]`. `values`:
     one text for each `--set` of this option; only an option that is a list takes all of them.
     """

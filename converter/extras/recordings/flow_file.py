@@ -23,8 +23,8 @@ from converter.addon.keep.notes import METADATA, Cuts, NotesError, read_notes, w
 from converter.addon.redact.scrubber import HERE
 from converter.core.reply.summary import describe_thinking
 from converter.extras.recordings.recording import (
-    Answered,
     Chunk,
+    RecordedReply,
     RecordedRequest,
     Recording,
     RecordingError,
@@ -33,7 +33,7 @@ from converter.extras.recordings.recording import (
 BEGAN = 1_700_000_000.0
 """The time at which every recorded exchange began, so that recordings hold no real time."""
 HOST, _, PORT = HERE.partition(":")
-CARRIED = {"host", "content-length", "content-encoding", "transfer-encoding", "connection"}
+TRANSFER_HEADERS = {"host", "content-length", "content-encoding", "transfer-encoding", "connection"}
 """Headers that describe one transfer of a message. A recording leaves them out, because a message
 that is sent again gets new ones.
 """
@@ -110,18 +110,18 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
         raise RecordingError(
             f"the server gave no reply: {kept.error.msg if kept.error else 'there is none'}"
         )
-    answered, got = _answered(server.response), _answered(kept.response)
+    answered, got = _recorded_reply(server.response), _recorded_reply(kept.response)
     return Recording(
         name,
         request=_recorded_request(kept.request),
         sent=_recorded_request(server.request),
         answered=replace(answered, body=b""),
-        chunks=_chunks(cuts, answered.body),
+        chunks=_cut_into_chunks(cuts, answered.body),
         got=got,
         options=options,
         facts=facts,
         ended=ended,
-        hosts=_hosts(kept, server.request),
+        hosts=_hosts_of_flow(kept, server.request),
         flow=kept.id,
     )
 
@@ -130,13 +130,13 @@ def _recorded_request(request: http.Request) -> RecordedRequest:
     headers = {
         name.lower(): value
         for name, value in request.headers.items()
-        if name.lower() not in CARRIED
+        if name.lower() not in TRANSFER_HEADERS
     }
     return RecordedRequest(request.method, request.path, headers, _body(request))
 
 
-def _answered(reply: http.Response) -> Answered:
-    return Answered(reply.status_code, reply.headers.get("content-type", ""), _body(reply))
+def _recorded_reply(reply: http.Response) -> RecordedReply:
+    return RecordedReply(reply.status_code, reply.headers.get("content-type", ""), _body(reply))
 
 
 def _body(message: http.Message) -> bytes:
@@ -147,7 +147,7 @@ def _body(message: http.Message) -> bytes:
         return message.raw_content or b""  # Compressed in an unknown way, or damaged.
 
 
-def _chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
+def _cut_into_chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
     """Cut a reply's body into its chunks; `cuts` has the length and the time of each. Raises
     RecordingError if the lengths do not add up to the body's length.
     """
@@ -162,7 +162,7 @@ def _chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
     )
 
 
-def _hosts(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
+def _hosts_of_flow(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
     """Return the host names and addresses of a flow's client, proxy and server, each alone and with
     its port: the redaction hides them. `sent`: the request to the server. The address that stands
     in all recordings, `HERE`, is left out.
@@ -189,11 +189,14 @@ def to_flow(recording: Recording, began: float = BEGAN) -> http.HTTPFlow:
     flows, with the same ids and times.
     """
     client = connection.Client(
-        peername=(HOST, 0), sockname=(HOST, 0), timestamp_start=began, id=_id(recording, "client")
+        peername=(HOST, 0),
+        sockname=(HOST, 0),
+        timestamp_start=began,
+        id=_id_for(recording, "client"),
     )
-    server = connection.Server(address=(HOST, int(PORT)), id=_id(recording, "server"))
+    server = connection.Server(address=(HOST, int(PORT)), id=_id_for(recording, "server"))
     kept = http.HTTPFlow(client, server)
-    kept.id, kept.timestamp_created = _id(recording, "flow"), began
+    kept.id, kept.timestamp_created = _id_for(recording, "flow"), began
     times = [began + chunk.at for chunk in recording.chunks] or [began]
     if recording.ended:
         kept.error = flow.Error(recording.ended, times[-1])
@@ -204,14 +207,17 @@ def to_flow(recording: Recording, began: float = BEGAN) -> http.HTTPFlow:
     kept.comment = describe_thinking(summary) if summary.get("thoughts") else ""
     answered = replace(recording.answered, body=recording.body)
     if (recording.sent, answered) != (recording.request, recording.got):
-        kept.request, kept.response = _request(recording.sent, began), _response(answered, times)
+        kept.request, kept.response = (
+            _request_of(recording.sent, began),
+            _response_of(answered, times),
+        )
         kept.backup()
-    kept.request = _request(recording.request, began)
-    kept.response = _response(recording.got, times)
+    kept.request = _request_of(recording.request, began)
+    kept.response = _response_of(recording.got, times)
     return kept
 
 
-def _id(recording: Recording, what: str) -> str:
+def _id_for(recording: Recording, what: str) -> str:
     """Return an id for a recording's flow or connection; `what` is `flow`, `client` or `server`.
     The id depends only on the recording's name, so that mitmweb shows a recording once even if it
     is loaded twice.
@@ -219,7 +225,7 @@ def _id(recording: Recording, what: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"think-recording:{recording.name}:{what}"))
 
 
-def _request(request: RecordedRequest, began: float) -> http.Request:
+def _request_of(request: RecordedRequest, began: float) -> http.Request:
     headers = [
         (name.encode(), value.encode("utf-8", "surrogateescape"))
         for name, value in {"host": HERE, **request.headers}.items()
@@ -230,7 +236,7 @@ def _request(request: RecordedRequest, began: float) -> http.Request:
     return rebuilt
 
 
-def _response(answered: Answered, times: list[float]) -> http.Response:
+def _response_of(answered: RecordedReply, times: list[float]) -> http.Response:
     rebuilt = http.Response.make(
         answered.status, answered.body, {"content-type": answered.content_type}
     )

@@ -43,21 +43,21 @@ def golden(recording: Recording, client: Dialect) -> str:
     return "\n".join([*_head_lines(recording, client), *notes, "", short]) + "\n"
 
 
-def shown(data: bytes) -> list[str]:
+def visible_lines(data: bytes) -> list[str]:
     """Return bytes as lines of text, with ⟨ ⟩ for bytes and characters that cannot be seen.
     Different bytes give different lines.
     """
     lines = data.decode("utf-8", "surrogateescape").split("\n")
-    texts = [_MAYBE_UNSEEN.sub(_escaped, line) for line in lines]
+    texts = [_MAYBE_UNSEEN.sub(_escape_match, line) for line in lines]
     return texts[:-1] if not texts[-1] else [*texts[:-1], texts[-1] + "⟨⟩"]
 
 
 def one_line(text: str) -> str:
     """Return a text on one line: control and invisible characters are written as ⟨U+000D⟩."""
-    return _MAYBE_UNSEEN.sub(_escaped, text)
+    return _MAYBE_UNSEEN.sub(_escape_match, text)
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape_match(match: re.Match[str]) -> str:
     character = match[0]
     if "\udc80" <= character <= "\udcff":
         return f"⟨{ord(character) - 0xDC00:02X}⟩"  # A byte that is not UTF-8, as a surrogate.
@@ -90,7 +90,7 @@ def _head_lines(recording: Recording, client: Dialect) -> Iterator[str]:
 def _body_lines(recording: Recording, replay: Replay) -> Iterator[str]:
     for step in replay.steps:
         yield f">> +{step.chunk.at:.3f} s"
-        yield from _indented(step.chunk.data)
+        yield from _indented_lines(step.chunk.data)
         yield from _client_lines(step.out, step.chunk.data)
     if recording.ended:
         yield one_line(f"-- broke off: {recording.ended}")
@@ -108,8 +108,8 @@ def _client_lines(out: bytes, came: bytes) -> Iterator[str]:
         yield AS_IT_CAME
     elif out:
         yield "<<"
-        yield from _indented(out)
+        yield from _indented_lines(out)
 
 
-def _indented(data: bytes) -> Iterator[str]:
-    return (f" {line}" if line else "" for line in shown(data))
+def _indented_lines(data: bytes) -> Iterator[str]:
+    return (f" {line}" if line else "" for line in visible_lines(data))

@@ -71,7 +71,7 @@ class Library:
         """Return the names of all recordings, sorted. A `.mitm` file is ignored if its name has
         other characters than a recording's name may have.
         """
-        files = {*self.folder.glob("*.mitm"), *self._in_own_folders()}
+        files = {*self.folder.glob("*.mitm"), *self._files_in_own_folders()}
         return sorted({path.stem for path in files if _NAME.fullmatch(path.stem)})
 
     def path(self, name: str) -> Path:
@@ -85,7 +85,7 @@ class Library:
             )
         file = self.folder / f"{name}.mitm"
         own = self.folder / name / file.name
-        if own.exists() or (not file.exists() and any(self._in_own_folders())):
+        if own.exists() or (not file.exists() and any(self._files_in_own_folders())):
             return own
         return file
 
@@ -103,7 +103,7 @@ class Library:
             raise RecordingError(
                 f"{path} is another recording; --replace puts this one in its place"
             )
-        goldens = self._goldens(clean)
+        goldens = self._golden_texts(clean)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -117,7 +117,7 @@ class Library:
         recording has new options, so its own file is written anew too.
         """
         recording = redacted(recording) if changed else recording
-        goldens = self._goldens(recording)
+        goldens = self._golden_texts(recording)
         if changed:
             write_whole(self.path(recording.name), flow_file.dumps(recording))
         return _write_goldens(goldens)
@@ -129,37 +129,37 @@ class Library:
         try:
             recording = self.load(name)
             clean = redacted(recording)
-            stale = [self.stale(recording, dialect) for dialect in recording.dialects]
-            faults = [self.unmet(recording)]
+            stale = [self.golden_difference(recording, dialect) for dialect in recording.dialects]
+            faults = [self.expectation_difference(recording)]
         except RecordingError as error:
             return [f"{name}: {error}"]
         if recording != clean:
             faults.insert(0, f"{name} holds what no recording may: `add` it again")
         try:
-            faults += laws(recording, self.command("check", name))
+            faults += laws(recording, self.command_line("check", name))
         # A fault in a law must not end the check of the next recordings.
         except Exception as error:
             faults += [f"{name} cannot be judged: {type(error).__name__}: {error}"]
         return [*filter(None, [*faults, *stale])]
 
-    def stale(self, recording: Recording, dialect: Dialect) -> str:
+    def golden_difference(self, recording: Recording, dialect: Dialect) -> str:
         """Return how the output for clients of `dialect` now differs from the accepted golden, and
         the command that accepts it. Return an empty text if they are equal.
         """
         path, new = self.golden_path(recording.name, dialect), golden(recording, dialect)
-        old = _golden_text(path)
+        old = _read_golden(path)
         if old == new:
             return ""
         lines = [f"{path} is not there"]
         if old:
             lines = _diff(old, new, f"accepted/{path.name}", f"now/{path.name}")
-        return "\n".join([*lines, self.command("bless", recording.name)])
+        return "\n".join([*lines, self.command_line("bless", recording.name)])
 
     def expectation_path(self, name: str) -> Path:
         """Return the path of a recording's expectation."""
         return self.path(name).with_suffix(".expected.json")
 
-    def expect(self, recording: Recording, expected: Expectation) -> Path:
+    def write_expectation(self, recording: Recording, expected: Expectation) -> Path:
         """Redact an expectation as the recording is redacted, write it, and return the file's
         path.
         """
@@ -172,7 +172,7 @@ class Library:
         write_whole(path, (json.dumps(written, indent=2) + "\n").encode())
         return path
 
-    def expectation(self, name: str) -> Expectation | None:
+    def read_expectation(self, name: str) -> Expectation | None:
         """Return the expectation of a recording, None if no person has written one."""
         path = self.expectation_path(name)
         try:
@@ -190,23 +190,23 @@ class Library:
             )
         return Expectation(written.get("thinking"), written.get("text"), written.get("why", ""))
 
-    def unmet(self, recording: Recording) -> str:
+    def expectation_difference(self, recording: Recording) -> str:
         """Return how a recording's reply differs from its expectation, and the command that sets
         the options to mend it. Return an empty text if the expectation is met.
         """
         name = recording.name
-        expected = self.expectation(name)
-        unmet = differences(recording, expected) if expected else ""
+        expected = self.read_expectation(name)
+        unmet = expectation_diffs(recording, expected) if expected else ""
         if not unmet:
             return ""
         hints = map(_HINTED.search, recording.replayed().notes)
         options = next((hint[0] for hint in hints if hint), "")
         why = "" if options else "Find the option that reads it so in docs/options.md, then:\n"
-        command = f"{self.command('bless', name)} {options or '--set think_NAME=VALUE'}"
+        command = f"{self.command_line('bless', name)} {options or '--set think_NAME=VALUE'}"
         also = "The proxy that runs needs the same --set."
         return f"{name} is not read as expected\n{unmet}\n{why}{command}\n{also}"
 
-    def command(self, verb: str, name: str) -> str:
+    def command_line(self, verb: str, name: str) -> str:
         """Return the command line that runs a subcommand on a recording of this folder."""
         return f"think-addon record {verb} {name} --dir {shlex.quote(str(self.folder))}"
 
@@ -214,11 +214,11 @@ class Library:
         """Return the path of a recording's golden for clients of `dialect`."""
         return self.path(name).with_suffix(f".{dialect.name}.txt")
 
-    def _in_own_folders(self) -> Iterator[Path]:
+    def _files_in_own_folders(self) -> Iterator[Path]:
         """Return the `.mitm` files of the recordings that have a folder of their own, NAME/."""
         return (path for path in self.folder.glob("*/*.mitm") if path.stem == path.parent.name)
 
-    def _goldens(self, recording: Recording) -> dict[Path, str]:
+    def _golden_texts(self, recording: Recording) -> dict[Path, str]:
         """Return the text of each golden by the golden's path; the text is empty for a dialect in
         which the reply cannot be written.
         """
@@ -236,7 +236,7 @@ def _write_goldens(goldens: Mapping[Path, str]) -> str:
     """
     lines = list[str]()
     for path, text in goldens.items():
-        old = _golden_text(path)
+        old = _read_golden(path)
         lines += _diff(old, text, f"before/{path.name}", f"now/{path.name}", None)
         if not text:
             path.unlink(missing_ok=True)
@@ -245,7 +245,7 @@ def _write_goldens(goldens: Mapping[Path, str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _golden_text(path: Path) -> str:
+def _read_golden(path: Path) -> str:
     """Return a golden's text, empty for a file that is missing or is not UTF-8."""
     try:
         return path.read_bytes().decode()
@@ -266,7 +266,7 @@ def _diff(
     return [*lines[:most], f"... and {more} lines more"] if more else lines
 
 
-def differences(recording: Recording, expected: Expectation) -> str:
+def expectation_diffs(recording: Recording, expected: Expectation) -> str:
     """Return how a recording's reply differs from the expectation, as diffs; empty if it does not.
 
     Raises RecordingError for a recording that this version cannot read.
@@ -278,13 +278,18 @@ def differences(recording: Recording, expected: Expectation) -> str:
     lines = list[str]()
     for name, kind in _READ.items():
         texts = (part.text.strip("\r\n") for part in parts if isinstance(part, kind))
-        actual = _ended("\n\n".join(filter(None, texts)))
+        actual = _trim_line_ends("\n\n".join(filter(None, texts)))
         wanted: str | None = getattr(expected, name)
-        if wanted is not None and _ended(wanted) != actual:
-            lines += _diff(_ended(wanted), actual, f"expected {name}", f"{name} as it is read")
+        if wanted is not None and _trim_line_ends(wanted) != actual:
+            lines += _diff(
+                _trim_line_ends(wanted),
+                actual,
+                f"expected {name}",
+                f"{name} as it is read",
+            )
     return "\n".join([*why, *lines]) if lines else ""
 
 
-def _ended(text: str) -> str:
+def _trim_line_ends(text: str) -> str:
     """Return a text with line feeds as its line ends, and none at its beginning and end."""
     return text.replace("\r\n", "\n").strip("\r\n")

@@ -67,7 +67,7 @@ class Recorder(Watcher):
         if folder and len(self._waiting) >= MOST_RECORDINGS:
             _log.error("think: an exchange is not recorded: %s wait to be written", MOST_RECORDINGS)
         elif folder:
-            self._hand_over(seen.flow, Path(folder).expanduser())
+            self._submit_recording(seen.flow, Path(folder).expanduser())
 
     def keep(
         self,
@@ -91,8 +91,8 @@ class Recorder(Watcher):
         make_folder(folder)
         expects = thinking is not None or text is not None
         expected = Expectation(thinking, text, why) if expects else None
-        future = self._hand_over(flow, folder, name, expected)
-        future.add_done_callback(_announce)
+        future = self._submit_recording(flow, folder, name, expected)
+        future.add_done_callback(_announce_recording)
         return future
 
     def running(self) -> None:
@@ -110,7 +110,7 @@ class Recorder(Watcher):
         if len(flow_and_name) not in (1, 2):
             raise exceptions.CommandError("expected a name, or a flow and a name")
         *named, name = flow_and_name
-        flow = _one_flow(named[0]) if named else _last_reply()
+        flow = _matching_flow(named[0]) if named else _last_reply()
         if flow.live:
             raise exceptions.CommandError("this flow is still running")
         if not isinstance(flow, HTTPFlow):
@@ -123,13 +123,13 @@ class Recorder(Watcher):
         if not named:
             announce(f"recording: the last reply, {in_a_line(flow.request)}")
 
-    def redacted(self, flow: HTTPFlow) -> Future[HTTPFlow]:
+    def redacted_flow(self, flow: HTTPFlow) -> Future[HTTPFlow]:
         """Return a future of the redacted flow: the recorder's thread redacts it, see
         `recording_work.redacted_flow`.
         """
-        return self._worker.submit(recording_work.redacted_flow, _copy(flow))
+        return self._worker.submit(recording_work.redacted_flow, _copy_flow(flow))
 
-    def steps(self, flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
+    def wire_steps(self, flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
         """Return each chunk of a complete reply with the client's bytes for it, and a note for the
         person who reads them; the note is empty if there is nothing to say.
 
@@ -139,7 +139,7 @@ class Recorder(Watcher):
         got, began = content_of(flow.response), int(flow.request.timestamp_start)
         try:
             recording = flow_file.from_flow(flow.copy(), "reply")
-            replay = replace(recording, reply_id=flow.id, created_at=began).replayed_as_got()
+            replay = replace(recording, reply_id=flow.id, created_at=began).replayed_as_received()
         except RecordingError as error:
             return [(None, got, got)], f"Only the client's bytes are kept: {error}"
         steps: list[WireStep] = [
@@ -156,20 +156,20 @@ class Recorder(Watcher):
         self._worker.shutdown(wait=True)
         self._worker = ThreadPoolExecutor(1, _THREAD)
 
-    def _hand_over(
+    def _submit_recording(
         self, flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None
     ) -> Future[str]:
         """Have the recorder's thread write a flow as a recording. Return a future, whose result has
         two lines: the recording's path, and a command that checks it.
         """
-        future = self._worker.submit(_write, _copy(flow), folder, name, expected)
+        future = self._worker.submit(_write_recording, _copy_flow(flow), folder, name, expected)
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
         future.add_done_callback(partial(_log_failure, flow))
         return future
 
 
-def _one_flow(written: str) -> Flow:
+def _matching_flow(written: str) -> Flow:
     """Return the flow that matches `written`, as mitmproxy's commands name flows: `@focus`,
     `@marked` or a filter. Raises CommandError unless exactly one flow matches.
     """
@@ -192,13 +192,13 @@ def _last_reply() -> Flow:
     return max(ended, key=lambda flow: flow.timestamp_created)
 
 
-def _write(flow: HTTPFlow, folder: Path, name: str, expected: Expectation | None) -> str:
+def _write_recording(flow: HTTPFlow, folder: Path, name: str, expected: Expectation | None) -> str:
     """Write a recording; return its path and a command that checks it, as two lines."""
     path = recording_work.keep(flow, folder, name, expected)
-    return f"kept {path}\nnext: {Library(path.parent).command('check', path.stem)}"
+    return f"kept {path}\nnext: {Library(path.parent).command_line('check', path.stem)}"
 
 
-def _copy(flow: HTTPFlow) -> HTTPFlow:
+def _copy_flow(flow: HTTPFlow) -> HTTPFlow:
     """Return a copy of a flow with only this addon's metadata: values of other addons may be of
     types that a flow file cannot hold.
     """
@@ -210,7 +210,7 @@ def _copy(flow: HTTPFlow) -> HTTPFlow:
     return copied
 
 
-def _announce(written: Future[str]) -> None:
+def _announce_recording(written: Future[str]) -> None:
     if not written.exception():
         announce(f"recording: {written.result().replace('\n', '; ')}")
 

@@ -51,7 +51,7 @@ class RecordedRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class RecordedReply:
     """A reply's status, content type and body. For the server's reply `body` is empty, because
     `Recording.chunks` has its bytes.
     """
@@ -120,9 +120,9 @@ class Recording:
     name: str
     request: RecordedRequest
     sent: RecordedRequest
-    answered: Answered
+    answered: RecordedReply
     chunks: tuple[Chunk, ...]
-    got: Answered
+    got: RecordedReply
     options: Mapping[str, object] = field(default_factory=dict)
     facts: NotedFacts = field(default_factory=NotedFacts)
     ended: str = ""
@@ -137,7 +137,7 @@ class Recording:
         return b"".join(chunk.data for chunk in self.chunks)
 
     @cached_property
-    def second(self) -> tuple[Chunk, ...]:
+    def second_chunks(self) -> tuple[Chunk, ...]:
         """The chunks of the second reply, which the addon requested after it had ended a thought in
         the first. Empty if the addon ended no thought.
         """
@@ -252,25 +252,25 @@ class Recording:
         client = client or self.client
         if client not in self._replays:
             try:
-                self._replays[client] = self._rewritten(client)
+                self._replays[client] = self._new_replay(client)
             except RecordingError:
                 raise
             except ValueError as error:
                 raise RecordingError(f"{self.name}: {error}") from None
         return self._replays[client]
 
-    def replayed_as_got(self) -> Replay:
+    def replayed_as_received(self) -> Replay:
         """Rewrite the reply as its own client got it; return the replay. Unlike in `replayed`,
         counts of tokens that only the addon had requested are left out.
         """
         awaited = replace(self.awaited(), sent=json_text.object_in(self.sent.body))
-        return self._rewritten(self.client, awaited) if awaited.counts_for_us else self.replayed()
+        return self._new_replay(self.client, awaited) if awaited.counts_for_us else self.replayed()
 
     @cached_property
     def _replays(self) -> dict[Dialect, Replay]:
         return {}
 
-    def _rewritten(self, client: Dialect, awaited: AwaitedReply | None = None) -> Replay:
+    def _new_replay(self, client: Dialect, awaited: AwaitedReply | None = None) -> Replay:
         """Rewrite the reply for a client of the dialect `client`; return the replay. `awaited`: by
         default `self.awaited()`.
         """

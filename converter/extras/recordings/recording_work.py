@@ -36,12 +36,12 @@ def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | N
     library, recording = Library(folder), flow_file.from_flow(flow, name)
     if not name:
         make_folder(folder)
-        with _next_number(folder) as number:
+        with _claim_next_number(folder) as number:
             name = f"{number:04}-{_kind_and_model(recording)}"
             return library.keep(replace(recording, name=name))
     path = library.keep(recording)
     if expected:
-        library.expect(recording, expected)
+        library.write_expectation(recording, expected)
     return path
 
 
@@ -61,7 +61,7 @@ def redacted_flow(flow: HTTPFlow) -> HTTPFlow:
 
 
 @contextmanager
-def _next_number(folder: Path) -> Iterator[int]:
+def _claim_next_number(folder: Path) -> Iterator[int]:
     """Yield the number after the highest in the folder. Until the end of the `with` block an empty
     file `.0007-` keeps other processes from using the number.
     """

@@ -26,7 +26,7 @@ _NO_REPLY = "no reply of chat completions, the Messages API or the Responses API
 _HEAD_BEGINS = b"HTTP/"
 
 
-def headless(source: BufferedReader) -> Iterator[tuple[bytes, str]]:
+def body_pieces(source: BufferedReader) -> Iterator[tuple[bytes, str]]:
     """Yield the bytes of a body as they come, each time with the reply's content type.
 
     The HTTP heads that `curl -i` prints before the body are left out; the content type comes from
@@ -40,7 +40,7 @@ def headless(source: BufferedReader) -> Iterator[tuple[bytes, str]]:
         yield piece, content_type
 
 
-def converted(
+def convert_reply(
     pieces: Iterator[tuple[bytes, str]], chosen: Settings, client: Dialect
 ) -> Iterator[bytes]:
     """Yield a reply in the dialect `client` as its `pieces` (bytes and content type) come, then
@@ -60,17 +60,17 @@ def converted(
         print(" ".join(note.split()), file=sys.stderr)
 
 
-def show(file: str, chosen: Settings, client: Dialect | None) -> None:
+def print_reply(file: str, chosen: Settings, client: Dialect | None) -> None:
     """Print a saved reply in the dialect `client`, or as a transcript if `client` is None.
     `chosen`: the options by which the reply is read. Raises RecordingError, with the file's name,
     for a file that cannot be read.
     """
     try:
         if client is None:
-            _print_transcript(_pieces(file), chosen, live=file == STANDARD_INPUT)
+            _print_transcript(_file_pieces(file), chosen, live=file == STANDARD_INPUT)
         else:
-            for written in converted(_pieces(file), chosen, client):
-                _write(written)
+            for written in convert_reply(_file_pieces(file), chosen, client):
+                _write_output(written)
     except BrokenPipeError:
         raise  # The program that reads our output, such as `head`, has ended; the file is fine.
     except OSError as error:
@@ -79,15 +79,15 @@ def show(file: str, chosen: Settings, client: Dialect | None) -> None:
         raise RecordingError(f"{file}: {error}") from None
 
 
-def _pieces(file: str) -> Iterator[tuple[bytes, str]]:
+def _file_pieces(file: str) -> Iterator[tuple[bytes, str]]:
     """Yield the body in a file, or of standard input for `-`, in pieces, each with the reply's
     content type.
     """
     with open(sys.stdin.fileno() if file == STANDARD_INPUT else file, "rb") as source:
-        yield from headless(source)
+        yield from body_pieces(source)
 
 
-def _write(text: str | bytes) -> None:
+def _write_output(text: str | bytes) -> None:
     sys.stdout.buffer.write(
         text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
     )
@@ -105,15 +105,17 @@ def _print_transcript(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, 
     for piece, content_type in pieces:
         reader.content_type = content_type
         began = time.monotonic() if began is None else began
-        _write(writer.feed(reader.feed(piece, time.monotonic() - began if live else None)))
-    _write(writer.feed(reader.close()))
+        _write_output(writer.feed(reader.feed(piece, time.monotonic() - began if live else None)))
+    _write_output(writer.feed(reader.close()))
     read, dialect = reader.transcript(), reader.recogniser.dialect
-    _write(writer.close(_meaningful(read.facts), read.beside) if dialect else writer.close())
+    _write_output(
+        writer.close(_meaningful_facts(read.facts), read.beside) if dialect else writer.close()
+    )
     if dialect is None:
         raise RecordingError(_NO_REPLY)
 
 
-def _meaningful(facts: Facts) -> Facts:
+def _meaningful_facts(facts: Facts) -> Facts:
     """Return the facts without meaningless times: without `first_byte`, because the clock starts at
     this byte, and without any time if the whole reply came at once, as from a file.
     """

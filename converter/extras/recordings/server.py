@@ -36,7 +36,7 @@ from converter.core.model.raw_messages import (
     messages_of,
     with_messages,
 )
-from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
+from converter.extras.recordings.recording import Chunk, RecordedReply, RecordedRequest, Recording
 
 HOST = "127.0.0.1"
 PORT = 8000
@@ -88,7 +88,7 @@ class RecordedServer(ThreadingHTTPServer):
         """The URL at which the server listens."""
         return f"http://{HOST}:{self.server_port}"
 
-    def chosen(self, path: str) -> tuple[list[Recording], str]:
+    def recordings_for(self, path: str) -> tuple[list[Recording], str]:
         """Return the recordings that may answer a request's path, and the path without the name of
         a recording: all recordings for `/v1/messages`, only NAME for `/NAME/v1/messages`.
         """
@@ -97,32 +97,38 @@ class RecordedServer(ThreadingHTTPServer):
             return [self.recordings[name]], "/" + rest
         return list(self.recordings.values()), path
 
-    def match(
+    def matching_reply(
         self, method: str, path: str, body: bytes
-    ) -> tuple[Answered, Sequence[Chunk], bool] | None:
+    ) -> tuple[RecordedReply, Sequence[Chunk], bool] | None:
         """Return the status and content type of the reply to a request, the reply's chunks, and
         True if the reply breaks off after them. Return None if no recording matches.
         """
-        recordings, path = self.chosen(path)
-        if best := self._best([(fit(each.sent, method, path, body), each) for each in recordings]):
+        recordings, path = self.recordings_for(path)
+        if best := self._nearest(
+            [(request_fit(each.sent, method, path, body), each) for each in recordings]
+        ):
             return best.answered, best.chunks, bool(best.ended)
-        ended = [recording for recording in recordings if recording.second]
+        ended = [recording for recording in recordings if recording.second_chunks]
         before = _without_last_message(body) if ended else b""
-        if best := self._best([(fit(each.sent, method, path, before), each) for each in ended]):
-            return best.answered, best.second, bool(best.ended)
-        best = self._best([(fit(each.request, method, path, body), each) for each in recordings])
+        if best := self._nearest(
+            [(request_fit(each.sent, method, path, before), each) for each in ended]
+        ):
+            return best.answered, best.second_chunks, bool(best.ended)
+        best = self._nearest(
+            [(request_fit(each.request, method, path, body), each) for each in recordings]
+        )
         if best:
             last = best.chunks[-1].at if best.chunks else 0.0
             return best.got, [Chunk(last, best.got.body)], bool(best.ended)
         return None
 
-    def own(self, method: str, path: str, body: bytes) -> tuple[int, object]:
+    def own_answer(self, method: str, path: str, body: bytes) -> tuple[int, object]:
         """Return the status and JSON for a request that no recording answers: the list of models, a
         prompt's tokens, or an error that names the next command to try.
         """
         if method == "GET" and endpoint_of(path).endswith("/v1/models"):
-            return 200, self.models(path)
-        if counted := self.tokens(path, body):
+            return 200, self.model_list(path)
+        if counted := self.prompt_tokens(path, body):
             return 200, counted
         # Refused as by an older llama.cpp, which cannot end a thought while it is generated: the
         # addon then sends the request without this field.
@@ -131,11 +137,11 @@ class RecordedServer(ThreadingHTTPServer):
         message = f"no recording answers this request, {method} {path}; {_TRY}"
         return 404, {"error": {"message": message, "type": "not_found_error"}}
 
-    def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
+    def _nearest(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
         """Return the recording with the highest fit, None if all fits are 0. Of several with this
         fit, return the recording that has answered least often, and count this answer.
 
-        `fitting`: the recordings, each after its fit, which the function `fit` returned.
+        `fitting`: the recordings, each after its fit, which the function `request_fit` returned.
         """
         best = max((fit for fit, _ in fitting), default=0)
         equals = [recording for fit, recording in fitting if fit == best] if best else []
@@ -145,11 +151,11 @@ class RecordedServer(ThreadingHTTPServer):
                 self._served[nearest.name] += 1
         return nearest
 
-    def models(self, path: str) -> dict[str, object]:
+    def model_list(self, path: str) -> dict[str, object]:
         """Return the list of the recordings' models. If all recorded servers are of one kind,
         `owned_by` has the value by which the addon recognises that kind.
         """
-        recordings, _ = self.chosen(path)
+        recordings, _ = self.recordings_for(path)
         named = (read_body(recording.sent.body).get("model") for recording in recordings)
         kinds = set(map(_profile_name, recordings))
         marks = by_name(min(kinds)).marks if len(kinds) == 1 else ()
@@ -158,15 +164,17 @@ class RecordedServer(ThreadingHTTPServer):
         models = [{"id": name, "object": "model", "owned_by": owner} for name in names]
         return {"object": "list", "data": models}
 
-    def tokens(self, path: str, body: bytes) -> dict[str, object] | None:
+    def prompt_tokens(self, path: str, body: bytes) -> dict[str, object] | None:
         """Return the answer of `/tokenize` for a recorded prompt: the count of its tokens, and as
         its last token `<think>` if the reply began in a thought, else a line feed. Return None for
         any other prompt or path.
         """
-        recordings, path = self.chosen(path)
+        recordings, path = self.recordings_for(path)
         request = read_body(body)
         fitting = [
-            each for each in recordings if _equal_in(request, read_body(each.sent.body), _PROMPT)
+            each
+            for each in recordings
+            if _are_equal_in(request, read_body(each.sent.body), _PROMPT)
         ]
         if endpoint_of(path) != "/tokenize" or not fitting:
             return None
@@ -203,25 +211,25 @@ class _RecordedHandler(BaseHTTPRequestHandler):
     wbufsize = 0  # No buffer: each chunk is written to the socket at once.
 
     def do_POST(self) -> None:
-        """Answer the request from a recording, else by `RecordedServer.own`."""
+        """Answer the request from a recording, else by `RecordedServer.own_answer`."""
         arrived = monotonic()
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        recording = self.server.match(self.command, self.path, body)
+        recording = self.server.matching_reply(self.command, self.path, body)
         if recording:
             self._replay(*recording, arrived)
         else:
-            status, value = self.server.own(self.command, self.path, body)
+            status, value = self.server.own_answer(self.command, self.path, body)
             self._send_whole(status, "application/json", json.dumps(value).encode())
 
     do_GET = do_POST  # noqa: N815 (the name that http.server looks for)
 
     def _replay(
-        self, answered: Answered, chunks: Sequence[Chunk], ended: bool, arrived: float
+        self, answered: RecordedReply, chunks: Sequence[Chunk], ended: bool, arrived: float
     ) -> None:
         """Send a recorded reply at the server's pace. `ended`: True if it broke off. `arrived`: the
         time of the request (`time.monotonic`).
         """
-        pieces = paced(chunks, arrived, self.server.pace)
+        pieces = wait_for_chunks(chunks, arrived, self.server.pace)
         if not (ended or is_stream(answered.content_type)):
             self._send_whole(answered.status, answered.content_type, b"".join(pieces))
             return
@@ -265,7 +273,7 @@ def read_pace(written: str) -> float:
     return pace
 
 
-def paced(chunks: Sequence[Chunk], arrived: float, pace: float) -> Iterator[bytes]:
+def wait_for_chunks(chunks: Sequence[Chunk], arrived: float, pace: float) -> Iterator[bytes]:
     """Yield the chunks' bytes. Wait before each until its recorded time, divided by `pace`, has
     passed since `arrived`, when the request came (`time.monotonic`).
     """
@@ -276,7 +284,7 @@ def paced(chunks: Sequence[Chunk], arrived: float, pace: float) -> Iterator[byte
         yield chunk.data
 
 
-def request_of(recording: Recording) -> str:
+def curl_command(recording: Recording) -> str:
     """Return a curl command that sends the client's request to the server of recordings."""
     request = recording.request
     address = f"{SERVED_AT}/{recording.name}{request.path}"
@@ -287,7 +295,7 @@ def request_of(recording: Recording) -> str:
     return shlex.join(command)
 
 
-def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
+def request_fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
     """Return how well a request fits the recorded request `sent`: 0 if its endpoint, messages,
     system text, tools or form differ, else 1 plus the number of equal fields.
     """
@@ -295,7 +303,7 @@ def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
         return 0
     request, recorded = read_body(body), read_body(sent.body)
     controls = CONTROL in request and CONTROL not in recorded
-    if controls or not _equal_in(request, recorded, _MUST_FIT):
+    if controls or not _are_equal_in(request, recorded, _MUST_FIT):
         return 0
     return 1 + sum(request.get(name) == value for name, value in recorded.items())
 
@@ -309,14 +317,14 @@ def _without_last_message(body: bytes) -> bytes:
     return json.dumps(with_messages(request, messages[:-1])).encode() if messages else b""
 
 
-def _equal_in(
+def _are_equal_in(
     request: Mapping[str, object], recorded: Mapping[str, object], names: Sequence[str]
 ) -> bool:
     """Return True if both requests have equal values in the fields `names`. Values that are not on
     the allow-list are left out, because a recording lacks them.
     """
     one, other = (
-        [_comparable(kept(body.get(name), REQUEST[name])) for name in names]
+        [_comparable_value(kept(body.get(name), REQUEST[name])) for name in names]
         for body in (request, recorded)
     )
     return one == other
@@ -338,12 +346,12 @@ def read_body(body: bytes) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {"": value}
 
 
-def _comparable(value: object) -> object:
+def _comparable_value(value: object) -> object:
     """Return a value for comparison: without ids (`_IDS`), and None in place of an empty or false
     value, so that `"stream": false` equals a missing `stream`.
     """
     if isinstance(value, Mapping):
-        return {name: _comparable(item) for name, item in value.items() if name not in _IDS}
+        return {name: _comparable_value(item) for name, item in value.items() if name not in _IDS}
     if isinstance(value, list):
-        return [_comparable(item) for item in value]
+        return [_comparable_value(item) for item in value]
     return value or None

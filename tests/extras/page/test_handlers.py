@@ -209,7 +209,7 @@ def test_an_exchange_is_kept_with_what_it_should_read(
     assert following == f"next: think-addon record check sum --dir {kept / 'all'}"
     library = Library(kept / "all")
     assert json.loads(library.expectation_path("sum").read_text()) == expected
-    assert "-The answer is 85." in library.unmet(library.load("sum"))
+    assert "-The answer is 85." in library.expectation_difference(library.load("sum"))
     again = ask(web, f"{exchange}/keep", {"name": "sum", **expected})
     assert (again.status, b"is there already" in again.body) == (400, True)
 

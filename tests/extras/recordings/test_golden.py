@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.dialects.table import ANTHROPIC, DIALECTS, Dialect
-from converter.extras.recordings.golden import golden, shown
+from converter.extras.recordings.golden import golden, visible_lines
 from converter.extras.recordings.redact.redactor import redacted
 from tests.support.raw_exchanges import STREAMS, exchange
 
@@ -68,7 +68,7 @@ def test_a_golden_is_the_same_each_time(name: str, client: Dialect) -> None:
 
 def test_what_nobody_sees_is_shown() -> None:
     data = "a\r\n\x1b[31m\u2028\u202e⟨b⟩ é 🧠\n".encode() + b"\xff\tx"
-    assert shown(data) == [
+    assert visible_lines(data) == [
         "a⟨U+000D⟩",
         "⟨U+001B⟩[31m⟨U+2028⟩⟨U+202E⟩⟨U+27E8⟩b⟨U+27E9⟩ é 🧠",
         "⟨FF⟩⟨U+0009⟩x⟨⟩",
@@ -76,7 +76,7 @@ def test_what_nobody_sees_is_shown() -> None:
 
 
 def unescaped(lines: list[str]) -> bytes:
-    """Read what `shown` wrote."""
+    """Read what `visible_lines` wrote."""
     out = b""
     for line in lines:
         rest = line
@@ -95,4 +95,4 @@ def unescaped(lines: list[str]) -> bytes:
 
 @given(st.binary(max_size=30) | st.text(max_size=15).map(str.encode))
 def test_different_bytes_are_shown_differently(data: bytes) -> None:
-    assert unescaped(shown(data)) == data
+    assert unescaped(visible_lines(data)) == data

@@ -7,7 +7,7 @@ from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, res
 from tests.support.frames import stream
 from tests.support.kept_flows import kept, pass_on, saved, watched
 
-steps_of = Recorder().steps
+steps_of = Recorder().wire_steps
 FRAMES = stream("<think>a</thi", "nk>", "b")
 
 

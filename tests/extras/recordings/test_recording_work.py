@@ -33,7 +33,7 @@ def test_a_named_one_has_its_name_and_what_it_should_read(tmp_path: Path) -> Non
     expected = Expectation("deep", "", "I say so")
     path = keep(FLOW, tmp_path, "mine", expected)
     assert path == tmp_path / "mine.mitm"
-    assert Library(path.parent).expectation(path.stem) == expected
+    assert Library(path.parent).read_expectation(path.stem) == expected
 
 
 def test_of_an_exchange_without_a_reply_there_is_nothing_to_keep(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from converter.addon.exchange import settings
 from converter.addon.transcript import reply
 from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
-from converter.extras.recordings.saved_reply import converted, headless
+from converter.extras.recordings.saved_reply import body_pieces, convert_reply
 from tests.support.frames import data, stream, whole
 from tests.support.native_streams import STREAMS
 from tests.support.strategies import cut, law
@@ -26,7 +26,7 @@ MESSAGES_STREAM = b"".join(map(data, STREAMS["vllm: a signature of its own"][0])
 @pytest.mark.parametrize("head", [b"", HEAD, b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD])
 @pytest.mark.parametrize("body", [b"data: x\n\n", b"", b"{}"])
 def test_a_head_goes_and_the_body_stays(head: bytes, body: bytes) -> None:
-    pieces = [*headless(BufferedReader(BytesIO(head + body)))]
+    pieces = [*body_pieces(BufferedReader(BytesIO(head + body)))]
     assert b"".join(piece for piece, _ in pieces) == body
     kind = "text/event-stream; charset=utf-8" if head else ""
     assert {each for _, each in pieces} <= {kind}
@@ -35,7 +35,7 @@ def test_a_head_goes_and_the_body_stays(head: bytes, body: bytes) -> None:
 def test_a_body_is_not_held_back() -> None:
     read, write = os.pipe()
     with open(read, "rb") as source, open(write, "wb", buffering=0) as file:
-        pieces = headless(source)
+        pieces = body_pieces(source)
         file.write(HEAD)
         for body in (b"data: x\n\n", b"data: y\n\n"):
             file.write(body)
@@ -58,7 +58,7 @@ def test_a_reply_of_either_dialect_becomes_the_requested_one(
     body: bytes, client: Dialect, draw: st.DataObject
 ) -> None:
     pieces = draw.draw(cut(body))
-    out = b"".join(converted(pieces_of(*pieces), settings.read(), client))
+    out = b"".join(convert_reply(pieces_of(*pieces), settings.read(), client))
     reader = reply.ReplyReader()
     reader.feed(out)
     reader.close()
@@ -78,7 +78,7 @@ def test_a_stream_is_written_as_it_comes() -> None:
             yield frame, ""
 
     written: dict[int, bytes] = {}
-    for out in converted(arriving(), settings.read(), ANTHROPIC):
+    for out in convert_reply(arriving(), settings.read(), ANTHROPIC):
         written[len(arrived)] = written.get(len(arrived), b"") + out
     assert 1 not in written
     assert b"message_start" in written[2]
@@ -90,4 +90,4 @@ def test_a_stream_is_written_as_it_comes() -> None:
 )
 def test_of_what_is_no_reply_nothing_is_written(body: bytes) -> None:
     with pytest.raises(Exception, match=r"no reply|a request"):
-        next(converted(pieces_of(body), settings.read(), OPENAI_CHAT))
+        next(convert_reply(pieces_of(body), settings.read(), OPENAI_CHAT))

@@ -8,7 +8,7 @@ import pytest
 from converter.addon.keep.notes import NotedFacts
 from converter.extras.recordings import server as paces
 from converter.extras.recordings.library import Library
-from converter.extras.recordings.recording import Answered, Recording
+from converter.extras.recordings.recording import RecordedReply, Recording
 from converter.extras.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client
 from tests.support.made_recordings import (
@@ -83,7 +83,7 @@ def test_another_request_gets_an_error_that_names_the_recordings() -> None:
 def test_a_request_that_was_translated_gets_what_the_client_got() -> None:
     translated_recording = recording(
         request=recorded(question(), MESSAGES),
-        got=Answered(200, EVENT_STREAM, b"event: message_stop\n\n"),
+        got=RecordedReply(200, EVENT_STREAM, b"event: message_stop\n\n"),
     )
     with serving(translated_recording, recording("other", question("Other"))) as server:
         assert ask(server, question(), MESSAGES) == (200, b"event: message_stop\n\n")
@@ -98,7 +98,7 @@ def test_who_goes_on_behind_an_ended_thought_gets_the_second_reply() -> None:
         whole = ask(server, first, ended.sent.path)
         second = ask(server, {**first, "messages": [*first["messages"], begun]}, ended.sent.path)
     assert whole == (200, ended.body)
-    assert second[1] == b"".join(chunk.data for chunk in ended.second)
+    assert second[1] == b"".join(chunk.data for chunk in ended.second_chunks)
     assert b"reasoning_content" not in second[1]
     assert ended.body.endswith(second[1])
 
@@ -158,5 +158,5 @@ def test_each_chunk_waits_for_its_time(pace: float, monkeypatch: pytest.MonkeyPa
     now = [100.0]
     monkeypatch.setattr(paces, "monotonic", lambda: now[0])
     monkeypatch.setattr(paces, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
-    sent = [now[0] - 100.0 for _ in paces.paced(paced.chunks, 100.0, pace)]
+    sent = [now[0] - 100.0 for _ in paces.wait_for_chunks(paced.chunks, 100.0, pace)]
     assert sent == pytest.approx([chunk.at / pace for chunk in paced.chunks])

@@ -8,7 +8,7 @@ import pytest
 
 from converter.extras.recordings import server as request
 from converter.extras.recordings.library import Library
-from converter.extras.recordings.server import FAST, SERVED_AT, RecordedServer, request_of
+from converter.extras.recordings.server import FAST, SERVED_AT, RecordedServer, curl_command
 
 LIBRARY = Library(Path(__file__).parents[3] / "recordings")
 
@@ -20,7 +20,7 @@ def test_the_command_gets_what_the_client_got(name: str, monkeypatch: pytest.Mon
     recording = LIBRARY.load(name)
     with RecordedServer([recording], 0, FAST) as server:
         monkeypatch.setattr(request, "SERVED_AT", server.address)
-        curl, _, address, _, header, _, body = shlex.split(request_of(recording))
+        curl, _, address, _, header, _, body = shlex.split(curl_command(recording))
         posted = urllib.request.Request(address, body.encode(), dict([header.split(": ", 1)]))
         with urllib.request.urlopen(posted) as reply:
             got = reply.read()
@@ -31,5 +31,6 @@ def test_the_command_gets_what_the_client_got(name: str, monkeypatch: pytest.Mon
 def test_a_request_without_a_body_is_an_address() -> None:
     recording = LIBRARY.load("llama-models-whole")
     assert (
-        request_of(recording) == f"curl -sN {SERVED_AT}/llama-models-whole{recording.request.path}"
+        curl_command(recording)
+        == f"curl -sN {SERVED_AT}/llama-models-whole{recording.request.path}"
     )

@@ -72,7 +72,7 @@ class Pieces(NamedTuple):
     tokens: list[Token]
 
 
-def pieces(body: bytes, stream: bool) -> Pieces:
+def cut_body(body: bytes, stream: bool) -> Pieces:
     """Cut a body into gaps and tokens. Its JSON may be incomplete. Text that is not JSON has no
     tokens: it is a part of a gap. `stream`: True if each line of the body may hold JSON, False if
     the body is one JSON value.
@@ -100,7 +100,7 @@ class _BodyReader:
         self.tokens: list[Token] = []
         self.gap: list[bytes] = []
         self._token = cache(Token)
-        self._decoded = cache(_decoded)
+        self._decode_value = cache(_decode_value)
         self._forget_path()
 
     def _forget_path(self) -> None:
@@ -138,7 +138,7 @@ class _BodyReader:
         """Return the token of the string or number `raw`, None if `raw` cannot be decoded. If `raw`
         is a key, put it into the path.
         """
-        value = self._decoded(raw)
+        value = self._decode_value(raw)
         name, self._name_next = self._name_next and not isinstance(value, int | float), False
         if name:
             # A key that cannot be decoded becomes None: the path must not keep the key before it.
@@ -147,7 +147,7 @@ class _BodyReader:
         return None if value is None else self._token(raw, path, value, name)
 
 
-def _decoded(raw: bytes) -> str | float | None:
+def _decode_value(raw: bytes) -> str | float | None:
     """Return the value of a string or number in JSON, None if it is invalid."""
     try:
         value: str | float = _DECODER.decode(raw.decode("utf-8", "surrogateescape"))
@@ -156,7 +156,7 @@ def _decoded(raw: bytes) -> str | float | None:
     return value
 
 
-def woven(gaps: Sequence[bytes], written: Sequence[bytes]) -> list[bytes]:
+def interleave(gaps: Sequence[bytes], written: Sequence[bytes]) -> list[bytes]:
     """Return one list in the order of a body: the first gap, the first value of `written`, the
     second gap ... and the last gap. `written`: the bytes of the tokens.
     """
@@ -165,7 +165,9 @@ def woven(gaps: Sequence[bytes], written: Sequence[bytes]) -> list[bytes]:
     return both
 
 
-def moved(before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int]) -> list[int]:
+def moved_borders(
+    before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int]
+) -> list[int]:
     """Return the offsets at which the chunks of a changed body end.
 
     `before`: the gaps and tokens of the old body in order. `after`: those that replaced them.
@@ -181,7 +183,7 @@ def moved(before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int
     return pieces
 
 
-def written(text: str) -> bytes:
+def json_string(text: str) -> bytes:
     """Return a text as a JSON string in UTF-8, with its quotes. A surrogate that stands for a byte
     which is not UTF-8 (`surrogateescape`) becomes this byte again.
     """

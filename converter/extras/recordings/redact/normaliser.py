@@ -71,15 +71,15 @@ from the flow's id, in a replay from `REPLY_ID`.
 _CALL_PREFIX = re.compile(r"call_|toolu_|chatcmpl-tool-|")
 _OURS = ("toolu", "call")
 """The beginnings of the ids that the addon makes for calls to which the server gave no id."""
-_MEANS_SOMETHING = re.compile(r"functions\.[\w.-]+:\d+")
+_STABLE_ID = re.compile(r"functions\.[\w.-]+:\d+")
 """Matches the ids of Kimi's calls, which have the tool's name and the call's index:
 `functions.get_weather:0`. They are not replaced, because they are the same in each run.
 """
 
 
 class Normaliser:
-    """Replaces the ids and times of one exchange by their normal form. `of` must get the tokens in
-    the order in which they were sent, because ids are numbered.
+    """Replaces the ids and times of one exchange by their normal form. The tokens must be passed to
+    `normal_value` in the order in which they were sent, because ids are numbered.
 
     `listed`: True if the reply lists models; their ids are not replaced, because they are names.
     `flow`: the flow's id, which is a part of each id that the addon made.
@@ -91,10 +91,10 @@ class Normaliser:
         self._replies: dict[str, str] = {}
         self._calls: dict[str, str] = {}
 
-    def of(self, token: Token) -> str | float:
+    def normal_value(self, token: Token) -> str | float:
         """Return the normal form of a token's value if it is an id or a time, else the value."""
         if isinstance(token.value, str):
-            return token.value if token.name else self._string(token.path, token.value)
+            return token.value if token.name else self._normal_string(token.path, token.value)
         if token.path in _CREATED_FIELDS:
             return type(token.value)(CREATED) if token.value else token.value
         if token.path in _RESPONSE_CREATED_FIELDS:
@@ -106,20 +106,20 @@ class Normaliser:
         )
         return type(token.value)(1) if timed else token.value
 
-    def _string(self, path: Path, value: str) -> str:
+    def _normal_string(self, path: Path, value: str) -> str:
         if path in _CALL_IDS:
-            return self._call(value)
+            return self._call_id(value)
         if path in _REPLY_IDS and not self._listed:
-            return self._reply(value)
+            return self._reply_id(value)
         if path in _ITEM_IDS:
-            return self._item(value)
+            return self._item_id(value)
         if path in _REQUEST_IDS:
             return f"req_{REPLY_ID}" if value else value
         if path == ("created_at",) and value.endswith(_NO_NANOSECONDS):
             return f"1970-01-01T00:00:00{_NO_NANOSECONDS}"
         return _CREATED_AT if path in _CREATED_AT_FIELDS and value not in _NEVER_CREATED else value
 
-    def _reply(self, value: str) -> str:
+    def _reply_id(self, value: str) -> str:
         """Return a reply's id in its normal form: `chatcmpl-a8f3` -> `chatcmpl-recording`. Ids that
         differ only in their prefix are one id, because an encoder of another dialect drops the
         prefix.
@@ -136,7 +136,7 @@ class Normaliser:
             core, REPLY_ID if count == 1 else f"{REPLY_ID}-{count}"
         )
 
-    def _item(self, value: str) -> str:
+    def _item_id(self, value: str) -> str:
         """Return the normal form of an output item's id, which contains the id of its response:
         `msg_a8f3_0` -> `msg_recording_0`.
         """
@@ -144,17 +144,17 @@ class Normaliser:
             value = value.replace(f"_{reply}_", f"_{name}_")
         return value
 
-    def _call(self, value: str) -> str:
+    def _call_id(self, value: str) -> str:
         """Return a call's id in its normal form: `call_a8f3` -> `call_1`, `call_2` for the second
         id.
         """
-        if not value or _MEANS_SOMETHING.fullmatch(value):
+        if not value or _STABLE_ID.fullmatch(value):
             return value
         for reply, name in {**self._names, **self._replies}.items():
             # If this matches, the addon made the id, because the server gave none: it contains the
             # reply's id.
             ours = re.fullmatch(rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL)
             if ours:
-                return f"{ours[1] if ours[1] in _OURS else self._call(ours[1])}_{name}_{ours[2]}"
+                return f"{ours[1] if ours[1] in _OURS else self._call_id(ours[1])}_{name}_{ours[2]}"
         prefix = _CALL_PREFIX.match(value)[0] or "call_"  # type: ignore[index]
         return self._calls.setdefault(value, f"{prefix}{len(self._calls) + 1}")

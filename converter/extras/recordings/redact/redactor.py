@@ -34,18 +34,18 @@ from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import by_headers, find
 from converter.core.wire import json_text
 from converter.extras.recordings.recording import (
-    Answered,
     Chunk,
+    RecordedReply,
     RecordedRequest,
     Recording,
 )
 from converter.extras.recordings.redact.json_tokens import (
     Path,
     Token,
-    moved,
-    pieces,
-    woven,
-    written,
+    cut_body,
+    interleave,
+    json_string,
+    moved_borders,
 )
 from converter.extras.recordings.redact.normaliser import Normaliser
 
@@ -73,18 +73,20 @@ def redacted(recording: Recording) -> Recording:
     endpoint = recording.exchange().endpoint
     redaction = Redaction(_scrubber(recording), Normaliser(endpoint.lists_models, recording.flow))
     request, sent = (
-        redaction.whole_request(recording.request),
-        redaction.whole_request(recording.sent),
+        redaction.redacted_request(recording.request),
+        redaction.redacted_request(recording.sent),
     )
     answered, options = recording.answered, recording.options
-    chunks = redaction.chunks(recording.chunks, is_stream(answered.content_type, recording.body))
+    chunks = redaction.redacted_chunks(
+        recording.chunks, is_stream(answered.content_type, recording.body)
+    )
     clean = replace(
         recording,
         request=request,
         sent=sent,
-        answered=Answered(answered.status, content_type_of(answered.content_type)),
+        answered=RecordedReply(answered.status, content_type_of(answered.content_type)),
         chunks=chunks,
-        got=redaction.got(recording, chunks),
+        got=redaction.client_reply(recording, chunks),
         options={name: options[name] for name in settings.RECORDED if name in options},
         ended=redaction.scrubber.error_text(recording.ended),
         hosts=frozenset(),
@@ -126,7 +128,7 @@ def _model_paths(recording: Recording) -> set[str]:
         model
         for kind, body in bodies
         if _A_PATH.search(body)
-        for token in {*pieces(body, is_stream(kind, body)).tokens}
+        for token in {*cut_body(body, is_stream(kind, body)).tokens}
         if token.path in _MODEL_FIELDS and not token.name and is_path(model := str(token.value))
     }
 
@@ -140,16 +142,16 @@ class Redaction:
     scrubber: Scrubber
     normaliser: Normaliser
 
-    def whole_request(self, request: RecordedRequest) -> RecordedRequest:
+    def redacted_request(self, request: RecordedRequest) -> RecordedRequest:
         """Return a request redacted, with only the fields and headers on the allow-list."""
         path, _, query = request.path.removeprefix(prefix_of(request)).partition("?")
         public = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
         path = public + self.scrubber.text(path.removeprefix(public))
         path += f"?{QUERY}" if QUERY in query.split("&") else ""
-        headers, body = self._headers(request), self._request_body(request.body)
+        headers, body = self._redacted_headers(request), self._redacted_request_body(request.body)
         return RecordedRequest(request.method, path, headers, body)
 
-    def _headers(self, request: RecordedRequest) -> Mapping[str, str]:
+    def _redacted_headers(self, request: RecordedRequest) -> Mapping[str, str]:
         headers = {}
         for name in filter(request.headers.__contains__, HEADERS):
             value = request.headers[name]
@@ -164,7 +166,7 @@ class Redaction:
             headers.setdefault(*by_headers(request.headers).label.version)
         return headers
 
-    def _request_body(self, body: bytes) -> bytes:
+    def _redacted_request_body(self, body: bytes) -> bytes:
         """Return a request's body with only the fields on the allow-list, redacted."""
         fields = kept(json_text.read_or_none(body), REQUEST)
         if not isinstance(fields, dict):
@@ -176,10 +178,10 @@ class Redaction:
         for block in json_text.objects(system):
             if isinstance(text := block.get("text"), str):
                 block["text"] = BILLING_LINES.sub("", text)
-        clean, _ = self.body(json_text.write(fields), stream=False)
+        clean, _ = self.redacted_body(json_text.write(fields), stream=False)
         return json_text.write(json_text.read(clean))
 
-    def got(self, recording: Recording, chunks: Sequence[Chunk]) -> Answered:
+    def client_reply(self, recording: Recording, chunks: Sequence[Chunk]) -> RecordedReply:
         """Return the client's reply, redacted. `chunks`: the chunks of the server's redacted
         reply.
         """
@@ -188,30 +190,30 @@ class Redaction:
             # The client got the server's reply unchanged, so it is redacted already.
             body = b"".join(chunk.data for chunk in chunks)
         else:
-            body, _ = self.body(got.body, is_stream(got.content_type, got.body))
-        return Answered(got.status, content_type_of(got.content_type), body)
+            body, _ = self.redacted_body(got.body, is_stream(got.content_type, got.body))
+        return RecordedReply(got.status, content_type_of(got.content_type), body)
 
-    def chunks(self, chunks: Sequence[Chunk], stream: bool) -> tuple[Chunk, ...]:
+    def redacted_chunks(self, chunks: Sequence[Chunk], stream: bool) -> tuple[Chunk, ...]:
         """Redact the body that the chunks make up, and return it as chunks, cut where the old
         chunks were cut.
         """
         ends = list(accumulate(len(chunk.data) for chunk in chunks))
-        body, borders = self.body(b"".join(chunk.data for chunk in chunks), stream, ends)
+        body, borders = self.redacted_body(b"".join(chunk.data for chunk in chunks), stream, ends)
         times = accumulate((round(max(chunk.at, 0.0), 3) for chunk in chunks), max)
         cut = (body[start:end] for start, end in pairwise([0, *borders]))
         return tuple(Chunk(at, data) for at, data in zip(times, cut, strict=True) if data)
 
-    def body(
+    def redacted_body(
         self, body: bytes, stream: bool, borders: Sequence[int] = ()
     ) -> tuple[bytes, list[int]]:
         """Return a body redacted, and the offsets at which its chunks now end. `stream`: True for a
         stream. `borders`: the offsets at which the chunks ended before.
         """
-        gaps, tokens = pieces(body, stream)
+        gaps, tokens = cut_body(body, stream)
         clean = {gap: self._redacted_gap(gap) for gap in set(gaps)}
-        after = woven([clean[gap] for gap in gaps], self._replacements(tokens, stream))
-        before = woven(gaps, [token.raw for token in tokens])
-        return b"".join(after), moved(before, after, borders)
+        after = interleave([clean[gap] for gap in gaps], self._replacements(tokens, stream))
+        before = interleave(gaps, [token.raw for token in tokens])
+        return b"".join(after), moved_borders(before, after, borders)
 
     def _replacements(self, tokens: Sequence[Token], stream: bool) -> list[bytes]:
         """Return the bytes that replace each token. In a stream a secret may begin in one frame and
@@ -236,7 +238,7 @@ class Redaction:
         """Return the bytes that replace a token. `hidden`: the token's value as text, in which
         secrets are crossed out.
         """
-        value = self.normaliser.of(token)
+        value = self.normaliser.normal_value(token)
         if value == token.value and token.value not in PROTOCOL:
             if isinstance(value, str):
                 value = self.scrubber.renamed(hidden)
@@ -244,7 +246,7 @@ class Redaction:
                 value = 0
         if value == token.value:
             return token.raw
-        return written(value) if isinstance(value, str) else str(value).encode()
+        return json_string(value) if isinstance(value, str) else str(value).encode()
 
     def _redacted_gap(self, gap: bytes) -> bytes:
         """Return a gap without secrets. It may have text: HTML, a comment, a string that is cut

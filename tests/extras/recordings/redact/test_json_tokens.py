@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from converter.extras.recordings.redact.json_tokens import (
     Pieces,
     Token,
-    moved,
-    pieces,
-    woven,
-    written,
+    cut_body,
+    interleave,
+    json_string,
+    moved_borders,
 )
 
 VALUES = st.recursive(
@@ -23,11 +23,11 @@ VALUES = st.recursive(
 
 
 def tokens(body: bytes, streamed: bool) -> list[Token]:
-    return pieces(body, streamed).tokens
+    return cut_body(body, streamed).tokens
 
 
 def together(cut_up: Pieces) -> bytes:
-    return b"".join(woven(cut_up.gaps, [token.raw for token in cut_up.tokens]))
+    return b"".join(interleave(cut_up.gaps, [token.raw for token in cut_up.tokens]))
 
 
 def scalars(value: object) -> list[object]:
@@ -53,7 +53,7 @@ def test_every_string_and_number_is_a_token_with_its_path(
     read = list(tokens(body, streamed))
     assert [token.value for token in read] == scalars(value)
     assert [json.loads(token.raw) for token in read] == scalars(value)
-    assert together(pieces(body, streamed)) == body
+    assert together(cut_body(body, streamed)) == body
 
 
 def test_a_path_names_what_leads_there() -> None:
@@ -73,7 +73,7 @@ def test_a_frame_over_several_lines_is_one_value() -> None:
 
 def test_bytes_that_are_no_utf_8_stay_what_they_were() -> None:
     (token,) = tokens(b'["a\xff"]', False)
-    assert written(str(token.value)) == b'"a\xff"'
+    assert json_string(str(token.value)) == b'"a\xff"'
 
 
 PIECES = [
@@ -100,7 +100,7 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES)).map(b"".join), st.booleans())
 def test_no_byte_of_a_body_is_lost(body: bytes, stream: bool) -> None:
-    read = pieces(body, stream)
+    read = cut_body(body, stream)
     assert together(read) == body
     assert len(read.gaps) == len(read.tokens) + 1
 
@@ -134,7 +134,7 @@ def test_a_line_is_read_by_itself_whatever_came_before(other: bytes) -> None:
 
 @pytest.mark.parametrize("unread", [b'"\\q"', b'"\\u12"', b"1" * 5000])
 def test_what_cannot_be_read_is_no_token(unread: bytes) -> None:
-    read = pieces(b'{"a": [' + unread + b', "b"], ' + unread + b': "c"}', False)
+    read = cut_body(b'{"a": [' + unread + b', "b"], ' + unread + b': "c"}', False)
     assert [(token.path, token.value) for token in read.tokens if not token.name] == [
         (("a", None), "b"),
         ((None,), "c"),
@@ -153,7 +153,7 @@ def test_borders_move_along(
     after = [old if new is None else new for old, new in changes]
     size = len(b"".join(before))
     borders = sorted(drawn.draw(st.lists(st.integers(0, size), max_size=6)))
-    read = moved(before, after, borders)
+    read = moved_borders(before, after, borders)
     assert len(read) == len(borders)
     assert read == sorted(read)
     for border, offset in zip(borders, read, strict=True):
@@ -169,4 +169,4 @@ def test_borders_move_along(
     ("text", "raw"), [("é", '"é"'.encode()), ("\udcff", b'"\xff"'), ("\ud800", b'"\\ud800"')]
 )
 def test_bytes_that_were_no_utf8_stay_what_they_were(text: str, raw: bytes) -> None:
-    assert written(text) == raw
+    assert json_string(text) == raw

@@ -1,6 +1,6 @@
 import pytest
 
-from converter.extras.recordings.redact.json_tokens import pieces
+from converter.extras.recordings.redact.json_tokens import cut_body
 from converter.extras.recordings.redact.normaliser import Normaliser
 
 
@@ -8,7 +8,7 @@ def normal(*bodies: bytes, listed: bool = False) -> list[list[object]]:
     """The values of each body, names left out."""
     form = Normaliser(listed)
     return [
-        [form.of(token) for token in pieces(body, False).tokens if not token.name]
+        [form.normal_value(token) for token in cut_body(body, False).tokens if not token.name]
         for body in bodies
     ]
 
@@ -52,7 +52,9 @@ def test_an_id_that_contains_the_flows_id_is_renamed() -> None:
         ("", "call_1"),
     ):
         form = Normaliser(flow=flow)
-        values = [form.of(token) for token in pieces(body, False).tokens if not token.name]
+        values = [
+            form.normal_value(token) for token in cut_body(body, False).tokens if not token.name
+        ]
         assert values == [expected]
     kept = b'{"choices": [{"message": {"tool_calls": [{"id": "call_recording_0"}]}}]}'
     assert normal(kept) == [["call_recording_0"]]
@@ -68,7 +70,9 @@ def test_an_id_that_contains_the_flows_id_is_renamed() -> None:
     ],
 )
 def test_empty_values_stay_empty(body: bytes) -> None:
-    assert normal(body) == [[token.value for token in pieces(body, False).tokens if not token.name]]
+    assert normal(body) == [
+        [token.value for token in cut_body(body, False).tokens if not token.name]
+    ]
 
 
 def test_durations_are_one_and_counts_stay() -> None:
@@ -78,4 +82,6 @@ def test_durations_are_one_and_counts_stay() -> None:
 
 def test_the_normal_form_of_the_normal_form_is_itself() -> None:
     once = b'{"id": "chatcmpl-recording", "created": 1700000000, "content": [{"id": "call_1"}, {"id": "call_1_recording_2"}]}'
-    assert normal(once) == [[token.value for token in pieces(once, False).tokens if not token.name]]
+    assert normal(once) == [
+        [token.value for token in cut_body(once, False).tokens if not token.name]
+    ]

@@ -72,7 +72,7 @@ def test_the_same_of_real_replies(capture: Capture) -> None:
         assert redacted(clean) == clean
         for client in raw.dialects:
             if client is raw.client:
-                assert clean.replayed_as_got().body == clean.got.body
+                assert clean.replayed_as_received().body == clean.got.body
             with_other = redacted(
                 replace(raw, got=replace(raw.got, body=raw.replayed(client).body))
             )

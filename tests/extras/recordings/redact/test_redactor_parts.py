@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from converter.core.dialects.table import ANTHROPIC, Form
-from converter.extras.recordings.recording import Answered, RecordedRequest
+from converter.extras.recordings.recording import RecordedReply, RecordedRequest
 from converter.extras.recordings.redact.redactor import redacted
 from tests.support.frames import text
 from tests.support.raw_exchanges import CHAT, exchange, with_reply
@@ -47,7 +47,9 @@ def test_only_listed_headers_options_and_parts_of_the_query_are_kept() -> None:
         query="?beta=true&x=1",
         options={"start": "text", "events": "/var/e"},
     )
-    clean = redacted(replace(raw, answered=Answered(200, "text/event-stream; charset=utf-8; x=y")))
+    clean = redacted(
+        replace(raw, answered=RecordedReply(200, "text/event-stream; charset=utf-8; x=y"))
+    )
     assert set(clean.request.headers) == {"accept", "content-type"}
     assert clean.request.path == f"{CHAT}?beta=true"
     assert clean.options == {"start": "text"}
