@@ -131,7 +131,7 @@ class Prompt:
         return [message for message in messages_of(self.body) if role_of(message) not in SYSTEM]
 
     @cached_property
-    def first(self) -> str:
+    def first_fingerprint(self) -> str:
         """The fingerprint of the first turn. Different conversations mostly differ in it, so that
         their other turns need not be compared.
         """
@@ -140,7 +140,7 @@ class Prompt:
     def continues(self, before: "Prompt") -> bool:
         """Return True if this request has all turns of the request `before`, and more."""
         count = len(before.turns)
-        same = self.owner == before.owner and self.first == before.first
+        same = self.owner == before.owner and self.first_fingerprint == before.first_fingerprint
         return same and count < len(self.turns) and shared_count(before.turns, self.turns) == count
 
 
@@ -180,7 +180,7 @@ class Prompts:
     def __init__(self) -> None:
         self._kept: list[Prompt] = []
 
-    def follow(self, prompt: Prompt) -> Prompt | None:
+    def replace_earlier(self, prompt: Prompt) -> Prompt | None:
         """Return the newest kept request that `prompt` continues, None if there is none. Keep
         `prompt` in its place.
         """
@@ -196,7 +196,7 @@ class Prompts:
         return before
 
 
-def broken(before: Mapping[str, object], now: Mapping[str, object]) -> Break | None:
+def first_break(before: Mapping[str, object], now: Mapping[str, object]) -> Break | None:
     """Return the first difference between two prompts, None if one is the beginning of the other.
     `before` and `now`: the fields of the earlier request and of the new one.
     """
@@ -207,7 +207,7 @@ def broken(before: Mapping[str, object], now: Mapping[str, object]) -> Break | N
     for one, other in zip(prompt_pieces(before), prompt_pieces(now), strict=False):
         if one != other and (was := prompt_part(*one)) != (part := prompt_part(*other)):
             at = _shared_length(was.text, part.text)
-            return Break(f"{part.name}, character {at}", *_cause(was, part, at))
+            return Break(f"{part.name}, character {at}", *_cause_and_advice(was, part, at))
     return None
 
 
@@ -217,7 +217,7 @@ def _shared_length(one: str, other: str) -> int:
     return bisect_left(shorter, True, key=lambda last: one[: last + 1] != other[: last + 1])
 
 
-def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
+def _cause_and_advice(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
     """Return the cause of a difference, and advice for the user, which may be empty. The part `was`
     of the earlier prompt and the part `now` of the new prompt differ first at the offset `at`.
     """

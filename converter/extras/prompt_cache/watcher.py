@@ -11,7 +11,7 @@ from converter.addon.keep.flow_record import BEFORE, FlowRecord
 from converter.addon.log_lines import report
 from converter.addon.watcher import Watcher
 from converter.core.model.housekeeping import housekeeping_of
-from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, broken
+from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, first_break
 
 
 class PromptCache(Watcher):
@@ -39,8 +39,8 @@ class PromptCache(Watcher):
             return
         name, size = seen.flow.id, seen.length
         prompt = Prompt(f"{seen.exchange.owner} {seen.upstream}", name, sent, size)
-        before = self._prompts.follow(prompt)
-        comparison = begun_aside(size, partial(broken, before.body, sent)) if before else None
+        before = self._prompts.replace_earlier(prompt)
+        comparison = begun_aside(size, partial(first_break, before.body, sent)) if before else None
         self._followed[name] = prompt, before, comparison
 
     def ended(self, seen: FlowRecord) -> None:

@@ -26,7 +26,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.probes.upstream_http import client_certificate
 from converter.core.wire.bounds import Bound
-from converter.extras.traces.spans import TracedText, trace
+from converter.extras.traces.spans import TracedText, create_span
 
 MOST_SPANS = Bound(
     500, "spans", "spans that wait for a collector", "dropped, and counted in the metrics"
@@ -71,18 +71,18 @@ class Sender:
         self._provider.add_span_processor(batches)
         self._tracer = self._provider.get_tracer("think-addon")
 
-    def take(self, record: FlowRecord, outcome: str, text: TracedText | None) -> None:
+    def add_span(self, record: FlowRecord, outcome: str, text: TracedText | None) -> None:
         """Create the span of a finished exchange, for the thread to send; drop it if `MOST_SPANS`
         are waiting. `text`: the reply's content; None if the span is not to have it.
         """
         with self._counting:
             self.waiting += 1
         if self.waiting > MOST_SPANS:
-            self.count(1, "more spans come than it takes")
+            self.count_spans(1, "more spans come than it takes")
         else:
-            trace(self._tracer, record, outcome, text)
+            create_span(self._tracer, record, outcome, text)
 
-    def count(self, spans: int, fault: str = "") -> None:
+    def count_spans(self, spans: int, fault: str = "") -> None:
         """Count `spans` waiting spans as sent, or as dropped if `fault` says why they were not
         sent. Log the first fault after the collector has accepted spans, as a warning without the
         URL, which may hold a key.
@@ -96,14 +96,16 @@ class Sender:
             )
         self._complained = bool(fault)
 
-    def end(self, seconds: float) -> None:
+    def send_last(self, seconds: float) -> None:
         """Have the thread send the waiting spans and end; wait for it at most `seconds`."""
         ending = threading.Thread(target=self._provider.shutdown, daemon=True)
         ending.start()
         if seconds:
             ending.join(seconds)
             if ending.is_alive() and self.waiting:
-                self.count(self.waiting, f"it did not take the last ones within {seconds:g} s")
+                self.count_spans(
+                    self.waiting, f"it did not take the last ones within {seconds:g} s"
+                )
 
 
 class _Provider(TracerProvider):
@@ -134,7 +136,7 @@ class _Exporter(OTLPSpanExporter):
         """Send a batch of spans, and count them as sent or dropped."""
         result = super().export(spans)
         sent = result is SpanExportResult.SUCCESS
-        self._sender.count(len(spans), "" if sent else self._session_of_ours.fault)
+        self._sender.count_spans(len(spans), "" if sent else self._session_of_ours.fault)
         return result
 
 

@@ -64,14 +64,14 @@ class TracedText:
         return [
             {
                 "role": "assistant",
-                "parts": [part for read in choice.parts() for part in _part(read)],
+                "parts": [part for read in choice.parts() for part in _message_part(read)],
                 "finish_reason": choice.finish or "error",
             }
             for _, choice in sorted(self._choices.items())
         ]
 
 
-def _part(part: Part) -> Iterator[Mapping[str, object]]:
+def _message_part(part: Part) -> Iterator[Mapping[str, object]]:
     """Yield a message's part (text, thought or call) in the format of OpenTelemetry's conventions.
     Yield nothing for a kind of part that the conventions lack.
     """
@@ -86,7 +86,9 @@ def _part(part: Part) -> Iterator[Mapping[str, object]]:
             yield {"type": "tool_call", "id": part.id, "name": part.name, "arguments": value}
 
 
-def trace(tracer: Tracer, record: FlowRecord, outcome: str, text: TracedText | None = None) -> None:
+def create_span(
+    tracer: Tracer, record: FlowRecord, outcome: str, text: TracedText | None = None
+) -> None:
     """Create and end the span of a finished exchange. `outcome`: how the reply ended; any but `ok`
     makes the span an error. `text`: the reply's content for the span, None to leave it out.
     """
@@ -97,18 +99,18 @@ def trace(tracer: Tracer, record: FlowRecord, outcome: str, text: TracedText | N
     }
     attributes = {
         **{name: summary.get(key) for name, key in _FROM_SUMMARY.items()},
-        **_names(record),
+        **_identity_attributes(record),
         "gen_ai.request.stream": streams,
         "gen_ai.response.time_to_first_chunk": moments.get("first_byte"),
         "gen_ai.response.finish_reasons": [summary["finish"]] if "finish" in summary else None,
-        "error.type": _error(record.flow, outcome),
+        "error.type": _error_type(record.flow, outcome),
         "gen_ai.output.messages": _messages_text(record, text),
     }
     span = tracer.start_span(
         encodable(f"chat {record.request.requested_model}".strip()),
         _TRACEPARENT.extract(record.sides.headers, Context()),
         SpanKind.CLIENT,
-        _filled(attributes),
+        _attributes_with_values(attributes),
         start_time=_nanoseconds(began),
     )
     for name, at in moments.items():
@@ -118,7 +120,7 @@ def trace(tracer: Tracer, record: FlowRecord, outcome: str, text: TracedText | N
     span.end(time.time_ns())
 
 
-def _names(record: FlowRecord) -> Mapping[str, object]:
+def _identity_attributes(record: FlowRecord) -> Mapping[str, object]:
     """Return the attributes that name the request's server, model and conversation."""
     server, dialect = record.server, record.exchange.server_dialect.label.title
     return {
@@ -131,7 +133,7 @@ def _names(record: FlowRecord) -> Mapping[str, object]:
     }
 
 
-def _error(flow: HTTPFlow, outcome: str) -> str | None:
+def _error_type(flow: HTTPFlow, outcome: str) -> str | None:
     """Return a span's `error.type` for how the reply ended: the status of a refused request, such
     as `429`, else the outcome, such as `broke_off`; None for the outcome `ok`. It never has the
     error's message, which may hold a key.
@@ -155,15 +157,15 @@ def _nanoseconds(at: float) -> int:
     return int(at * 1e9)
 
 
-def _filled(values: Mapping[str, object]) -> dict[str, AttributeValue]:
+def _attributes_with_values(values: Mapping[str, object]) -> dict[str, AttributeValue]:
     """Return those of a span's attributes that are neither None nor empty, each as a value that a
     span may have.
     """
     filled = {name: value for name, value in values.items() if value not in (None, "")}
-    return {name: _readable(value) for name, value in filled.items()}
+    return {name: _attribute_value(value) for name, value in filled.items()}
 
 
-def _readable(value: object) -> AttributeValue:
+def _attribute_value(value: object) -> AttributeValue:
     """Return a value as a type that a span's attribute may have. Lone surrogates in its text are
     replaced.
     """

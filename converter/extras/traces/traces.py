@@ -58,12 +58,12 @@ class Traces(OptionWatcher):
         """Send the span of a finished reply to a chat request."""
         text = self._texts.pop(seen.flow.id, None)
         if self._sender and seen.exchange.endpoint.is_chat:
-            self._sender.take(seen, outcome_of(seen.flow, seen.reply_summary), text)
+            self._sender.add_span(seen, outcome_of(seen.flow, seen.reply_summary), text)
 
     def done(self) -> None:
         """Have the last spans sent. Wait for them only if mitmproxy ends, not if the script is
         reloaded or the option has changed.
         """
         if self._sender:
-            self._sender.end(SECONDS_AT_THE_END if ctx.master.should_exit.is_set() else 0)
+            self._sender.send_last(SECONDS_AT_THE_END if ctx.master.should_exit.is_set() else 0)
         self._sender = None

@@ -36,7 +36,7 @@ because an update of a long reply takes long: at 17 MB it takes 57 ms, and comes
 """
 
 
-class Running:
+class RunningReply:
     """A running reply that is shown: the transcripts of the client's and of the server's bytes, and
     the task that updates the flow.
     """
@@ -44,7 +44,7 @@ class Running:
     def __init__(self, record: FlowRecord) -> None:
         self.record = record
         self._sides = {of_server: SideReader(record, of_server) for of_server in (False, True)}
-        self.task = asyncio.ensure_future(self._show())
+        self.task = asyncio.ensure_future(self._update_flow())
 
     @property
     def size(self) -> int:
@@ -70,7 +70,7 @@ class Running:
         """Return the transcript of the client's bytes so far, or of the server's."""
         return self._sides[of_server].transcript()
 
-    async def _show(self) -> None:
+    async def _update_flow(self) -> None:
         """Put the bytes so far into the flow, and announce the change to all addons; repeat until
         the reply is over.
 
@@ -89,7 +89,7 @@ class Running:
                     await ctx.master.addons.trigger_event(UpdateHook([flow]))
 
 
-RUNNING: dict[str, Running] = {}
+RUNNING: dict[str, RunningReply] = {}
 """The running replies that are shown, by their flows' ids."""
 
 
@@ -103,7 +103,7 @@ class LiveView(Watcher):
         name, streams = seen.flow.id, seen.tap is not None and not seen.tap.holds
         # `flow_list()` is compared with None, because an empty list of flows is false.
         if streams and name not in RUNNING and flow_list() is not None:
-            RUNNING[name] = Running(seen)
+            RUNNING[name] = RunningReply(seen)
 
     def ended(self, seen: FlowRecord) -> None:
         """Forget the exchange's running stream; the task that shows it then ends."""

@@ -105,7 +105,7 @@ class Metrics(Collector):
         self._times: dict[tuple[str, str], dict[str, Histogram]] = {}
         self.spans = Counter[str]() if spans is None else spans
 
-    def add(
+    def add_reply(
         self, summary: Mapping[str, object], server: str, outcome: str, notes: Iterable[str]
     ) -> None:
         """Count a reply, from its summary and the addon's notes about the reply. `server`: the
@@ -117,13 +117,13 @@ class Metrics(Collector):
         histograms = self._times.setdefault(key, {name: Histogram() for name in TIMES})
         self._counts["requests"][*key, outcome] += 1
         mended, ended = self._counts["mended"], summary.get("thoughts_ended")
-        for kind in map(kind_of, notes):
+        for kind in map(kind_of_note, notes):
             is_new = (*key, kind) not in mended
             many = is_new and sum((*pair,) == key for *pair, _ in mended) >= MOST_KINDS
             mended[*key, OTHER if many else kind] += 1
         for reason, count in ended.items() if isinstance(ended, dict) else ():
             self._counts["ended"][*key, reason] += count
-        for name, count in _counted(summary).items():
+        for name, count in _counts_of_reply(summary).items():
             self._counts[name][key] += count
         whole = summary.get("first_byte") == summary.get("end")
         for name, histogram in histograms.items():
@@ -140,9 +140,9 @@ class Metrics(Collector):
         writes them.
         """
         for name, (label, meaning) in _LABELS.items():
-            yield _counter(name, meaning, [*_OF_A_REPLY, label], self._counts[name])
+            yield _counter_family(name, meaning, [*_OF_A_REPLY, label], self._counts[name])
         for name, meaning in _COUNTS.items():
-            yield _counter(name, meaning, _OF_A_REPLY, self._counts[name])
+            yield _counter_family(name, meaning, _OF_A_REPLY, self._counts[name])
         for name, meaning in TIMES.items():
             times = HistogramMetricFamily(
                 f"think_{name}_seconds", f"{meaning}.", labels=_OF_A_REPLY
@@ -155,10 +155,10 @@ class Metrics(Collector):
             outcomes = Counter[tuple[str, ...]](
                 {(outcome,): count for outcome, count in self.spans.items()}
             )
-            yield _counter("spans", meaning, ["outcome"], outcomes)
+            yield _counter_family("spans", meaning, ["outcome"], outcomes)
 
 
-def _counter(
+def _counter_family(
     name: str, meaning: str, labels: list[str], counts: Mapping[tuple[str, ...], int]
 ) -> CounterMetricFamily:
     """Return one counter for Prometheus, `think_NAME`. `labels`: the names of its labels. `counts`:
@@ -170,35 +170,35 @@ def _counter(
     return family
 
 
-def kind_of(note: str) -> str:
+def kind_of_note(note: str) -> str:
     """Return a note without the parts that differ from reply to reply, by which notes are counted:
     `"3 calls of 'run' closed: why"` -> `"# calls of … closed"`.
     """
     return _NUMBER.sub("#", _QUOTED.sub("…", encodable(note.partition(": ")[0]))).strip()
 
 
-def _counted(summary: Mapping[str, object]) -> dict[str, int]:
+def _counts_of_reply(summary: Mapping[str, object]) -> dict[str, int]:
     """Return the number that a reply adds to each count of `_COUNTS`, such as
     `{"thoughts": 2, "thinking_tokens": 90 ...}`, from the reply's summary.
     """
     output, thinking, text = (
-        _number(summary, name) for name in ("output_tokens", "thinking", "text")
+        _positive_number(summary, name) for name in ("output_tokens", "thinking", "text")
     )
-    counted = _number(summary, "thinking_tokens")
+    counted = _positive_number(summary, "thinking_tokens")
     estimate = round(output * thinking / (thinking + text)) if thinking + text else 0
     thought = min(output, counted or estimate)
     return {
-        "thoughts": _number(summary, "thoughts"),
+        "thoughts": _positive_number(summary, "thoughts"),
         "thinking_tokens": thought,
         "answer_tokens": output - thought,
-        "prompt_tokens": _number(summary, "input_tokens"),
-        "broken_prefixes": _number(summary, "prefix_broken"),
-        "restored": _number(summary, "thoughts_put_back"),
-        "unknown": _number(summary, "thoughts_unknown"),
+        "prompt_tokens": _positive_number(summary, "input_tokens"),
+        "broken_prefixes": _positive_number(summary, "prefix_broken"),
+        "restored": _positive_number(summary, "thoughts_put_back"),
+        "unknown": _positive_number(summary, "thoughts_unknown"),
     }
 
 
-def _number(summary: Mapping[str, object], name: str) -> int:
+def _positive_number(summary: Mapping[str, object], name: str) -> int:
     """Return the number in the entry `name` of a reply's summary, 0 if there is no positive one."""
     value = summary.get(name)
     return value if isinstance(value, int) and value > 0 else 0
@@ -207,7 +207,7 @@ def _number(summary: Mapping[str, object], name: str) -> int:
 type Allows = Callable[[HTTPServerRequest], bool]
 
 
-class _Page(RequestHandler):
+class _MetricsPage(RequestHandler):
     """The handler of requests for `/metrics`. It refuses a request for which `allows` returns
     False.
     """
@@ -232,7 +232,7 @@ def serve(metrics: Metrics, listening: socket.socket, allows: Allows) -> HTTPSer
     """Start an HTTP server at a listening socket, and return it. It answers `/metrics` with the
     counts. `allows`: a function that returns True for a permitted request.
     """
-    pages = [(PATH, _Page, {"metrics": metrics, "allows": allows})]
+    pages = [(PATH, _MetricsPage, {"metrics": metrics, "allows": allows})]
     server = HTTPServer(
         Application(pages, log_function=lambda _: None),
         idle_connection_timeout=_PATIENCE,

@@ -72,7 +72,7 @@ class MetricsEndpoint(OptionWatcher):
             return
         summary, flow = {"model": seen.request.requested_model} | seen.summary(), seen.flow
         address = f"{flow.request.host}:{flow.request.port}"
-        self._metrics.add(summary, address, outcome_of(flow, summary), seen.notes)
+        self._metrics.add_reply(summary, address, outcome_of(flow, summary), seen.notes)
         if self._target.file and not self._writing:
             loop = asyncio.get_running_loop()
             self._writing = loop.call_later(SECONDS_BETWEEN_FILES, self._write)

@@ -95,14 +95,14 @@ class Terminal(Watcher):
         progress = f"{held:,}" if held > before else ""
         if events or progress:
             self._printer = self._printer or self._new_printer()
-            self._printer.hear(name, path_of(seen.client_request), events, progress)
+            self._printer.queue_events(name, path_of(seen.client_request), events, progress)
 
     def ended(self, seen: FlowRecord) -> None:
         """Print the rest of the reply, and log the exchange's line."""
         self._printed.pop(seen.flow.id, None)
         if self._printer:
-            self._printer.end(seen.flow.id)
-            self._make_room()  # mitmdump is about to print its own line for the flow.
+            self._printer.queue_end(seen.flow.id)
+            self._end_open_line()  # mitmdump is about to print its own line for the flow.
         if seen.exchange.endpoint.is_chat and is_logged(logging.INFO):
             _log.info("reply: %s", reply_line(seen))
 
@@ -111,7 +111,7 @@ class Terminal(Watcher):
         if self._printer:
             self._printer.close(_LAST_PATIENCE)
         if handler := self._log_handler():
-            handler.removeFilter(self._make_room)
+            handler.removeFilter(self._end_open_line)
         self._printer = None
         self._printed.clear()  # From now on the reloaded script's `Terminal` prints.
 
@@ -126,15 +126,15 @@ class Terminal(Watcher):
             # lines of the log would wait in this layer, and come late and cut in two.
             file.reconfigure(line_buffering=True)
         if handler:
-            handler.addFilter(self._make_room)
+            handler.addFilter(self._end_open_line)
         return Printer(file, shows_colours(file))
 
-    def _make_room(self, _: logging.LogRecord | None = None) -> bool:
+    def _end_open_line(self, _: logging.LogRecord | None = None) -> bool:
         """End a reply's open line, so that a log line begins on a line of its own. Return True, so
         that this filter of the log lets every line pass.
         """
         if self._printer:
-            self._printer.make_room(_PATIENCE)
+            self._printer.end_open_line(_PATIENCE)
         return True
 
     def _log_handler(self) -> logging.Handler | None:
@@ -162,7 +162,7 @@ class _Reply:
         self._accumulator = Accumulator()
         self._text: list[str] = []
 
-    def hear(self, events: Sequence[Event], progress: str) -> None:
+    def add_events(self, events: Sequence[Event], progress: str) -> None:
         """Add new events. Only the first choice is printed. `progress`: how many characters of a
         held call have come, to be printed; empty if nothing of this is to be printed now.
         """
@@ -180,7 +180,7 @@ class _Reply:
         self._text += self._writer.feed(news), self._writer.close()
         self.over = True
 
-    def take(self) -> tuple[str, str]:
+    def take_new_text(self) -> tuple[str, str]:
         """Return the line to be printed above the reply, and the text that has come since the last
         call. The line is empty if an earlier call returned it.
         """
@@ -217,9 +217,11 @@ class Printer:
         self._open = False
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         # A daemon thread: a terminal that accepts nothing must not keep the program from ending.
-        Thread(target=self._run, name="think-terminal", daemon=True).start()
+        Thread(target=self._run_queued_work, name="think-terminal", daemon=True).start()
 
-    def hear(self, name: str, path: str, events: Sequence[Event], progress: str = "") -> None:
+    def queue_events(
+        self, name: str, path: str, events: Sequence[Event], progress: str = ""
+    ) -> None:
         """Queue events of the reply to the request at `path`. `name`: the flow's id. `progress`:
         how many characters of a held call have come; empty if this is not to be printed.
         """
@@ -228,16 +230,16 @@ class Printer:
             self._left_out += size
             return
         if self._left_out:
-            self._work.put(partial(self._note, f"{self._left_out:,} characters"))
+            self._work.put(partial(self._print_left_out, f"{self._left_out:,} characters"))
             self._left_out = 0
         self._queued += size
-        self._work.put(partial(self._hear, name, path, events, progress, size))
+        self._work.put(partial(self._add_events, name, path, events, progress, size))
 
-    def end(self, name: str) -> None:
+    def queue_end(self, name: str) -> None:
         """Queue the end of the reply whose flow has the id `name`."""
-        self._work.put(partial(self._end, name))
+        self._work.put(partial(self._end_reply, name))
 
-    def make_room(self, seconds: float) -> bool:
+    def end_open_line(self, seconds: float) -> bool:
         """End the line that is being printed, so that another line can follow, and wait at most
         `seconds` until all queued text is written. Return True if it is written. Return False at
         once if the text of an earlier call of this method is not written yet.
@@ -251,17 +253,17 @@ class Printer:
 
     def close(self, seconds: float) -> None:
         """Write the text that waits, for at most `seconds`, and end the thread."""
-        self.make_room(seconds)
+        self.end_open_line(seconds)
         self._work.put(None)
 
-    def _run(self) -> None:
+    def _run_queued_work(self) -> None:
         while work := self._work.get():
             try:
                 work()
             except Exception:  # Our own fault must not end the thread.
                 _log.exception("think: a reply could not be printed")
 
-    def _hear(
+    def _add_events(
         self, name: str, path: str, events: Sequence[Event], progress: str, size: int
     ) -> None:
         if name not in self._replies:
@@ -269,21 +271,21 @@ class Printer:
             names = f"#{self._count}", path[:_LONGEST_NAME]
             self._replies[name] = _Reply(names, self._coloured)
         self._replies[name].waiting += size
-        self._replies[name].hear(events, progress)
-        self._show()
+        self._replies[name].add_events(events, progress)
+        self._print_new_text()
 
-    def _end(self, name: str) -> None:
+    def _end_reply(self, name: str) -> None:
         if name in self._replies:
             self._replies[name].close()
-            self._show()
+            self._print_new_text()
 
-    def _show(self) -> None:
+    def _print_new_text(self) -> None:
         """Print the new text of the oldest reply; when it has ended, go on with the next reply."""
         while self._replies:
             name, reply = next(iter(self._replies.items()))
-            size, (head, text) = reply.waiting, reply.take()
+            size, (head, text) = reply.waiting, reply.take_new_text()
             begins = "" if self._open else "\n"
-            self._put(head + _LINE.sub(f"\n{MARGIN}", begins + text)[len(begins) :])
+            self._write_text(head + _LINE.sub(f"\n{MARGIN}", begins + text)[len(begins) :])
             self._open = not text.endswith("\n") if text else self._open
             self._taken += size
             if not reply.over:
@@ -291,16 +293,16 @@ class Printer:
             del self._replies[name]
             self._end_line()
 
-    def _note(self, much: str) -> None:
+    def _print_left_out(self, much: str) -> None:
         self._end_line()
-        self._put(f"[{much} were not printed: the terminal did not take them]\n")
+        self._write_text(f"[{much} were not printed: the terminal did not take them]\n")
 
     def _end_line(self) -> None:
         if self._open:
             self._open = False
-            self._put("\n")
+            self._write_text("\n")
 
-    def _put(self, text: str) -> None:
+    def _write_text(self, text: str) -> None:
         """Write a text to the file; wait while the terminal or pipe accepts no more bytes."""
         data = memoryview(text.encode(self._encoding, "backslashreplace"))
         # The error of a closed terminal is ignored here: mitmproxy gets it too, when it prints its
@@ -330,14 +332,14 @@ def reply_line(record: FlowRecord) -> str:
     parts = [
         f"{path_of(flow.request)} {bounded(model, LONGEST)}",
         thoughts,
-        _times(summary),
+        _describe_times(summary),
         failed,
         ended,
     ]
     return bounded(" · ".join(part.strip() for part in parts if part.strip()), LONGEST_LINE)
 
 
-def _times(summary: Mapping[str, object]) -> str:
+def _describe_times(summary: Mapping[str, object]) -> str:
     """Return the times of a reply as text: `first byte 0.2 s, whole 4 s`."""
     first, end = summary.get("first_byte"), summary.get("end")
     if not isinstance(first, (int, float)) or not isinstance(end, (int, float)):

@@ -65,22 +65,22 @@ class ThoughtEvents(Watcher):
         if seen.rewriter and (thoughts := seen.rewriter.thoughts):
             if path := self._chosen().events:
                 size = sum(len(str(event["thought"])) for event in thoughts)
-                begun_aside(size, partial(append, path, thoughts))
-            self.call(thoughts)
+                begun_aside(size, partial(append_events, path, thoughts))
+            self.call_hooks(thoughts)
 
-    def call(self, events: Sequence[ThoughtEvent]) -> None:
+    def call_hooks(self, events: Sequence[ThoughtEvent]) -> None:
         """Begin to call the `thought` hooks of other addons for ended thoughts of one exchange."""
         if events and len(self._tasks) < MOST_HOOKS and TABLE.of(ThoughtHook.name):
             exchange = events[0]["taskId"]
             before = [
                 task for task, its_exchange in self._tasks.items() if its_exchange == exchange
             ]
-            task = asyncio.ensure_future(_pass_on(events, before[-1:]))
+            task = asyncio.ensure_future(_call_hooks(events, before[-1:]))
             self._tasks[task] = exchange
             task.add_done_callback(self._tasks.pop)
 
 
-async def _pass_on(events: Sequence[ThoughtEvent], before: list[asyncio.Future[None]]) -> None:
+async def _call_hooks(events: Sequence[ThoughtEvent], before: list[asyncio.Future[None]]) -> None:
     """Call the hooks for ended thoughts of one exchange. `before`: the task that calls them for the
     exchange's thoughts before these; wait for its end. Empty if there is none.
     """
@@ -92,7 +92,7 @@ async def _pass_on(events: Sequence[ThoughtEvent], before: list[asyncio.Future[N
             await asyncio.sleep(0)
 
 
-def append(path: str, events: Sequence[ThoughtEvent]) -> None:
+def append_events(path: str, events: Sequence[ThoughtEvent]) -> None:
     """Append a line of JSON for each ended thought to the file or pipe at `path`. If it cannot be
     written, or no program reads the pipe, log an error: the reply must go on.
     """

@@ -98,14 +98,14 @@ class ThinkingView(Contentview):
         live = RUNNING.get(flow.id) if flow else None
         try:
             if live and isinstance(metadata.http_message, Response):
-                written = _written(live.transcript(self.of_server), live.facts)
-                return newest(written, *_room(metadata.http_message))
-            return self._complete(data, metadata)
+                written = _view_text(live.transcript(self.of_server), live.facts)
+                return last_rows(written, *_visible_size(metadata.http_message))
+            return self._complete_text(data, metadata)
         except Exception:  # Our own fault: show the bytes as they came.
             _log.exception("think: the view %s failed", self.name)
             return visible(data.decode(errors="backslashreplace"))
 
-    def _complete(self, data: bytes, metadata: Metadata) -> str:
+    def _complete_text(self, data: bytes, metadata: Metadata) -> str:
         flow, message = metadata.flow, metadata.http_message
         if self.of_server and isinstance(flow, HTTPFlow) and notes_of(flow).get(LET_GO):
             return _LET_GO
@@ -113,17 +113,17 @@ class ThinkingView(Contentview):
             other = sent_of(flow) if isinstance(message, Request) else backup_of(flow)
             data, message = (content_of(other), other) if other else (data, message)
         chosen, expected = reading_of(flow, self.of_server)
-        begun = beginning(data)
+        begun = readable_beginning(data)
         read, every = (f"{len(body) / (1 << 20):.1f}" for body in (begun, data))
         left_out = f"# The first {read} of {every} MB. {WHERE_ALL_IS}\n"
         note = left_out if begun is not data else ""
         if isinstance(message, Request):
-            return note + _written(request.read(begun, chosen), {})
+            return note + _view_text(request.read(begun, chosen), {})
         content_type = (
             message.headers.get("content-type", "") if message else metadata.content_type or ""
         )
         answer = reply.read(begun, chosen, content_type, expected=expected)
-        return note + _written(answer, facts_of(flow))
+        return note + _view_text(answer, facts_of(flow))
 
 
 class ThinkingServerView(ThinkingView):
@@ -159,14 +159,14 @@ class Views:
             options.update(web_columns=[*options.web_columns, "comment"])
 
 
-def _written(transcript: Transcript, facts: Mapping[str, object]) -> str:
+def _view_text(transcript: Transcript, facts: Mapping[str, object]) -> str:
     """Return a transcript as a view's text, with long lines broken. `facts`: the reply's counts and
     times, for its end. If the text is too long for a view, its middle is left out.
     """
-    return both_ends(wrapped(text.write(transcript, facts)))
+    return shortened(wrap_lines(text.write(transcript, facts)))
 
 
-def newest(written: str, columns: int, lines: int) -> str:
+def last_rows(written: str, columns: int, lines: int) -> str:
     """Return the last lines of a text that fit into `lines` rows of `columns` characters on the
     screen, below a line with the number of hidden lines. If `lines` is 0, return the whole text.
     """
@@ -181,11 +181,11 @@ def newest(written: str, columns: int, lines: int) -> str:
     )
 
 
-def _room(response: Response) -> tuple[int, int]:
+def _visible_size(response: Response) -> tuple[int, int]:
     """Return how many columns and lines the console shows of a running reply. In mitmweb, where a
     view can be scrolled, the number of lines is 0, which means no limit.
 
-    The console scrolls to the top of a flow at each change, so the newest lines of a longer text
+    The console scrolls to the top of a flow at each change, so the last_rows lines of a longer text
     would never be visible.
     """
     ui = getattr(ctx.master, "ui", None)
@@ -196,7 +196,7 @@ def _room(response: Response) -> tuple[int, int]:
     return max(1, columns), max(_LEAST_LINES, rows - _AROUND - len(response.headers.fields))
 
 
-def beginning(body: bytes) -> bytes:
+def readable_beginning(body: bytes) -> bytes:
     """Return the beginning of a body, up to a view's limit, in a form that can be read: whole
     frames of a stream, or a JSON object that is closed where it is cut.
     """
@@ -211,7 +211,7 @@ def beginning(body: bytes) -> bytes:
     return closed if json_text.readable(closed) else cut
 
 
-def both_ends(written: str) -> str:
+def shortened(written: str) -> str:
     """Return a text's first and last lines, with a line between that tells how many characters are
     left out. Return a short text unchanged.
     """
@@ -232,7 +232,7 @@ _INDENT = "  "
 _PREFIX = re.compile(r"[ ]*+(?:#│? )?+")
 
 
-def wrapped(written: str) -> str:
+def wrap_lines(written: str) -> str:
     """Return a transcript's text with its long lines broken, because mitmweb's page does not wrap
     lines.
 
@@ -242,11 +242,11 @@ def wrapped(written: str) -> str:
     body = written.removesuffix("\n")
     if not body:
         return written
-    pieces = (piece for line in body.split("\n") for piece in _pieces(line or " "))
+    pieces = (piece for line in body.split("\n") for piece in _line_pieces(line or " "))
     return "\n".join(pieces) + written[len(body) :]
 
 
-def _pieces(line: str) -> Iterator[str]:
+def _line_pieces(line: str) -> Iterator[str]:
     """Yield a line in pieces, broken at blanks. Only a word that is longer than a line is cut."""
     prefix = _PREFIX.match(line)
     begin = prefix.end() if prefix else 0

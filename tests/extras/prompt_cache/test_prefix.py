@@ -13,7 +13,7 @@ from converter.extras.prompt_cache.prefix import (
     Break,
     Prompt,
     Prompts,
-    broken,
+    first_break,
 )
 
 type Body = dict[str, Any]
@@ -21,8 +21,8 @@ REMINDER = "<system-reminder>Be brief.</system-reminder>\n"
 
 
 def compare(prompts: Prompts, owner: str, body: Body, size: int) -> Break | None:
-    before = prompts.follow(Prompt(owner, "a", body, size))
-    return broken(before.body, body) if before else None
+    before = prompts.replace_earlier(Prompt(owner, "a", body, size))
+    return first_break(before.body, body) if before else None
 
 
 def tool(name: str) -> Body:
@@ -107,7 +107,7 @@ def test_a_cause_stands_where_the_prompts_part() -> None:
     far = "Run git status on 2026-11-23 first." + " Be brief." * 400
     before = {"messages": [{"role": "system", "content": f"{far} Say a."}]}
     now = {"messages": [{"role": "system", "content": f"{far} Say b."}]}
-    difference = broken(before, now)
+    difference = first_break(before, now)
     assert difference
     assert difference.cause == "another text"
 
@@ -124,7 +124,7 @@ def test_the_messages_and_the_responses_form_are_read() -> None:
     more = {"role": "user", "content": "B?"}
     kept = {**before, "tools": [read], "messages": [*before["messages"], more]}
     dropped = {"role": "assistant", "content": [answer]}
-    assert broken(before, kept) is None, "no model reads where a cache ends"
+    assert first_break(before, kept) is None, "no model reads where a cache ends"
     prompts = Prompts()
     compare(prompts, "me", before, 9)
     difference = compare(
@@ -143,7 +143,7 @@ def test_a_system_text_that_is_no_message_breaks_a_prompt(field: str) -> None:
     messages = [{"role": "user", "content": "A?"}]
     before = {field: "Today is 2026-11-23.", "input": messages}
     now = {field: "Today is 2026-11-24.", "input": [*messages, {"role": "user", "content": "B?"}]}
-    difference = broken(before, now)
+    difference = first_break(before, now)
     assert difference
     assert (difference.part, difference.cause) == (
         "the system text, character 18",
@@ -172,7 +172,7 @@ def test_tools_in_the_prompts_text_are_tools() -> None:
     )
     assert one
     assert other
-    difference = broken(one, other)
+    difference = first_break(one, other)
     assert difference
     assert difference.cause == "other tools written as text, or another order"
 

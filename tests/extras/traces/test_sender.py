@@ -26,7 +26,7 @@ REPLY: Any = None
 @pytest.fixture(autouse=True)
 def one_span_a_reply(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     trace = lambda tracer, *_: tracer.start_span("chat small").end()  # noqa: E731
-    monkeypatch.setattr(sender_module, "trace", trace)
+    monkeypatch.setattr(sender_module, "create_span", trace)
     with watched():  # mitmproxy's options
         yield
 
@@ -57,8 +57,8 @@ def sent_to(url: str, replies: int = 1) -> Counter[str]:
     spans = Counter[str]()
     sender = Sender(url, spans)
     for _ in range(replies):
-        sender.take(REPLY, "ok", None)
-    sender.end(LONG)
+        sender.add_span(REPLY, "ok", None)
+    sender.send_last(LONG)
     return spans
 
 
@@ -128,11 +128,11 @@ def test_a_collector_that_comes_back_gets_what_comes_then(
 
     with ByPathServer({PATH: says}) as collector:
         sender = Sender(f"{collector.address}{PATH}", counts)
-        sender.take(REPLY, "ok", None)
+        sender.add_span(REPLY, "ok", None)
         assert refused.wait(LONG)
-        sender.take(REPLY, "ok", None)
+        sender.add_span(REPLY, "ok", None)
         assert taken.wait(LONG)
-        sender.end(LONG)
+        sender.send_last(LONG)
     assert counts == {"sent": 1, "dropped": 1}
     assert len(caplog.messages) == 1
 
@@ -152,10 +152,10 @@ def test_a_collector_that_hangs_holds_nobody(
     monkeypatch.setattr(sender_module, "SECONDS_BETWEEN_BATCHES", 0.01)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         sender = Sender(f"http://127.0.0.1:{silent.getsockname()[1]}{PATH}", Counter())
-        sender.take(REPLY, "ok", None)
+        sender.add_span(REPLY, "ok", None)
         connection, _ = silent.accept()
         with connection:
-            sender.end(0.01)
+            sender.send_last(0.01)
     assert caplog.messages == [
         "think: think_traces: the collector loses spans: "
         "it did not take the last ones within 0.01 s (reported once)"

@@ -89,7 +89,7 @@ def traced(
         there.end(flow)
         sender = part_of(there.addon, Traces)._sender
         assert sender
-        sender.end(30)
+        sender.send_last(30)
     sent_bytes = encode_spans(exported)
     (span,) = sent_bytes.resource_spans[0].scope_spans[0].spans
     return span, sent_bytes.SerializeToString()

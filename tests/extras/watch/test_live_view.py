@@ -13,7 +13,7 @@ from mitmproxy.http import HTTPFlow
 from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.mitmproxy_internals import somebody_looks
 from converter.extras.watch import live_view as live
-from converter.extras.watch.live_view import Running
+from converter.extras.watch.live_view import RunningReply
 from tests.support.addon_flows import EVENT_STREAM, ask, response, running, streaming, wait
 from tests.support.frames import DONE, ROLE, delta, stream
 from tests.support.kept_flows import Watched, pass_on, shown, watched
@@ -35,7 +35,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
         yield there
 
 
-def begun(there: Watched) -> tuple[HTTPFlow, Running]:
+def begun(there: Watched) -> tuple[HTTPFlow, RunningReply]:
     flow = there.begin(streaming(), response(EVENT_STREAM))
     return flow, live.RUNNING[flow.id]
 

@@ -3,7 +3,7 @@
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from converter.extras.watch.metrics import BUCKETS, MOST_KINDS, MOST_SERIES, Metrics, kind_of
+from converter.extras.watch.metrics import BUCKETS, MOST_KINDS, MOST_SERIES, Metrics, kind_of_note
 
 pytestmark = pytest.mark.slow
 
@@ -44,13 +44,13 @@ def counted(
 ) -> Metrics:
     metrics = Metrics()
     for summary in summaries:
-        metrics.add(summary, HERE, outcome, mended)
+        metrics.add_reply(summary, HERE, outcome, mended)
     return metrics
 
 
 def test_requests_are_counted_by_outcome() -> None:
     metrics = counted(STREAMED, STREAMED)
-    metrics.add({"model": "small"}, HERE, "broke off", ())
+    metrics.add_reply({"model": "small"}, HERE, "broke off", ())
     read = samples(metrics)
     assert value(read, "think_requests_total", outcome="ok") == 2
     assert value(read, "think_requests_total", outcome="broke off") == 1
@@ -90,7 +90,7 @@ def test_of_a_whole_reply_only_the_end_is_a_time() -> None:
 
 
 def test_what_was_mended_is_counted_by_kind() -> None:
-    assert kind_of("arguments of call 3 of 'f' mended: {") == "arguments of call # of … mended"
+    assert kind_of_note("arguments of call 3 of 'f' mended: {") == "arguments of call # of … mended"
     read = samples(counted(STREAMED, mended=("call 1 mended: a", "call 2 mended: b")))
     assert value(read, "think_mended_total", what="call # mended") == 2
 
@@ -98,11 +98,11 @@ def test_what_was_mended_is_counted_by_kind() -> None:
 def test_nothing_grows_without_end() -> None:
     metrics = Metrics()
     for number in range(2 * MOST_SERIES):
-        metrics.add({"model": f"m{number}"}, HERE, "ok", ())
+        metrics.add_reply({"model": f"m{number}"}, HERE, "ok", ())
     models = {dict(labels)["model"] for _, labels in samples(metrics)}
     assert len(models) == MOST_SERIES + 1
     for number in range(2 * MOST_KINDS):
-        metrics.add({"model": "m1"}, HERE, "ok", (f"kind {chr(0x4E00 + number)}",))
+        metrics.add_reply({"model": "m1"}, HERE, "ok", (f"kind {chr(0x4E00 + number)}",))
     mended = [labels for name, labels in samples(metrics) if name == "think_mended_total"]
     assert len(mended) == MOST_KINDS + 1
 
@@ -121,7 +121,7 @@ def test_a_name_that_is_half_a_character_ends_no_count() -> None:
     """Six plain characters of JSON, which any client may send."""
     metrics = Metrics()
     for model in ("x\ud800", "x\udfff"):
-        metrics.add({"model": model}, HERE, "refused", ["model \ud800 refused: unknown"])
+        metrics.add_reply({"model": model}, HERE, "refused", ["model \ud800 refused: unknown"])
     requests = value(samples(metrics), "think_requests_total", model="x?", outcome="refused")
     assert requests == 2
 
@@ -131,7 +131,7 @@ def test_earlier_thoughts_and_ended_ones_are_counted() -> None:
     ended = {"budget": 2, "loop": 1}
     summary = {"model": "small", "thoughts_put_back": 3, "thoughts_unknown": 1}
     for _ in range(2):
-        metrics.add({**summary, "thoughts_ended": ended}, HERE, "ok", [])
+        metrics.add_reply({**summary, "thoughts_ended": ended}, HERE, "ok", [])
     read = samples(metrics)
     assert value(read, "think_restored_total") == 6
     assert value(read, "think_unknown_total") == 2

@@ -72,9 +72,9 @@ def _printed(events: Sequence[Event], coloured: bool = False, path: str = PATH) 
     """Return what is printed of one reply."""
     pipe = Pipe()
     printer = Printer(pipe.file, coloured)
-    printer.hear("a", path, events)
-    printer.end("a")
-    assert printer.make_room(SECONDS)
+    printer.queue_events("a", path, events)
+    printer.queue_end("a")
+    assert printer.end_open_line(SECONDS)
     output = pipe.rest()
     pipe.close()
     return output
@@ -93,20 +93,20 @@ def test_without_colours_a_line_at_the_left_sets_thinking_apart() -> None:
 
 
 def test_replies_are_printed_one_after_another(pipe: Pipe, printer: Printer) -> None:
-    printer.hear("a", PATH, [Start("a", "one"), Thinking("I")])
-    printer.hear("b", PATH, _reply("two", "short", "done"))
-    printer.hear("c", PATH, [Text("c1")])
-    printer.end("b")
-    printer.hear("a", PATH, [Thinking(" go on")])
+    printer.queue_events("a", PATH, [Start("a", "one"), Thinking("I")])
+    printer.queue_events("b", PATH, _reply("two", "short", "done"))
+    printer.queue_events("c", PATH, [Text("c1")])
+    printer.queue_end("b")
+    printer.queue_events("a", PATH, [Thinking(" go on")])
     assert pipe.read("go on") == "── #1 /v1/messages one ──\n  │ I go on"
-    printer.end("a")
+    printer.queue_end("a")
     assert pipe.read("c1") == (
         "\n── #2 /v1/messages two ──\n  │ short\n\n  done\n── #3 /v1/messages ──\n  c1"
     )
-    printer.hear("c", PATH, [Text("c2")])
-    printer.end("c")
-    printer.end("never heard")
-    assert printer.make_room(SECONDS)
+    printer.queue_events("c", PATH, [Text("c2")])
+    printer.queue_end("c")
+    printer.queue_end("never heard")
+    assert printer.end_open_line(SECONDS)
     assert pipe.rest() == "c2\n"
 
 
@@ -157,11 +157,11 @@ def test_a_full_pipe_keeps_nobody_waiting_and_loses_nothing_that_was_taken(
     pipe: Pipe, printer: Printer
 ) -> None:
     for _ in range(300):  # a pipe takes 64 kB
-        printer.hear("a", PATH, [Text("x" * 1000)])
-    assert not printer.make_room(0.01)
-    assert not printer.make_room(SECONDS), "nobody waits twice for what does not move"
+        printer.queue_events("a", PATH, [Text("x" * 1000)])
+    assert not printer.end_open_line(0.01)
+    assert not printer.end_open_line(SECONDS), "nobody waits twice for what does not move"
     assert pipe.read("x\n").endswith(f"\n  {'x' * 300_000}\n")
-    printer.hear("a", PATH, [Text("end")])
+    printer.queue_events("a", PATH, [Text("end")])
     assert pipe.read("end") == "  end"
 
 
@@ -176,8 +176,8 @@ def test_a_full_pipe_that_does_not_block_is_waited_for_in_peace(
         sleep(seconds)
 
     monkeypatch.setattr(printers, "sleep", noted)
-    printer.hear("a", PATH, [Text("x" * 200_000 + "end")])
-    assert not printer.make_room(1.0)
+    printer.queue_events("a", PATH, [Text("x" * 200_000 + "end")])
+    assert not printer.end_open_line(1.0)
     assert set(slept) == {printers._PAUSE}, "each look at the full pipe has its pause"
     assert pipe.read("end\n").count("x") == 200_000
 
@@ -185,39 +185,39 @@ def test_a_full_pipe_that_does_not_block_is_waited_for_in_peace(
 def test_beyond_the_limit_is_left_out_and_a_line_says_how_much(
     pipe: Pipe, printer: Printer
 ) -> None:
-    printer.hear("a", PATH, [Text("first")])
-    printer.hear("b", PATH, [Text("x" * (TERMINAL_LIMIT - 5))])
-    printer.hear("c", PATH, [Text("never seen")])
-    printer.hear("a", PATH, [Text(" never seen either")])
-    printer.end("a")
+    printer.queue_events("a", PATH, [Text("first")])
+    printer.queue_events("b", PATH, [Text("x" * (TERMINAL_LIMIT - 5))])
+    printer.queue_events("c", PATH, [Text("never seen")])
+    printer.queue_events("a", PATH, [Text(" never seen either")])
+    printer.queue_end("a")
     assert pipe.read("x" * (TERMINAL_LIMIT - 5)).startswith("── #1 ")
-    printer.hear("b", PATH, [Text("end")])
+    printer.queue_events("b", PATH, [Text("end")])
     assert pipe.read("end") == (
         "\n[28 characters were not printed: the terminal did not take them]\n  end"
     )
-    printer.hear("b", PATH, [Text(" once")])
+    printer.queue_events("b", PATH, [Text(" once")])
     assert pipe.read("once") == " once"
 
 
 def test_closing_does_not_wait_for_a_pipe_that_nobody_reads(pipe: Pipe, printer: Printer) -> None:
-    printer.hear("a", PATH, [Text("x" * (1 << 18))])
+    printer.queue_events("a", PATH, [Text("x" * (1 << 18))])
     printer.close(0.01)
-    printer.hear("a", PATH, [Text("too late")])
+    printer.queue_events("a", PATH, [Text("too late")])
     assert pipe.read("x\n").count("x") == 1 << 18
 
 
 def test_a_reader_that_has_gone_is_no_error(pipe: Pipe, printer: Printer) -> None:
     pipe.hang_up()
     for text in ("nobody reads this", "nor this"):
-        printer.hear("a", PATH, [Text(text)])
-        assert printer.make_room(SECONDS)
+        printer.queue_events("a", PATH, [Text(text)])
+        assert printer.end_open_line(SECONDS)
 
 
 def test_a_fault_of_ours_costs_this_output_and_a_line_of_the_log(
     pipe: Pipe, printer: Printer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    printer.hear("a", PATH, [Thinking("ok")])
-    printer.hear("a", PATH, [Start("a", 5)])  # type: ignore[arg-type]
-    printer.hear("a", PATH, [Text("end")])
+    printer.queue_events("a", PATH, [Thinking("ok")])
+    printer.queue_events("a", PATH, [Start("a", 5)])  # type: ignore[arg-type]
+    printer.queue_events("a", PATH, [Text("end")])
     pipe.read("end")
     assert "a reply could not be printed" in caplog.text

@@ -77,9 +77,9 @@ def test_many_thoughts_are_passed_on_in_order_and_the_loop_runs_on(
     thoughts: list[ThoughtEvent] = [{"taskId": "a", "thought": at} for at in range(5 * AT_A_TIME)]
 
     async def pass_on() -> None:
-        teller.call(thoughts[:-2])
-        teller.call(thoughts[-2:])
-        teller.call([{"taskId": "b", "thought": "of another"}])
+        teller.call_hooks(thoughts[:-2])
+        teller.call_hooks(thoughts[-2:])
+        teller.call_hooks([{"taskId": "b", "thought": "of another"}])
         while teller._tasks:
             turns.append(len(listener.received))
             await asyncio.sleep(0)

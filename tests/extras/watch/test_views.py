@@ -12,8 +12,8 @@ from converter.extras.watch.views import (
     TEXT_LIMIT,
     WIDTH,
     Views,
-    newest,
-    wrapped,
+    last_rows,
+    wrap_lines,
 )
 from tests.support import recorded
 from tests.support.addon_flows import (
@@ -231,7 +231,9 @@ NEWEST = ROWS["newest"]
 
 @pytest.mark.parametrize(("lines", "shown"), NEWEST.values(), ids=NEWEST)
 def test_the_console_shows_the_end_of_what_comes(lines: int, shown: str) -> None:
-    assert newest("a\nb\nc\n".replace("b", "b" * 30 if "bb" in shown else "b"), 10, lines) == shown
+    assert (
+        last_rows("a\nb\nc\n".replace("b", "b" * 30 if "bb" in shown else "b"), 10, lines) == shown
+    )
 
 
 def test_a_huge_reply_is_shown_to_a_limit_and_says_so() -> None:
@@ -249,8 +251,8 @@ PROSE = "word " * 60
 
 def test_long_lines_are_broken_at_blanks_and_stay_what_they_are() -> None:
     written = f"assistant:\n  thinking:\n    #│ {PROSE}\n  text: |\n    {PROSE}\n\n    short\n"
-    lines = wrapped(written).split("\n")
+    lines = wrap_lines(written).split("\n")
     assert max(map(len, lines)) <= WIDTH
     assert [line[:10] for line in lines[2:5]] == ["    #│ wor", "    #│   w", "    #│   w"]
-    assert wrapped("short\n") == "short\n"
-    assert " ".join(wrapped(f"a {PROSE}").split()) == " ".join(f"a {PROSE}".split())
+    assert wrap_lines("short\n") == "short\n"
+    assert " ".join(wrap_lines(f"a {PROSE}").split()) == " ".join(f"a {PROSE}".split())

@@ -5,7 +5,7 @@ import pytest
 from converter.addon.transcript import reply
 from converter.core.model.conversation import TextBlock, ThinkingBlock
 from converter.extras.watch import views as module
-from converter.extras.watch.views import LINES_LIMIT, TEXT_LIMIT, beginning, both_ends
+from converter.extras.watch.views import LINES_LIMIT, TEXT_LIMIT, readable_beginning, shortened
 from tests.support.frames import stream, whole
 
 
@@ -23,12 +23,12 @@ def parts_of(body: bytes) -> list[object]:
 
 def test_a_short_body_is_left_as_it_is() -> None:
     body = whole("<think>deep</think>Hello")
-    assert beginning(body) is body
+    assert readable_beginning(body) is body
 
 
 def test_a_stream_is_cut_between_two_frames() -> None:
     body = b"".join(stream("<think>deep</think>", *("word " for _ in range(1000))))
-    begun = beginning(body)
+    begun = readable_beginning(body)
     assert len(begun) <= 3000
     assert body.startswith(begun)
     thinking, text = parts_of(begun)
@@ -39,7 +39,7 @@ def test_a_stream_is_cut_between_two_frames() -> None:
 
 @pytest.mark.parametrize("content", ["é" * 9000, 'a "quoted" \\ ' * 900])
 def test_a_whole_body_is_closed_where_it_is_cut(content: str) -> None:
-    begun = beginning(whole(f"<think>deep</think>{content}"))
+    begun = readable_beginning(whole(f"<think>deep</think>{content}"))
     assert len(begun) < 3100
     thinking, text = parts_of(begun)
     assert thinking == ThinkingBlock("deep")
@@ -51,27 +51,27 @@ def test_a_whole_body_is_closed_where_it_is_cut(content: str) -> None:
     "body", [b"{nonsense" * 900, b"x" * 9000, b"[1]" * 3000, b'{"a": 1}' * 900]
 )
 def test_what_is_no_reply_is_cut(body: bytes) -> None:
-    assert len(beginning(body)) <= 3000 + 10
+    assert len(readable_beginning(body)) <= 3000 + 10
 
 
 def test_numbers_without_end_are_cut() -> None:
-    assert len(beginning(b'{"a": ' + b"7" * 2_000_000)) <= 3010
+    assert len(readable_beginning(b'{"a": ' + b"7" * 2_000_000)) <= 3010
 
 
 def test_a_long_text_keeps_both_its_ends() -> None:
     lines = [f"line {number}" for number in range(100_000)]
-    shown = both_ends("\n".join(lines) + "\n")
+    shown = shortened("\n".join(lines) + "\n")
     assert len(shown) < TEXT_LIMIT + 100
     assert shown.startswith("line 0\nline 1\n")
     assert shown.endswith("line 99998\nline 99999\n")
     assert shown.count(" characters are left out here. ") == 1
     assert shown.count("\n") < LINES_LIMIT + 2
-    assert both_ends("short") == "short"
+    assert shortened("short") == "short"
 
 
 def test_a_text_of_long_lines_keeps_both_its_ends() -> None:
     lines = [f"line {number} " + "x" * 60 for number in range(10_000)]
-    shown = both_ends("\n".join(lines) + "\n")
+    shown = shortened("\n".join(lines) + "\n")
     assert len(shown) < TEXT_LIMIT + 100
     assert shown.startswith("line 0 x")
     assert shown.splitlines()[-1] == lines[-1]
