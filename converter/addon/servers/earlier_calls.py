@@ -20,9 +20,9 @@ from converter.core.wire.json_text import UnreadableError, as_object, objects
 
 
 def with_arguments(message: object, *, anew: bool = False) -> object:
-    """Return a chat-completions message in which the arguments of each call are a JSON object or
-    the text of one, because servers refuse a history with any other text. Return `message` itself
-    if nothing changes.
+    """Return a message of a chat-completions request in which the arguments of each call are a JSON
+    object, or the text of a JSON object: servers refuse a history with any other text. Return
+    `message` itself if nothing changes.
 
     If `anew` is True, valid text is parsed and written again too, because some servers' parsers
     refuse JSON that Python's parser takes.
@@ -45,7 +45,7 @@ def _with_arguments(call: object, anew: bool) -> object:
 
 
 def _is_object(arguments: object) -> bool:
-    """Return True if `arguments` are the text of an object in strict JSON, or too long to check."""
+    """Return True if `arguments` are the text of a strict JSON object, or too long to check."""
     try:
         return isinstance(long_json.read_strictly(str(arguments)), dict)
     except long_json.TooManyError:
@@ -55,7 +55,7 @@ def _is_object(arguments: object) -> bool:
 
 
 def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion in which calls and results have ids of the form
+    """Return a chat-completions request in which calls and results have ids of the form
     `functions.NAME:NUMBER`. Return `body` itself if nothing changes.
 
     Calls are counted from the conversation's first, which is 0: its second call, of the tool
@@ -66,8 +66,8 @@ def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def with_short_ids(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion in which calls and results have ids of nine letters and digits. A
-    new id depends on the old id alone. Return `body` itself if nothing changes.
+    """Return a chat-completions request in which calls and results have ids of nine letters and
+    digits. A new id depends on the old id alone. Return `body` itself if nothing changes.
     """
     return map_messages(body, _shortened)
 
@@ -99,8 +99,8 @@ MODELS_WITH_IDS = re.compile("|".join(f"(?:{names.pattern})" for names, _ in _RO
 
 
 def with_ids_of_model(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with the ids of calls and results in the form that its model's
-    template needs. Return `body` itself if nothing changes.
+    """Return a chat-completions request with the ids of calls and results in the form that the chat
+    template of its model needs. Return `body` itself if nothing changes.
     """
     model = str(body.get("model"))
     change = next((change for names, change in _ROWS if names.search(model)), None)
@@ -109,10 +109,10 @@ def with_ids_of_model(body: Mapping[str, object]) -> Mapping[str, object]:
 
 @dataclass(slots=True)
 class _Renamed:
-    """The calls that have got new ids so far.
+    """The new ids of the calls in the turns of a request that were changed so far.
 
     Attributes:
-        number: How many calls there were.
+        number: How many calls these turns have.
         names: Old id -> the new ids of the calls that had it, in the order of the calls. A list,
             because some clients give parallel calls the same id.
     """
@@ -124,7 +124,9 @@ class _Renamed:
 def _with_ids(
     turn: Mapping[str, object], ids: CallIds, renamed: _Renamed
 ) -> Mapping[str, object] | None:
-    """Return a turn with new ids of its calls or its result; `None` for a turn that has neither."""
+    """Return a turn with new ids of its calls or its result; `None` for a turn that has neither.
+    `ids` makes the new ids unique; the ids of calls are added to `renamed`.
+    """
     calls = [*objects(turn.get("tool_calls"))]
     if calls and calls == turn["tool_calls"]:
         counted_calls = [_numbered(call, ids, at) for at, call in enumerate(calls, renamed.number)]
@@ -140,8 +142,9 @@ def _with_ids(
 
 
 def _numbered(call: Mapping[str, object], ids: CallIds, number: int) -> Mapping[str, object]:
-    """Return a call with an id of the form `functions.NAME:NUMBER`. An id that has this form
-    already stays, unless an earlier call has the same id.
+    """Return a call with an id of the form `functions.NAME:NUMBER`. `number` counts the calls of
+    the conversation. An id that has this form already stays, unless an earlier call has the same
+    id.
     """
     written, name = call.get("id"), as_object(call.get("function")).get("name")
     if isinstance(written, str) and is_kimi_id(written):

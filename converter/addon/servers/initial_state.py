@@ -29,23 +29,25 @@ _CLOSERS = {
     closer.strip() for family in TABLE if family.lone is not Lone.TEXT for closer in family.closes
 }
 _BEGUN = 1 << 17
-"""How many characters at the end of a last assistant turn are searched for marks."""
+"""If a request ends with an assistant turn, only so many characters at its end are searched for
+marks.
+"""
 _OPENERS = tuple(opener.strip() for family in TABLE for opener in family.opens)
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts that are known of a reply before its first byte.
+    """The facts that are known of a reply before its first byte arrives.
 
     Attributes:
-        body: The request, as a chat completion.
+        body: The request, in the form of chat completions.
         parses: True if the server sends thoughts in a field of their own, outside of the text.
         repeats_opener: True if the server may begin the text with the opener that already stands
             in the prompt.
-        prompt: Where the reply begins, as the end of the prompt shows that the server rendered;
-            `None`: the prompt is not known.
-        corrected: Where an earlier reply of this server and model to the same switches of thinking
-            really began; `None`: no reply has shown it.
+        prompt: Where the reply begins by the end of the prompt that the server rendered; `None`:
+            the prompt is not known.
+        corrected: Where an earlier reply really began, from the same server and model to a request
+            with the same switches of thinking; `None`: no reply has shown it.
     """
 
     body: Mapping[str, object] = field(default_factory=dict)
@@ -56,8 +58,9 @@ class Facts:
 
 
 def request(facts: Facts) -> InitialState | None:
-    """Return the state in which the request's last turn ends, if the turn is the assistant's: the
-    reply continues such a turn, inside or outside of a thought. `None` for any other last turn.
+    """Return the state at the end of the request's last turn if this turn is the assistant's, as
+    the reply then continues the turn: inside a thought that the turn left open, or in text. `None`
+    for any other last turn.
     """
     begun = content_of(begun_message(facts.body))
     if not isinstance(begun, str) or not begun:
@@ -72,8 +75,8 @@ def request(facts: Facts) -> InitialState | None:
 
 
 def ends_in_closed_thought(body: Mapping[str, object]) -> bool:
-    """Return True if the last turn is the assistant's and has a closed thought, so that the reply
-    begins with the answer.
+    """Return True if the last turn is the assistant's and its thought is closed, so that the reply,
+    which continues this turn, begins with the answer.
     """
     begun = content_of(begun_message(body))
     end = begun[-_BEGUN:] if isinstance(begun, str) else ""
@@ -82,10 +85,12 @@ def ends_in_closed_thought(body: Mapping[str, object]) -> bool:
 
 
 def server(facts: Facts) -> InitialState | None:
-    """Return the state that the kind of the server shows; `None` if its kind shows nothing.
+    """Return where the reply begins by the kind of its server; `None` if the kind does not show it.
 
-    - A server that sends thoughts in a field of their own: the corrected state, else `TEXT`.
-    - A server that may repeat the opener: the corrected state, which is surer than the prompt.
+    - From a server that sends thoughts in a field of their own: where an earlier reply really
+      began (`facts.corrected`), else in `TEXT`.
+    - From a server that may repeat the opener: where an earlier reply really began, because this is
+      surer than the end of the prompt.
     """
     if facts.parses:
         return facts.corrected or InitialState.TEXT
@@ -93,12 +98,12 @@ def server(facts: Facts) -> InitialState | None:
 
 
 def prompt(facts: Facts) -> InitialState | None:
-    """Return the state in which the rendered prompt ends.
+    """Return where the reply begins by the end of the rendered prompt; `None` if that is not known.
 
-    For a server that may repeat the opener, an opener at the prompt's end is only a guess:
-    llama.cpp 11549 repeats the opener or not (by its option `--skip-chat-parsing`), or sends the
-    thought in a field (`--reasoning auto`), and does not report these options. If the prompt ends
-    without an opener or is not known, the reply of such a server begins in its text.
+    For a server that may repeat the opener, an opener at the prompt's end makes a thought only
+    likely: llama.cpp 11549 repeats the opener or not (by its option `--skip-chat-parsing`), or
+    sends the thought in a field (`--reasoning auto`), and does not report these options. If the
+    prompt ends without an opener or is not known, the reply of such a server begins in its text.
     """
     if not facts.repeats_opener:
         return facts.prompt
@@ -107,15 +112,15 @@ def prompt(facts: Facts) -> InitialState | None:
 
 
 def correction(facts: Facts) -> InitialState | None:
-    """Return the state in which an earlier reply to the same switches of thinking really began;
+    """Return where an earlier reply to a request with the same switches of thinking really began;
     `None` if no reply has shown it.
     """
     return facts.corrected
 
 
 def switches(facts: Facts) -> InitialState | None:
-    """Return `TEXT` if the request turns thinking off and the model's template heeds the switch;
-    `None` for any other request.
+    """Return `TEXT` if the request turns thinking off, unless the model's template opens a thought
+    even then; `None` for any other request.
     """
     return InitialState.TEXT if _is_switched_off(facts.body) else None
 
@@ -126,9 +131,9 @@ def _is_switched_off(body: Mapping[str, object]) -> bool:
 
 
 def model(facts: Facts) -> InitialState | None:
-    """Return the guess of the model's row in `TEMPLATES`: `LIKELY_THINKING` if its template opens a
-    thought for this request, else `TEXT`. `None` if the model has no row, or a row whose template
-    never opens a thought.
+    """Return where the reply probably begins by the model's row in `TEMPLATES`: `LIKELY_THINKING`
+    if the model's template opens a thought for this request, else `TEXT`. `None` if the model has
+    no row, or a row whose template never opens a thought.
     """
     row = _row_of(facts.body)
     if row is None:
@@ -139,7 +144,8 @@ def model(facts: Facts) -> InitialState | None:
 
 def speaks_of_closers(body: Mapping[str, object]) -> bool:
     """Return True if a closer stands in a turn that is not the assistant's, or in a tool's
-    description: then the reply may quote a closer, and a closer in the reply proves nothing.
+    description. Then the reply may quote a closer, and a closer in the reply does not prove that
+    the reply began inside a thought.
     """
     turns = [turn for turn in messages_of(body) if role_of(turn) != "assistant"]
     written = json_text.write([turns, body.get("tools")]).decode()
@@ -147,14 +153,16 @@ def speaks_of_closers(body: Mapping[str, object]) -> bool:
 
 
 def asks_for_thinking(body: Mapping[str, object]) -> bool:
-    """Return True if any switch of the request, or of its template, turns thinking on."""
+    """Return True if the request, or its `chat_template_kwargs`, turns thinking on."""
     return any(wish and wish not in _OFF for wish in _wishes(body))
 
 
 def _wishes(body: Mapping[str, object]) -> list[object]:
-    """Return the values of the request's switches of thinking, such as `[True, "low"]`."""
+    """Return the values of the switches of thinking in a request and its `chat_template_kwargs`:
+    `{"reasoning_effort": "low", "thinking": {"type": "enabled"}}` -> `["low", "enabled"]`.
+    """
     if TEMPLATE not in body and _WISHES.isdisjoint(body):
-        return []  # saves most requests, which have no switch, the merged copy below
+        return []  # most requests have no switch: they need no merged copy of their fields
     fields = {**body, **as_object(body.get(TEMPLATE))}
     wishes = [value for name, value in fields.items() if name in _WISHES]
     return [
@@ -170,7 +178,9 @@ def _row_of(body: Mapping[str, object]) -> Template | None:
 
 type Rule = Callable[[Facts], InitialState | None]
 RULES: tuple[Rule, ...] = (request, server, prompt, correction, switches, model)
-"""The rules in their order: the first that does not return `None` decides."""
+"""The rules about where a reply begins, the surest first. The first result that is not `None`
+decides.
+"""
 
 
 def initial_state(facts: Facts) -> InitialState:
@@ -184,11 +194,11 @@ def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
     Thinking is off in two cases:
 
     - The request turns it off.
-    - The user's option says that replies begin in text (`chosen`), and the model's template opens
-      a thought without a switch.
+    - The user's option `think_start` (`chosen`) says that replies begin in text, and the model's
+      template opens a thought without a switch.
 
-    Always False if the model's template writes a bare closer with thinking off, because the model
-    may repeat that closer.
+    Always False if the model's template, with thinking off, writes a closer without its opener,
+    because the model may repeat that closer.
     """
     row = _row_of(body)
     if row and row.bare_closer:
@@ -207,15 +217,15 @@ def turns_thinking_off(body: Mapping[str, object]) -> bool:
 
 
 def needs_prompt(facts: Facts) -> bool:
-    """Return True if the server should be asked for the prompt: the prompt is not known yet, and
-    the rules before `prompt` all return `None`.
+    """Return True if the server should be asked how the prompt ends: this is not known yet, and no
+    surer rule (a rule before `prompt` in `RULES`) has a result.
     """
     return facts.prompt is None and _first_result(RULES[: RULES.index(prompt)], facts) is None
 
 
 def end_of_prompt(rendered: str) -> InitialState:
-    """Return where the reply to a rendered prompt begins: in a thought if an opener ends the
-    prompt.
+    """Return where the reply to a rendered prompt begins: `THINKING` if the prompt ends with an
+    opener (`<|assistant|><think>`), else `TEXT`.
     """
     opened = rendered.rstrip().endswith(_OPENERS)
     return InitialState.THINKING if opened else InitialState.TEXT
@@ -242,7 +252,9 @@ def _last_offset(text: str, marks: Iterable[str]) -> int:
 
 
 def _is_set(body: Mapping[str, object], wanted: Switches) -> bool:
-    """Return True if the request, or its `chat_template_kwargs`, has one of the wanted values."""
+    """Return True if the request, or its `chat_template_kwargs`, has a field of `wanted` with one
+    of the values that `wanted` lists for this field.
+    """
     inner = as_object(body.get(TEMPLATE))
     return any(
         value in values
