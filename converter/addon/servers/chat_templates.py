@@ -90,8 +90,8 @@ TEMPLATES = (
     # From this row to Hunyuan 3, the templates open a thought only if the request sets a switch.
     # Source of this row: llama.cpp's template DeepSeek-V3.2
     Template(r"deepseek-?v3[._][12]", _ON, EXACT_LOOP, bare_closer=True),
-    # Source: llama.cpp's template DeepSeek-V4; DeepSeek's page on its thinking mode, by which its API
-    # answers an earlier call without its thought with a 400
+    # Source: llama.cpp's template DeepSeek-V4; DeepSeek's page on its thinking mode, by which its
+    # API answers an earlier call without its thought with a 400
     Template(r"deepseek-?v4(?![._]\d)", _ON, EXACT, bare_closer=True),
     # Source: SGLang's reasoning parser for MiniMax-M3; MiniMax's page on interleaved thinking, by
     # which clients send each message back whole
@@ -152,8 +152,8 @@ TEMPLATES = (
     Template(r"step-?(fun-?)?3[._][57]", always=True, history=LOOP),
     # Source: SGLang's detection of templates: Laguna S thinks unless a request turns thinking off
     Template(r"laguna", bare_closer=True),
-    # Source: ik_llama.cpp's template Cohere2MoE; SGLang's CohereCommand4Detector: the template opens
-    # a thought unless `reasoning` is false
+    # Source: ik_llama.cpp's template Cohere2MoE; SGLang's CohereCommand4Detector: the template
+    # opens a thought unless `reasoning` is false
     Template(r"command-(a|4)-?.*reasoning|command-a-plus|cohere-?2-?moe", history=EXACT),
     # Source: llama.cpp's template Apriel-1.6-15b-Thinker-fixed
     Template(r"apriel-1[._]6", always=True, history=NEVER),
@@ -172,8 +172,8 @@ TEMPLATES = (
     Template(r"\bling-?3"),
     # Source: ik_llama.cpp's template Nanbeige4.2-3B
     Template(r"nanbeige-?4[._]2"),
-    # Source: vLLM's reasoning parser for Solar Open 2: the template opens a thought unless the effort
-    # is below medium
+    # Source: vLLM's reasoning parser for Solar Open 2: the template opens a thought unless the
+    # effort is below medium
     Template(r"solar-?open-?2"),
     # Source: vLLM's reasoning parser for TeleChat 4: it thinks unless `enable_thinking` is false
     Template(r"telechat-?4|xing-?4"),
@@ -197,8 +197,8 @@ TEMPLATES = (
     # Source: llama.cpp's template google-gemma-4-31B-it
     Template(r"gemma-?4", history=LOOP, opens=False),
 )
-"""The habits of all known templates. The first row whose pattern fits a model's name counts. A wrong
-guess about where a reply begins costs little, because the reply shows where it really began.
+"""The habits of all known templates. The first row whose pattern fits a model's name counts. A
+wrong guess about where a reply begins costs little, because the reply shows where it really began.
 """
 
 

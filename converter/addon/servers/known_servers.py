@@ -29,12 +29,12 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 
 MOST_LESSONS = Bound(1000, "entries", "what is known of servers; models of a list", "the oldest go")
-"""A machine has a few servers. The bound keeps a client that invents names of models from filling
-the memory.
+"""How many lessons about all servers are kept, and how many models of a server's list. A machine
+has a few servers. The bound keeps a client that invents names of models from filling the memory.
 """
 MOST_SHARED = Bound(300, "lessons", "what processes tell each other of one server", "the oldest go")
-"""A server has a few lessons for each model and each refused schema. The store shared by processes
-has all lessons about one server in one entry.
+"""How many lessons about one server are shared. A server has a few lessons for each model and each
+refused schema. The store that processes share has all lessons about one server in one entry.
 """
 MOST_REFUSED = 75
 """How many refused parts are remembered for one model on one server."""
@@ -44,11 +44,13 @@ model may have another template.
 """
 SERVER, REPEATS, PARSES = "server", "repeats", "parses "
 PROMPT, BEGINS, THINKS, REFUSES = "prompt ", "begins ", "thinks ", "refuses "
-"""Names of lessons. A name that ends with a blank is a prefix, and a digest follows: of the model's
-name and the switches of thinking behind `prompt ` and `begins `; of the model's name behind any
-other prefix. Behind `refuses ` it may also be the digest of a tool or a response format: its word
-then has the refused keywords of this schema, a line each, and a model's word its refused parts.
-Without a digest it says that the server has refused anything.
+"""Names of lessons, or prefixes of names. A prefix ends with a blank, and a digest follows:
+
+- `prompt DIGEST`, `begins DIGEST`: of a model's name and the switches of thinking.
+- `parses DIGEST`, `thinks DIGEST`: of a model's name.
+- `refuses DIGEST`: of a model's name, and the lesson's word lists the refused parts, a line each;
+  or of a tool or response format, and the word lists the refused keywords of its schema.
+- `refuses ` without a digest: the server has refused some part of some request.
 """
 UNREPORTED = "untold"
 _UNSURE = "?"
@@ -68,12 +70,16 @@ type Lessons = Mapping[str, Lesson]
 
 
 def word_of(server: Server, certain: bool) -> str:
-    """Return the word of the `SERVER` lesson: the row's name, with `?` if that is not certain."""
+    """Return the word of the `SERVER` lesson: the name of the server's row in `SERVERS`, with `?`
+    behind it if the kind of the server is not certain.
+    """
     return server.name if certain else server.name + _UNSURE
 
 
 def named_server(word: str) -> tuple[Server, bool]:
-    """Return the row that the word of a `SERVER` lesson names, and True if that is certain."""
+    """Return the row of `SERVERS` that the word of a `SERVER` lesson names, and True if the kind of
+    the server is certain: `vllm?` -> the row of vLLM and False.
+    """
     return by_name(word.removesuffix(_UNSURE)), not word.endswith(_UNSURE)
 
 
@@ -86,12 +92,14 @@ _TESTS: Mapping[str, Callable[[str], bool]] = {
     REFUSES: lambda word: all(map(refusals.is_name, word.splitlines())),
     **dict.fromkeys((REPEATS, PARSES, THINKS), not_),
 }
-"""Kind of lesson -> function that returns True if a stored word is valid for that kind."""
+"""Name or prefix of a lesson -> function that returns True if a stored word is valid for it."""
 _DIGEST = re.compile("[0-9a-f]{64}|")
 
 
 def read(value: bytes | None, now: float) -> dict[str, Lesson]:
-    """Return the lessons in an entry that `write` wrote, without invalid ones and old ones."""
+    """Return the lessons in `value`, an entry of a store that `write` wrote, without lessons that
+    are invalid or older than `AGE`. `now`: seconds since 1970.
+    """
     stored: dict[str, Any] = json_text.object_in(value or b"")
     return {
         name: Lesson(min(one[0], now), one[1])
@@ -110,14 +118,15 @@ def _is_lesson(name: str, stored: object) -> bool:
 
 
 def write(lessons: Lessons) -> bytes:
-    """Return the newest `MOST_SHARED` lessons as JSON."""
+    """Return the newest `MOST_SHARED` of these lessons as JSON: `{name: [time, word]}`."""
     newest = sorted(lessons.items(), key=lambda each: each[1].at)[-MOST_SHARED:]
     return json_text.write({name: [lesson.at, lesson.word] for name, lesson in newest})
 
 
 def prevailing(one: Lessons, other: Lessons) -> Lessons:
-    """Return the lessons of both sides. Of two lessons with the same name, keep the later one. If
-    the sides name different servers, return only the side that learnt its server later.
+    """Return the lessons of both sides, for example of two processes. Of two lessons with the same
+    name, the later one prevails. If the sides name different kinds of server at the address, return
+    only the side that learnt the kind later.
     """
     first, second = one.get(SERVER), other.get(SERVER)
     if first and second and named_server(first.word)[0] is not named_server(second.word)[0]:
@@ -131,7 +140,9 @@ def prevailing(one: Lessons, other: Lessons) -> Lessons:
 
 
 type Key = tuple[Upstream, str]
-"""A server, and a digest of the model's name and the switches, which may be of any length."""
+"""A server, and a digest of a model's name and the switches of thinking. A digest, because names
+and switches may be of any length.
+"""
 
 
 class Bounded[Name, Value](OrderedDict[Name, Value]):
@@ -180,7 +191,9 @@ def switch_of(body: Mapping[str, object]) -> str:
 
 
 def prompt_key(upstream: Upstream, body: Mapping[str, object]) -> Key:
-    """Return the key of requests whose prompts end alike: server, model and thinking switches."""
+    """Return the key of a request: server, model and switches of thinking. The prompts of requests
+    with the same key end alike.
+    """
     return upstream, _digest(str(body.get("model")), switch_of(body))
 
 
@@ -193,7 +206,9 @@ def _digest(*parts: str) -> str:
 
 
 class KnownServers:
-    """The lessons that one proxy has about its servers. `now` returns seconds since 1970."""
+    """The lessons that one proxy has about its servers. `now` returns the time as seconds since
+    1970.
+    """
 
     def __init__(self, now: Callable[[], float] = lambda: 0.0) -> None:
         self._now = now
@@ -212,17 +227,17 @@ class KnownServers:
         self._learn(upstream, SERVER, word_of(server, certain), renewed=True)
 
     def server(self, upstream: Upstream) -> Server | None:
-        """Return the server's row, `None` until the server has been recognised."""
+        """Return the server's row of `SERVERS`, `None` until the server has been recognised."""
         word = self._word(upstream, SERVER)
         return None if word is None else named_server(word)[0]
 
     def doubt(self, upstream: Upstream) -> None:
-        """Make the server due for a probe: it was away, and another may stand at its address."""
+        """Have the server recognised again: it was away, and another may have taken its address."""
         self._doubted[upstream] = None
 
     def answered(self, upstream: Upstream) -> None:
-        """Make a server whose kind is uncertain due for a probe, because it has replied.
-        `transformers serve` 5.24 lists its model only once the model is loaded.
+        """Have a server whose kind is uncertain recognised again, because it has replied and may
+        now report more. `transformers serve` 5.24 lists its model only once the model is loaded.
         """
         word = self._word(upstream, SERVER)
         if word is not None and not named_server(word)[1]:
@@ -230,8 +245,8 @@ class KnownServers:
 
     def is_due(self, upstream: Upstream, certain: float, uncertain: float) -> bool:
         """Return True if the server is to be recognised again: its kind is unknown, in doubt, or
-        was learnt too long ago, at least `certain` seconds if the kind is certain, else at least
-        `uncertain` seconds.
+        was learnt too long ago. A certain kind is trusted for `certain` seconds, an uncertain kind
+        for `uncertain` seconds.
         """
         lesson = self._lessons.get((upstream, SERVER))
         if lesson is None or upstream in self._doubted:
@@ -263,15 +278,15 @@ class KnownServers:
         self._learn(upstream, name, state.value if state else UNREPORTED)
 
     def has_prompt(self, key: Key) -> bool:
-        """Return True if a probe has asked the server for a prompt of this key, and the answer (a
-        state, or that the server reports no prompt) has not been forgotten.
+        """Return True if there is a lesson about the end of prompts with this key: a state, or that
+        the server reports no prompt.
         """
         return bool(self._word(key[0], PROMPT + key[1]))
 
     def correct(self, upstream: Upstream, body: Mapping[str, object], state: InitialState) -> None:
-        """Remember where a reply really began. If a probe had found another state at the prompt's
-        end, forget the probe's result, so that the server is asked again: its template must have
-        changed.
+        """Remember where the reply to this request really began. If a probe had found another state
+        at the prompt's end, forget the probe's result, so that the server is asked again: its
+        template must have changed.
         """
         _, digest = prompt_key(upstream, body)
         reported = _state_named(self._word(upstream, PROMPT + digest))
@@ -280,12 +295,12 @@ class KnownServers:
         self._learn(upstream, BEGINS + digest, state.value)
 
     def saw_thought(self, upstream: Upstream, body: Mapping[str, object]) -> None:
-        """Remember that the model thinks without a switch in the request."""
+        """Remember that the request's model thinks without a switch in the request."""
         self._learn(upstream, THINKS + _model_digest(body))
 
     def thinks(self, upstream: Upstream, body: Mapping[str, object]) -> bool:
-        """Return True if the model thinks without a switch, because an earlier reply showed it, or
-        because the row of the model's name in `TEMPLATES` says it.
+        """Return True if the request's model thinks without a switch, because an earlier reply
+        showed it, or because the model's row in `TEMPLATES` opens a thought for this request.
         """
         seen = self._word(upstream, THINKS + _model_digest(body)) is not None
         named = initial_state.model(Facts(body))
@@ -305,8 +320,8 @@ class KnownServers:
     def saw_refusal(
         self, upstream: Upstream, body: Mapping[str, object], names: frozenset[str]
     ) -> None:
-        """Remember the parts `names` that the server refused. To be called after the server took
-        the request without these parts.
+        """Remember that the server refused the parts `names` of this request. To be called after
+        the server took the request without these parts.
         """
         keys = names & refusals.KEYWORDS
         parts = names - keys - {refusals.PICTURES_ONCE}
@@ -323,8 +338,9 @@ class KnownServers:
     def spared(
         self, upstream: Upstream, body: Mapping[str, object], may_lack: frozenset[str]
     ) -> Mapping[str, object]:
-        """Return a request without the parts that the server has refused before. Only parts whose
-        names are in `may_lack` are left out. Return `body` itself if nothing changes.
+        """Return the request without the parts that the server has refused in earlier requests.
+        Only parts whose names are in `may_lack` are left out. Return `body` itself if nothing
+        changes.
         """
         if not (names := self.refused(upstream, body)):
             return body
@@ -347,7 +363,7 @@ class KnownServers:
         self._learn(upstream, REFUSES + digest, "\n".join(sorted(names)[:MOST_REFUSED]))
 
     def takes(self, upstream: Upstream, body: Mapping[str, object], name: str) -> bool:
-        """Return False if the server has refused the field of this name for the request's model."""
+        """Return False if the server has refused the field `name` in requests to this model."""
         return FIELD + name not in self.refused(upstream, body)
 
     def facts(self, upstream: Upstream, body: Mapping[str, object]) -> Facts:
@@ -359,8 +375,8 @@ class KnownServers:
         return Facts(body, parses, repeats, _state_named(prompt), _state_named(begins))
 
     def news(self, upstream: Upstream) -> Lessons:
-        """Return the lessons about a server that are new since the last call of this method, and
-        mark them as passed on.
+        """Return the lessons about a server that are new since the last call of this method, for
+        other processes. The next call does not return them again.
         """
         new = [each for each in self._news if each[0] == upstream]
         for each in new:
@@ -368,13 +384,15 @@ class KnownServers:
         return {each[1]: self._lessons[each] for each in new if each in self._lessons}
 
     def keep_news(self, upstream: Upstream, news: Lessons) -> None:
-        """Mark the lessons that `news` returned as new again, because they could not be passed on
-        to other processes.
+        """Mark lessons that the method `news` returned as new again, because they could not be
+        passed on to other processes.
         """
         self._news.update({(upstream, name): None for name in news})
 
     def take(self, upstream: Upstream, lessons: Lessons) -> None:
-        """Merge the lessons of other processes into these (see `prevailing`)."""
+        """Merge the lessons that other processes have about a server into the lessons here (see
+        `prevailing`).
+        """
         before = self._lessons_of(upstream)
         left = prevailing(before, lessons)
         for name in before.keys() - left.keys():
@@ -389,8 +407,8 @@ class KnownServers:
     def _learn(
         self, upstream: Upstream, name: str, word: str = "", *, renewed: bool = False
     ) -> None:
-        """Store a lesson with the present time. Mark it as new for other processes if its word has
-        changed, or if `renewed` is True.
+        """Store a lesson with the present time. If its word has changed, or if `renewed` is True,
+        mark the lesson as new, so that other processes get it.
         """
         before = self._lessons.get((upstream, name))
         self._lessons[upstream, name] = Lesson(self._now(), word)
@@ -398,8 +416,8 @@ class KnownServers:
             self._news[upstream, name] = None
 
     def _word(self, upstream: Upstream, name: str) -> str | None:
-        """Return the word of a lesson, `None` without the lesson. A lesson that is read becomes the
-        newest entry, which is dropped last.
+        """Return the word of the lesson with this name, `None` if there is no such lesson. The
+        lesson becomes the newest entry, which is dropped last.
         """
         if (lesson := self._lessons.get((upstream, name))) is None:
             return None
@@ -408,5 +426,7 @@ class KnownServers:
 
 
 def _state_named(word: str | None) -> InitialState | None:
-    """Return the state that a lesson's word names; `None` if the word names none."""
+    """Return the state that the word of a `PROMPT` or `BEGINS` lesson names; `None` if it names
+    none.
+    """
     return InitialState(word) if word and word != UNREPORTED else None

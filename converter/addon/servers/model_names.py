@@ -2,8 +2,11 @@
 
 A row of `think_models` is `PATTERN=NAME`. With `claude-*=Qwen3-8B` a client that asks for
 `claude-sonnet-4` gets a reply of Qwen3-8B, in which the model is called `claude-sonnet-4`. A row
-without a name (`claude-*=`) stands for the only model that the server has. For clients without a
-setting for thinking, a suffix of the name sets it: `Qwen3-8B-low`.
+without a name (`claude-*=`) stands for the only model that the server has.
+
+A *variant* is a name that no row and no server lists: a model's name with a suffix that sets how
+much the model thinks (`Qwen3-8B-low`), for clients without such a setting, or with the prefix
+`anthropic/`.
 """
 
 import re
@@ -15,20 +18,22 @@ from converter.addon.servers.profiles import ALL_EFFORTS
 from converter.core.wire.json_text import as_object, objects
 
 OFF = "none"
-"""The effort that turns thinking off."""
+"""The value of an effort that turns thinking off."""
 GATEWAY = "anthropic/"
 """A prefix of models' names in lists for Claude Code 2.1.332, which shows a name only if it begins
 with `claude` or `anthropic`.
 """
 GATEWAY_CLIENTS = re.compile(r"claude-code/")
-"""Finds the user agents of clients that need `GATEWAY` before models' names."""
+"""A pattern in the header `user-agent` of clients that need `GATEWAY` before models' names."""
 VARIANTS: Mapping[str, tuple[str, int | None]] = {
     "nothink": (OFF, None),
     "low": ("low", 2048),
     "high": ("high", None),
     "max": ("max", None),
 }
-"""Suffix of a model's name, behind a hyphen -> the effort, and the budget of thinking in tokens."""
+"""Suffix of a model's name, behind a hyphen -> the effort of thinking, and its budget in tokens;
+`None`: no budget.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class Row:
     """A row of `think_models`.
 
     Attributes:
-        pattern: Fits the names that clients ask for (`fnmatch`).
+        pattern: A pattern of `fnmatch` for the names that clients ask for, such as `claude-*`.
         name: The server's name of the model; empty: the only model that the server has.
         effort: The effort of thinking that replaces the client's; empty: the client's effort stays.
         budget: The limit of thinking tokens that replaces the client's; `None`: the client's limit
@@ -60,7 +65,9 @@ _WILD = re.compile(r"[*?\[]")
 
 
 def read_rows(written: Sequence[str]) -> Rows:
-    """Return the rows of the option `think_models`. Raises ValueError for a text that is no row."""
+    """Return the rows of the option `think_models`, whose texts are `written`. Raises ValueError
+    for a text that is no row.
+    """
     return tuple(map(_read_row, written))
 
 
@@ -83,17 +90,21 @@ def row_of(rows: Rows, name: str) -> Row | None:
 
 
 def may_be_variant(rows: Rows, name: str) -> bool:
-    """Return True if a name begins with `GATEWAY` or ends with a suffix of `VARIANTS`, and no row
-    has exactly this name as its pattern. `variant_of` decides with the server's list of models.
+    """Return True if a name may be a variant of a model's name: it begins with `anthropic/` or ends
+    with a suffix such as `-low`, and no row has exactly this name as its pattern. Whether the name
+    is a variant, `variant_of` decides with the server's list of models.
     """
     varies = name.startswith(GATEWAY) or name.rpartition("-")[2] in VARIANTS
     return varies and not any(row.pattern == name for row in rows)
 
 
 def variant_of(served: Sequence[dict[str, object]], rows: Rows, full_name: str) -> Row | None:
-    """Return a row that gives the variant `full_name` the model NAME, if the full name is
-    `NAME-low`, `anthropic/NAME` or the like. NAME is the server's name, or fits one of `rows`.
-    Return `None` if the server has a model with the full name, or no model for NAME.
+    """Return a row of `think_models` for the variant `full_name`: for `Qwen3-8B-low`, if the server
+    lists `Qwen3-8B`, a row with this name and the effort `low`.
+
+    The name without suffix and prefix is a name of the server, or fits one of `rows`, which then
+    names the server's model. Return `None` if `full_name` is no variant, the server has a model of
+    the full name, or the server does not have the model. `served`: the models of the server.
     """
     names = {entry["id"] for entry in served}
     if full_name.startswith(GATEWAY) and full_name not in names:
@@ -110,19 +121,21 @@ def variant_of(served: Sequence[dict[str, object]], rows: Rows, full_name: str) 
 
 
 def entries(listed: object) -> list[dict[str, object]]:
-    """Return the models of a server's reply to `/v1/models`: the objects that have an id."""
+    """Return the models in the JSON of a server's reply to `/v1/models`: the objects of its list
+    that have an id.
+    """
     rows = objects(as_object(listed).get("data"))
     return [row for row in rows if isinstance(row.get("id"), str)]
 
 
 def only_one(served: Sequence[dict[str, object]]) -> str:
-    """Return the name of the only model, an empty text if there is not exactly one."""
+    """Return the name of the server's only model, an empty text if it has none or several."""
     return str(served[0]["id"]) if len(served) == 1 else ""
 
 
 def with_aliases(served: Sequence[dict[str, object]], rows: Rows) -> list[dict[str, object]]:
-    """Return the models and their aliases. For each row whose pattern has no wildcard, an alias is
-    a copy of the row's model with the pattern as its id: `gpt-4=Qwen3-8B` adds `gpt-4`.
+    """Return the server's models and their aliases. An alias is a copy of a model under the name in
+    a row without wildcards: the row `gpt-4=Qwen3-8B` adds a copy of `Qwen3-8B` with the id `gpt-4`.
     """
     by_name = {str(entry["id"]): entry for entry in served}
     aliases = [
@@ -134,27 +147,32 @@ def with_aliases(served: Sequence[dict[str, object]], rows: Rows) -> list[dict[s
 
 
 def with_variants(listed: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """Return the models, and a copy of each with every suffix: `NAME-low`, `NAME-nothink`, ..."""
+    """Return the listed models, and for each model a copy with each suffix of `VARIANTS` behind its
+    name: `Qwen3-8B-low`, `Qwen3-8B-nothink`, ...
+    """
     wished = [{**entry, "id": f"{entry['id']}-{name}"} for entry in listed for name in VARIANTS]
     return [*listed, *wished]
 
 
 def with_gateway_names(listed: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """Return the models, and for each whose name Claude Code would not show a copy that is called
-    `anthropic/NAME`.
+    """Return the listed models, and copies of those whose names Claude Code would not show, with
+    `anthropic/` before the name: `Qwen3-8B` adds `anthropic/Qwen3-8B`.
     """
     unlisted = [entry for entry in listed if not re.match("claude|anthropic", str(entry["id"]))]
     return [*listed, *({**entry, "id": f"{GATEWAY}{entry['id']}"} for entry in unlisted)]
 
 
 _LATEST = ":latest"
-"""Ollama lists `qwen3` as `qwen3:latest`, and takes both names."""
+"""The end of a name that a client may leave out: Ollama lists `qwen3` as `qwen3:latest`, and takes
+both names.
+"""
 
 
 def find(served: Sequence[dict[str, object]], rows: Rows, name: str) -> dict[str, object] | None:
-    """Return the entry of the model that a client gets for `name`, with `name` as the entry's id;
-    `None` if the server has no such model. It is the server's model of this name, else the model of
-    the first fitting row, else the model of a variant.
+    """Return the model that a client gets for `name`, as a copy of its entry in the server's list
+    with `name` as its id; `None` if the server has no such model. The model is the server's model
+    of this name, else the model of the first fitting row, else the model of which `name` is a
+    variant.
     """
     for row in (Row(name, name), row_of(rows, name), variant_of(served, rows, name)):
         wanted = row and (row.name or only_one(served))

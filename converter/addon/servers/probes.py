@@ -1,5 +1,5 @@
-"""Probes: the addon's own questions to a server: its kind, how its prompt ends, how many tokens a
-prompt has.
+"""Probes, the addon's own questions to a server: what kind of server is it, how does a prompt end,
+how many tokens does a prompt have.
 
 A probe does no I/O. It is a generator that yields a `ProbeRequest`, is sent the `ProbeReply` (or
 `None` if no reply came), and returns its result. `converter.addon.probes.upstream_client` sends the
@@ -23,7 +23,7 @@ from converter.core.wire.json_text import as_object, objects
 
 @dataclass(frozen=True, slots=True)
 class ProbeRequest:
-    """A request to the server: a POST of JSON, or a GET if `body` is `None`. `path` is relative to
+    """A request of a probe: a POST of JSON, or a GET if `body` is `None`. `path` is relative to
     the prefix of the server's API (`Upstream.prefix`).
     """
 
@@ -33,7 +33,7 @@ class ProbeRequest:
 
 @dataclass(frozen=True, slots=True)
 class ProbeReply:
-    """The server's answer. The names of `headers` are in lower case."""
+    """A server's response to a `ProbeRequest`. The names of `headers` are in lower case."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -49,8 +49,8 @@ type Probe[Result] = Generator[ProbeRequest, ProbeReply | None, Result]
 
 @dataclass(frozen=True, slots=True)
 class Settled[Result]:
-    """The result of a probe that has ended. `step` returns it in place of the StopIteration that
-    has the result, because a future of asyncio cannot hold a StopIteration.
+    """The result of a probe that has ended. A generator ends with a StopIteration that has the
+    result, but a future of asyncio cannot hold a StopIteration, so `step` returns this object.
     """
 
     result: Result
@@ -65,16 +65,18 @@ def step[Result](probe: Probe[Result], reply: ProbeReply | None) -> ProbeRequest
 
 
 IDENTITY_PATHS = tuple(dict.fromkeys(mark.path for server in SERVERS for mark in server.marks))
-"""Paths whose replies identify servers. They are requested at the same time, because a server may
-never answer one of them.
+"""The paths that a server is asked for to recognise it: its replies show its kind. All are
+requested at the same time, because a server may never answer one of them.
 """
 
 
 def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
-    """Return the first row of `SERVERS` with a fingerprint in these replies to `IDENTITY_PATHS`.
+    """Return the first row of `SERVERS` with a fingerprint in these replies (path of
+    `IDENTITY_PATHS` -> reply, `None` if none came).
 
-    If no fingerprint fits, return the generic row; or `None` if a reply is missing, was refused
-    for want of a key, or is a server's failure, because the server has to be asked again.
+    If no fingerprint fits, return the generic row. Return `None` if no fingerprint fits, and a
+    reply is missing, demands a key, or is a server's failure: then the server has to be asked
+    again.
     """
     replied = {path: reply for path, reply in replies.items() if reply is not None}
     for server in SERVERS:
@@ -86,11 +88,12 @@ def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
 
 
 def is_certain(server: Server, replies: Mapping[str, ProbeReply | None]) -> bool:
-    """Return False if another row may fit when the server is asked again.
+    """Return True if the server would be recognised as `server` again. Return False if another row
+    of `SERVERS` may fit when the server is asked again:
 
-    - A row before that of `server` may fit later, if a reply to one of its paths is missing.
-    - Any row may fit later if no row fits yet and the list of models is empty:
-      `transformers serve` is recognised by the list, once it has loaded a model.
+    - A row that stands before `server` in `SERVERS`, if a reply to one of its paths is missing.
+    - Any row, if no row fits yet and the list of models is empty: `transformers serve` is
+      recognised by this list, once it has loaded a model.
     """
     listed = replies.get("/v1/models")
     if server is GENERIC and listed and as_object(listed.value()).get("data") == []:
@@ -100,7 +103,7 @@ def is_certain(server: Server, replies: Mapping[str, ProbeReply | None]) -> bool
 
 
 def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
-    """Return True if the reply to the fingerprint's path has the fingerprint."""
+    """Return True if the reply to the path of the fingerprint `mark` has this fingerprint."""
     reply = replies.get(mark.path)
     if reply is None:
         return False
@@ -131,8 +134,9 @@ def end_thought(reply_id: str, model: object) -> Probe[bool | None]:
 def count_tokens(
     server: Server, body: Mapping[str, object], request: ProbeRequest | None = None
 ) -> Probe[int | None]:
-    """Return how many tokens the prompt of a chat completion has, `None` if the server cannot count
-    them. `request`: the client's own request for a count, as the client's dialect writes it.
+    """Return how many tokens the prompt of a chat-completions request has, `None` if the server
+    cannot count them. `request`: the client's own request for a count, in the client's dialect, if
+    it sent one.
     """
     if server.name == "llama.cpp":
         # llama.cpp of autumn 2026 counts the tokens; an older one only renders the prompt, and
@@ -152,8 +156,8 @@ def count_tokens(
 
 
 def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialState | None]:
-    """Return where the reply to a chat completion begins, by the end of the prompt; `None` if the
-    server does not report the prompt.
+    """Return where the reply to a chat-completions request begins, by the end of its prompt; `None`
+    if the server does not report the prompt.
     """
     if server.name == "llama.cpp":
         prompt = yield from rendered_prompt(_without_begun_turn(body))
@@ -164,14 +168,14 @@ def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialSta
     tokens = yield from _tokens_on_vllm(server, body)
     if not tokens:
         return None
-    # vLLM reports tokens as byte-level BPE spells them: Ċ is a line feed, Ġ is a blank
+    # vLLM reports tokens as byte-level BPE spells them: `Ċ` is a line feed, `Ġ` is a blank
     tail = "".join(map(str, tokens[-_TAIL:]))
     return end_of_prompt(tail.replace("Ċ", "\n").replace("Ġ", " "))
 
 
 def prompt_pieces(server: Server, body: Mapping[str, object]) -> Probe[list[bytes] | None]:
-    """Return the bytes of each token of a chat completion's prompt, `None` if the server does not
-    report them.
+    """Return the bytes of each token in the prompt of a chat-completions request, `None` if the
+    server does not report them.
     """
     if server.name == "llama.cpp":
         tokens = yield from _tokens_on_llama(body, with_pieces=True)
@@ -182,7 +186,9 @@ def prompt_pieces(server: Server, body: Mapping[str, object]) -> Probe[list[byte
 
 
 def rendered_prompt(body: Mapping[str, object]) -> Probe[str | None]:
-    """Return the prompt that llama.cpp renders for a chat completion; `None` from other servers."""
+    """Return the prompt that llama.cpp renders for a chat-completions request; `None` from other
+    servers.
+    """
     reply = yield ProbeRequest(TEMPLATE_PATH, json_text.write(body))
     prompt = _field(reply, "prompt")
     return prompt if isinstance(prompt, str) else None
@@ -228,8 +234,8 @@ def _tokens_on_vllm(server: Server, body: Mapping[str, object]) -> Probe[list[ob
 
 
 def _tail_on_sglang(body: Mapping[str, object]) -> Probe[str | None]:
-    """Return the text of a prompt's last tokens. SGLang 0.5.23 reports a prompt as token ids, so a
-    second request turns the last ids into text.
+    """Return the text of the last tokens of a prompt, `None` if the server does not report it.
+    SGLang 0.5.23 reports a prompt as token ids, so a second request turns the last ids into text.
     """
     tokens = yield from _tokenize(body, "tokens")
     if not isinstance(tokens, list) or not tokens:
@@ -240,17 +246,17 @@ def _tail_on_sglang(body: Mapping[str, object]) -> Probe[str | None]:
 
 
 def _tokenize(body: Mapping[str, object], name: str, **more: object) -> Probe[object]:
-    """Have `/tokenize` render and tokenize a chat completion's prompt, and return the field `name`
-    of its reply. `more`: further fields for `/tokenize`.
+    """Have the server's `/tokenize` render and tokenize the prompt of a chat-completions request,
+    and return the field `name` of its reply. `more`: further fields for `/tokenize`.
     """
     fields = {field: body[field] for field in _TEMPLATED if field in body} | more
     return _field((yield ProbeRequest("/tokenize", json_text.write(fields))), name)
 
 
 def _vocabulary_bytes(token: str) -> bytes:
-    """Return the bytes of a token that is spelled as in its vocabulary: `<0x0A>` is one byte,
-    GPT-2's spelling has a character for each byte (`Ġ` for a blank), SentencePiece's is text with
-    `▁` for a blank.
+    """Return the bytes of a token from its spelling in the model's vocabulary: `<0x0A>` is one
+    byte, GPT-2's spelling has a character for each byte (`Ġ` for a blank), SentencePiece's spelling
+    is text with `▁` for a blank.
     """
     if hexadecimal := _BYTE_TOKEN.fullmatch(token):
         return bytes([int(hexadecimal[1], 16)])
@@ -265,11 +271,13 @@ def _field(reply: ProbeReply | None, name: str) -> object:
 
 
 _SHUT = (401, 403)
-"""Statuses of a server that wants a key: such a reply does not identify the server."""
+"""Statuses of a server that demands a key: such a reply does not identify the server."""
 _COUNTED_AT = f"{COMMON.requests.path}/input_tokens"
 _CONTROL_AT = f"{COMMON.requests.path}/control"
 _TOKENIZE_MESSAGES = ("vllm", "sglang")
-"""Servers whose `/tokenize` takes a chat completion's messages (SGLang: seen in 0.5.23)."""
+"""Servers whose `/tokenize` takes the messages of a chat-completions request (SGLang: seen in
+0.5.23).
+"""
 _TEMPLATED = ("model", "messages", "tools", TEMPLATE)
 _BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")
 _SPELLED = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
@@ -286,14 +294,20 @@ _BYTE_OF = {
 _TAIL = 12
 """How many tokens at a prompt's end are searched for an opener."""
 CHARACTERS_PER_TOKEN = 4
-"""The average in English text and JSON, for servers that cannot count tokens."""
+"""How many characters a token has on average in English text and JSON, for servers that cannot
+count tokens.
+"""
 _READ_BY_MODEL = ("messages", "tools", "system", "input", "instructions")
 _ENCODED = re.compile(r'(?:;base64,|"data":\s*")[A-Za-z0-9+/=]+')
-"""The base64 of a picture or a sound, left out because its length says nothing about its tokens."""
+"""Finds the base64 of a picture or a sound. An estimate leaves it out, because its length says
+nothing about its tokens.
+"""
 
 
 def estimate_tokens(body: Mapping[str, object]) -> int:
-    """Return a rough count of a request's tokens: by the length of its text, without pictures."""
+    """Return a rough count of the tokens in a request of any dialect, by the length of its text
+    without pictures.
+    """
     read = json_text.write([body.get(name) for name in _READ_BY_MODEL]).decode()
     return max(1, len(_ENCODED.sub("", read)) // CHARACTERS_PER_TOKEN)
 
@@ -304,17 +318,19 @@ proxy, and `think-addon` finds a proxy that already runs.
 """
 _NAME = "think-addon"
 ANY_SERVER = "any server"
-"""The name that a forward proxy reports as its server, because it has no fixed one."""
+"""The name that a forward proxy reports as its server, because it has no fixed server."""
 
 
 def addon_identity(server: str) -> bytes:
     """Return the body of the reply at `ADDON_PATH`. `server`: the address of the proxy's only
-    server; empty: the proxy has no fixed one.
+    server; empty: the proxy has no fixed server.
     """
     return json_text.write({"name": _NAME, "server": server or ANY_SERVER})
 
 
 def server_behind(value: object) -> str:
-    """Return the server named by a reply at `ADDON_PATH`; empty if the reply is not the addon's."""
+    """Return the server that the JSON of a reply at `ADDON_PATH` names; empty if the reply is not
+    the addon's.
+    """
     identity = as_object(value)
     return str(identity.get("server") or ANY_SERVER) if identity.get("name") == _NAME else ""

@@ -1,5 +1,5 @@
-"""Profiles: a row for each kind of server, with the fields that it takes and the fingerprints by
-which it is recognised.
+"""Profiles of servers: a row for each kind of server, with the request fields that it takes and the
+fingerprints by which it is recognised.
 
 A path in a row names a field of the chat-completions body, with a dot before a field inside it
 (`chat_template_kwargs.thinking`). Servers that render the model's own chat template hand it every
@@ -23,9 +23,10 @@ class Fingerprint:
     """A header of a response, or a field in its JSON, that identifies a server.
 
     Attributes:
-        path: The path of the request that gets the response.
+        path: The path of the GET request whose response is looked at.
         header: The header's name; empty if the fingerprint is a field.
-        field: The field's name, in the response's object or in a model of its list (`data`).
+        field: The field's name, in the response's object or in an object of its list `data`, which
+            has the server's models; empty if the fingerprint is a header.
         value: A text that the header contains, or the field's whole value; empty: any value.
         beside: Another field that the same object must have; empty: none.
         lacks: A field that no model of the list may have; empty: none.
@@ -40,7 +41,9 @@ class Fingerprint:
 
 
 def _template(**switches: object) -> dict[str, object]:
-    """Return `{"chat_template_kwargs.thinking": True}` for `thinking=True`."""
+    """Return switches of a chat template as paths of body fields with their values:
+    `thinking=True` -> `{"chat_template_kwargs.thinking": True}`.
+    """
     return {f"{TEMPLATE}.{name}": value for name, value in switches.items()}
 
 
@@ -51,22 +54,24 @@ SWITCHES_OFF = dict[str, object](
     enable_thinking=False, thinking=False, thinking_mode="disabled", reasoning=False
 )
 EFFORT_OFF = {EFFORT: "none"}
-TEMPLATE_BUDGET = f"{TEMPLATE}.thinking_budget"  # for Seed-OSS, and for Qwen3 on SGLang
+TEMPLATE_BUDGET = f"{TEMPLATE}.thinking_budget"  # read by Seed-OSS, and by Qwen3 on SGLang
 
-# Three levels, because gpt-oss knows three, and Ollama's endpoint answers any other with an error.
+# A client's effort -> the effort that is sent. There are three levels, because gpt-oss knows three,
+# and Ollama's endpoint answers any other level with an error.
 EFFORTS = {
     "minimal": "low",
     **{name: name for name in ("low", "medium", "high")},
     **dict.fromkeys(("xhigh", "max", "ultra"), "high"),
 }
 ALL_EFFORTS = {name: name for name in EFFORTS} | {"minimal": "low"}
-# Least budget in tokens -> effort, for models that take an effort and no budget (LiteLLM's steps).
+# Pairs of a budget in tokens and the effort that is sent for this budget or a higher one, for
+# models that take an effort but no budget. LiteLLM has the same steps.
 BUDGET_EFFORTS = ((4096, "high"), (2048, "medium"), (0, "low"))
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One kind of server, and the fields that it takes.
+    """A kind of server, and the request fields that it takes.
 
     Attributes:
         name: The server's name in logs, stores and the option `think_server`.
@@ -78,7 +83,7 @@ class Server:
         parser_budget: The paths of further fields that limit the tokens of thinking. A server takes
             them only if it was started with a reasoning parser.
         effort: The path of the field that has the effort; empty: the server has no such field.
-        efforts: A client's effort -> the value that the server takes.
+        efforts: A client's effort -> the value that is sent to the server.
         effort_models: Parts of the names of models that take an effort; empty: all models do.
         prefill: Body fields that make the server continue a last assistant message.
         continues: How a last assistant message with a thought is written so that the server
@@ -92,7 +97,7 @@ class Server:
         tool_turn_history: The field of an earlier message with tool calls that must have the
             thought, whatever the form of other earlier thoughts; empty: none.
         repeats_opener: True if a reply may begin with the opener that ends the prompt.
-        counts: True if a stream has the counts of tokens without a field that asks for them.
+        counts: True if a stream has the counts of tokens even if the request does not ask for them.
         ends_thoughts: True if the server can be asked to end the thought of a running reply whose
             request had the field `reasoning_control`.
     """
@@ -119,8 +124,8 @@ class Server:
 
 
 def _owned_by(owner: str, beside: str = "") -> Fingerprint:
-    """Return the fingerprint of a server in whose list of models the field `owned_by` is `owner`.
-    `beside`: another field that the same model must have; empty: no other field is needed.
+    """Return the fingerprint of a server that lists a model with the value `owner` in the field
+    `owned_by`. `beside`: another field that the same model must have; empty: none.
     """
     return Fingerprint("/v1/models", field="owned_by", value=owner, beside=beside)
 
@@ -128,19 +133,23 @@ def _owned_by(owner: str, beside: str = "") -> Fingerprint:
 def _by_template(
     name: str, *marks: Fingerprint, on: Mapping[str, object] = TEMPLATE_ON, **more: Any
 ) -> Server:
-    """Return the row of a server that passes switches of thinking to the model's chat template."""
+    """Return the row of a server that passes switches of thinking to the model's chat template.
+    `more`: further fields of `Server`.
+    """
     return Server(name, marks, on=on, off=_template(**SWITCHES_OFF), **more)
 
 
 EFFORT_CEILINGS = {"minimal": 1024, "low": 2048, "medium": 4096}
-"""Tokens of thinking that an effort allows if the addon enforces budgets. Higher efforts have no
-limit. For `low` and `medium` it is the least budget of the next effort in `BUDGET_EFFORTS`.
+"""Effort -> the most tokens of thinking, if the addon itself enforces budgets. Higher efforts have
+no limit. The limits of `low` and `medium` are the budgets at which `BUDGET_EFFORTS` has the next
+effort.
 """
 
-# The first row with a fitting fingerprint counts. NIM stands before vLLM, because vLLM often runs
-# inside NIM, so that both rows fit.
+# All kinds of servers. A server is recognised as the first row of which a fingerprint fits. NIM
+# stands before vLLM, because vLLM often runs inside NIM, so that both rows fit.
 SERVERS = (
-    # LiteLLM 1.108 has its version in a header of each response, and passes on efforts and `none`.
+    # LiteLLM 1.108 has its version in a header of each response. It passes the effort on to the
+    # model's server, the effort `none` too.
     Server(
         name="litellm",
         marks=(Fingerprint("/v1/models", header="x-litellm-version", value="."),),
@@ -151,7 +160,8 @@ SERVERS = (
     _by_template(
         "nim",
         Fingerprint("/v1/metadata", field="modelInfo"),
-        # GLM's template reads earlier thoughts only with this switch (GLM 5's card by NVIDIA).
+        # GLM's template reads earlier thoughts only if `clear_thinking` is false (NVIDIA's card of
+        # GLM 5).
         on={**TEMPLATE_ON, **_template(clear_thinking=False)},
         budget=("nvext.max_thinking_tokens",),
         effort=EFFORT,
@@ -162,7 +172,8 @@ SERVERS = (
         _owned_by("vllm"),
         Fingerprint("/version", field="version"),
         budget=(TEMPLATE_BUDGET,),
-        # vLLM 0.32 answers this field with a 400 without --reasoning-parser or --reasoning-config.
+        # vLLM 0.32 answers this field with a 400 if it was started without --reasoning-parser and
+        # without --reasoning-config.
         parser_budget=("thinking_token_budget",),
         effort=EFFORT,
         prefill={"continue_final_message": True, "add_generation_prompt": False},
@@ -175,7 +186,8 @@ SERVERS = (
         effort=EFFORT,
         efforts=ALL_EFFORTS,
         prefill={"continue_final_message": True},
-        # SGLang puts the message's text behind the prompt, which may end with an opener already.
+        # SGLang appends the text of the last message to the rendered prompt, which may end with an
+        # opener already.
         continues="prompt",
     ),
     _by_template(
@@ -184,42 +196,43 @@ SERVERS = (
         _owned_by("llamacpp"),
         budget=("thinking_budget_tokens", TEMPLATE_BUDGET),
         effort=f"{TEMPLATE}.{EFFORT}",
-        # llama.cpp 11549 takes a tool's name as tool_choice, but the model may call any tool.
+        # llama.cpp 11549 accepts a tool's name as tool_choice, but the model may still call any
+        # tool.
         named_tool_choice=False,
         # llama.cpp 11549 continues a last assistant message without any field that asks for it.
         continues="reasoning",
         # llama.cpp 11549 repeats the opener with --reasoning none. With --reasoning auto it sends
         # the thought in a field, and the text begins with the answer.
         repeats_opener=True,
-        counts=True,  # in the field `timings` of the frame with the finish
-        ends_thoughts=True,  # seen in llama.cpp 11549
+        counts=True,  # llama.cpp sends them in `timings`, in the frame with the finish
+        ends_thoughts=True,  # llama.cpp 11549 can end a thought
     ),
     Server(
         name="ollama",
         marks=(Fingerprint("/api/version", field="version"),),
-        # Ollama's chat-completions endpoint ignores these fields without an error.
+        # Ollama's chat-completions endpoint ignores these fields, and reports no error.
         leaves_out=frozenset({"top_k", "parallel_tool_calls", "tool_choice", "user"}),
-        # The row has no `on`: a model that can think does so without a field, and a request for any
-        # other model would get a 400 because of the field.
+        # The row has no fields `on`: on Ollama a model that can think does so without them, and a
+        # model that cannot think would get a 400 because of them.
         off=EFFORT_OFF,
         effort=EFFORT,
         effort_models=("gpt-oss",),
         image_links=False,
-        history="reasoning",  # the only field for thoughts that Ollama's endpoint reads
+        history="reasoning",  # Ollama's endpoint reads earlier thoughts in this field alone
     ),
     Server(
         name="lmstudio",
         marks=(_owned_by("organization_owner"),),
         effort=EFFORT,
         effort_models=("gpt-oss",),
-        # LM Studio answers a tool's name as tool_choice with the error:
+        # LM Studio answers a request that has a tool's name as tool_choice with the error:
         # "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
         named_tool_choice=False,
     ),
     _by_template(
         "transformers",
-        # transformers serve 5.24 lists a model of the hub with the hub's owner, and a model from a
-        # local folder with the owner `local`.
+        # transformers serve 5.24 lists a model from a local folder with the owner `local`. This
+        # fingerprint does not fit models of the hub, whose owner is the owner on the hub.
         _owned_by("local", beside="status"),
         # transformers serve 5.24 answers a field that OpenAI's API lacks with a 422; 5.23 refused
         # more fields.
@@ -228,9 +241,10 @@ SERVERS = (
     ),
     _by_template("vllm-mlx", _owned_by("vllm-mlx")),
     _by_template("rapid-mlx", _owned_by("rapid-mlx")),
-    # fusion-mlx 0.10, the successor of oMLX and Rapid-MLX
+    # Seen in fusion-mlx 0.10, the successor of oMLX and Rapid-MLX.
     _by_template("fusion-mlx", _owned_by("local", beside="modality")),
-    # mlx-vlm 0.7.10 thinks only with this field, and ignores `chat_template_kwargs`.
+    # mlx-vlm 0.7.10 thinks only if a request has `enable_thinking` outside of
+    # `chat_template_kwargs`, which it ignores.
     Server(
         name="mlx-vlm",
         marks=(Fingerprint("/v1/models", field="loaded", lacks="owned_by"),),
@@ -238,7 +252,7 @@ SERVERS = (
         off={"enable_thinking": False},
     ),
     _by_template("dasllama", _owned_by("dasllama")),
-    # OGX 1.5, formerly Llama Stack, is a gateway that passes the effort on.
+    # OGX 1.5, formerly Llama Stack, is a gateway that passes the effort on to the model's server.
     Server(
         name="ogx",
         marks=(_owned_by("ogx"),),
@@ -251,20 +265,22 @@ SERVERS = (
         # mlx-lm 0.32 runs on Python's http.server, and its models have no `owned_by`.
         Fingerprint("/v1/models", header="server", value="basehttp", lacks="owned_by"),
     ),
-    # Seen in Xinference 4.1 with llama.cpp. Whether its engines take a switch is not known.
+    # Seen in Xinference 4.1, which runs llama.cpp. Whether its engines take a switch of thinking is
+    # not known.
     Server(
         name="xinference",
         marks=(_owned_by("xinference"),),
         leaves_out=frozenset({"top_k"}),
     ),
     # An unknown server gets only fields of OpenAI's chat-completions reference, because it may
-    # refuse others. The effort is such a field. Eight servers and gateways accept the value `none`.
+    # refuse others. `reasoning_effort` is in the reference, and eight servers and gateways accept
+    # its value `none`.
     Server(name="generic", leaves_out=frozenset({"top_k"}), off=EFFORT_OFF, effort=EFFORT),
 )
 
-# Models whose thinking is switched by a text in the system turn: (pattern of the name, text for on,
-# text for off). Qwen3 and Nemotron 1.5 also have a switch of the template, so `/no_think` is only
-# for servers that pass no switch to the template.
+# Models whose thinking is switched by a text in the system turn. A row has a pattern of the models'
+# names, the text that turns thinking on, and the text that turns it off. Qwen3 and Nemotron 1.5
+# also have a switch of the template, so `/no_think` is only for servers that pass no switch to it.
 SYSTEM_SWITCHES = (
     (re.compile(r"nemotron.*-v1$"), "detailed thinking on", "detailed thinking off"),
     (
@@ -279,7 +295,9 @@ GENERIC = _BY_NAME["generic"]
 
 
 def by_name(name: str) -> Server:
-    """Return the row of this name. Raises ValueError, with all names, if there is none."""
+    """Return the row of `SERVERS` with this name. Raises ValueError, with all names, if there is
+    none.
+    """
     if name not in _BY_NAME:
         raise ValueError(f"no server is called {name!r}; there are {', '.join(sorted(_BY_NAME))}")
     return _BY_NAME[name]
@@ -292,9 +310,12 @@ def request_settings(
     order: Order = "as-written",
     parses: bool = False,
 ) -> RequestSettings:
-    """Return the settings by which a conversation is written as a request to this server.
-    `history`: the form of earlier thoughts. `order`: the order of tool results and text in a user
-    turn. `parses`: True if the server sends thoughts in a field of their own.
+    """Return the settings by which `conversation` is written as a request to this server.
+
+    Arguments:
+        history: The form of earlier thoughts.
+        order: The order of tool results and text in a user turn.
+        parses: True if the server sends this model's thoughts in a field of their own.
     """
     switch, effort, model = conversation.thinking, conversation.effort, conversation.model
     return RequestSettings(
@@ -318,12 +339,14 @@ def thinking_fields(
     model: str,
     parses: bool = False,
 ) -> dict[str, object]:
-    """Return the body fields that set how much a model thinks.
+    """Return the body fields that set whether and how much a model thinks on this server, by the
+    client's `switch` and `effort`.
 
-    The mode `enabled` becomes the server's fields `on`; `disabled` and `between_tools` become its
-    fields `off`. For `adaptive` no switch is sent, because Claude Code 2.1.197 sends this mode for
-    every unknown model, and vLLM with a Mistral tokenizer answers any `chat_template_kwargs` with a
-    400. `parses`: True if the server sends thoughts in a field of their own.
+    The mode `enabled` of the switch becomes the fields `server.on`; `disabled` and `between_tools`
+    become the fields `server.off`. For `adaptive` no switch is sent, because Claude Code 2.1.197
+    sends this mode for every unknown model, and vLLM with a Mistral tokenizer answers any
+    `chat_template_kwargs` with a 400. `parses`: True if the server sends thoughts in a field of
+    their own.
     """
     if switch is not None and switch.mode in ("disabled", "between_tools"):
         return nested(server.off)
@@ -336,7 +359,8 @@ def thinking_fields(
 
 
 def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> str:
-    """Return the text for the system turn that turns this model's thinking on or off.
+    """Return the text that turns this model's thinking on or off in the system turn, such as
+    `/no_think`.
 
     Empty in three cases: the model has no such text; the request does not switch thinking; the
     text is `/no_think`, and the server has a field that turns thinking off.
@@ -346,7 +370,7 @@ def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> 
     for name, on, off in SYSTEM_SWITCHES:
         if name.search(model.lower()):
             order = on if switch.mode == "enabled" else off
-            # GENERIC's `off` is an effort, which an unknown server may ignore: it gets the text too
+            # An unknown server gets the text too, because it may ignore the effort `none`.
             is_switched = server.off and server is not GENERIC
             return "" if order == "/no_think" and is_switched else order
     return ""
@@ -355,8 +379,9 @@ def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> 
 def _effort_field(
     server: Server, effort: str | None, budget: int | None, model: str
 ) -> dict[str, object]:
-    """Return the field with the server's value for an effort, or for a budget if there is no
-    effort. Return no field if the server or the model takes no effort.
+    """Return the body field for a client's effort, with the server's value: `{"reasoning_effort":
+    "low"}`. If there is no effort, the value is the effort for the budget (`BUDGET_EFFORTS`).
+    Return no field if the server or the model takes no effort.
     """
     if effort is None and budget is not None:
         effort = next(name for least, name in BUDGET_EFFORTS if budget >= least)
@@ -366,7 +391,7 @@ def _effort_field(
 
 
 def nested(paths: Mapping[str, object]) -> dict[str, object]:
-    """Return body fields from paths: `{"a": 1, "b.c": 2}` -> `{"a": 1, "b": {"c": 2}}`."""
+    """Return the body fields at these paths: `{"a": 1, "b.c": 2}` -> `{"a": 1, "b": {"c": 2}}`."""
     groups: dict[str, dict[str, object]] = {}
     for path, value in paths.items():
         outer, dot, name = path.partition(".")

@@ -5,10 +5,10 @@
 - `describe_tools`: the messages describe the tools in text, for servers and chat templates without
   tools. The tools go to the end of the system turn, earlier calls into the text of their turns, and
   results into user turns. The request then has no field of tools, and the reply may hold calls as
-  text. If the model's name shows its family, calls have the form of the family, else the form of
-  Hermes, on which most models have been trained.
-- `with_begun_turn`: an assistant turn at the end has the reply so far, and the server continues it.
-  Each server's row says in which form the server takes such a turn (`Server.continues`).
+  text. Calls have the form that the model's name shows, else the form of Hermes, on which most
+  models have been trained.
+- `with_begun_turn`: the request ends with an assistant turn that has the reply so far, and the
+  server continues this turn. The server's row says how the turn is written (`Server.continues`).
 """
 
 import re
@@ -50,12 +50,13 @@ _REQUEST_FIELDS = ("tools", "tool_choice", "parallel_tool_calls")
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family of models that write calls in one form.
+    """A group of models that write calls in the same form.
 
     Attributes:
+        name: The name of the group.
         pattern: A regular expression that finds the models' names.
-        form: The text of a call, with `{name}` and `{parameters}`, or with `{whole}` for the JSON
-            of name and arguments.
+        form: The text of a call (`str.format`), with `{name}` and `{parameters}`, or with `{whole}`
+            for the JSON of name and arguments.
         parameter: The text of one parameter in `{parameters}`, with `{key}` and `{value}`.
     """
 
@@ -65,7 +66,7 @@ class Family:
     parameter: str = ""
 
     def call(self, name: str, arguments: Mapping[str, object]) -> str:
-        """Return a call as the family writes it."""
+        """Return the text of a call as these models write it."""
         parameters = "".join(
             self.parameter.format(key=key, value=value if isinstance(value, str) else spaced(value))
             for key, value in arguments.items()
@@ -96,18 +97,18 @@ FAMILIES = (
     ),
 )
 _RESULT = "<tool_response>\n{}\n</tool_response>"
-"""The text of a tool's result, which is the same in all these families."""
+"""The text of a tool's result, with `{}` for its content. It is the same for all models."""
 
 
 def family_of(model: str) -> Family:
-    """Return the first family whose pattern is in a model's name, else Hermes."""
+    """Return the first row of `FAMILIES` whose pattern fits a model's name, else `HERMES`."""
     rows = (row for row in FAMILIES if re.search(row.pattern, model, re.IGNORECASE))
     return next(rows, HERMES)
 
 
 def describe_tools(body: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the request with its tools, calls and results as text (see the module's docstring);
-    `None` if the request offers no tools.
+    """Return a chat-completions request in which tools, calls and results are text of the messages
+    (see the module's docstring); `None` if the request offers no tools.
     """
     messages, tools = body.get("messages"), body.get("tools")
     if not isinstance(messages, list) or not isinstance(tools, list) or not tools:
@@ -123,8 +124,8 @@ def describe_tools(body: Mapping[str, object]) -> dict[str, object] | None:
 
 
 def _choice_text(body: Mapping[str, object]) -> str:
-    """Return the sentence that says what `tool_choice` and `parallel_tool_calls` demand; empty if
-    they demand nothing.
+    """Return a sentence for the model that says what the request's `tool_choice` and
+    `parallel_tool_calls` demand (`Use at least one of them now.`); empty if they demand nothing.
     """
     match body.get("tool_choice"):
         case {"function": {"name": str(name)}}:
@@ -136,8 +137,8 @@ def _choice_text(body: Mapping[str, object]) -> str:
 
 
 def _in_system(messages: Sequence[Any], text: str) -> list[object]:
-    """Return the messages with `text` at the end of a first system turn, which is added if there is
-    none.
+    """Return the messages with `text` at the end of the system turn that comes first. If the first
+    turn is no system turn, one with `text` is added.
     """
     first = messages[0] if messages else {}
     if role_of(first) not in SYSTEM:
@@ -147,10 +148,12 @@ def _in_system(messages: Sequence[Any], text: str) -> list[object]:
 
 
 def _as_text(messages: Iterable[object], family: Family) -> Iterable[Mapping[str, object]]:
-    """Yield the messages with calls as text in the family's form, and results as user turns."""
+    """Yield the messages with calls as text, as models of `family` write them, and with results of
+    tools as user turns.
+    """
     for message in messages:
         if not isinstance(message, Mapping):
-            continue  # a server would refuse a message that is not an object
+            continue  # left out: a server would refuse a message that is not an object
         calls = message.get("tool_calls")
         if role_of(message) == "tool":
             yield {"role": "user", "content": _RESULT.format(_text(message))}
@@ -175,7 +178,7 @@ def _with_calls_in_text(
 
 
 def _text(message: object) -> str:
-    """Return the texts of a message's parts, with an empty line between two of them."""
+    """Return the text of a message: its parts' texts, with an empty line between two parts."""
     return "\n\n".join(content_texts(message))
 
 
@@ -204,9 +207,9 @@ _LIMIT = ", in at most about {budget} tokens"
 
 
 def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, object] | None:
-    """Return the request with an instruction to think, in `<thinking>` tags, at the end of its
-    system turn. `None` if a system turn names the tags already. `budget`: tokens that the
-    instruction allows.
+    """Return the request with an instruction to think in `<thinking>` tags, at the end of its
+    system turn. Return `None` if a system turn names the tags already. `budget`: how many tokens of
+    thinking the instruction allows; `None`: it names no limit.
     """
     messages = body.get("messages")
     if not isinstance(messages, list):
@@ -234,7 +237,8 @@ def with_begun_turn(
     inside: bool,
     tokens: int,
 ) -> dict[str, object]:
-    """Return the request with the reply so far as an assistant turn, which the server continues.
+    """Return the request of a reply with the reply so far (`turn`) as an assistant turn at its end,
+    which the server continues.
 
     Arguments:
         marks: The opener and closer of the model's thoughts; `None`: they are chosen by the model's
@@ -253,7 +257,9 @@ def with_begun_turn(
 
 
 def _turn_fields(server: Server, turn: Turn, marks: Marks, inside: bool) -> dict[str, object]:
-    """Return the reply so far as fields of an assistant message (see `Server.continues`)."""
+    """Return the reply so far (`turn`) as fields of an assistant message, in the form that the
+    server takes (`Server.continues`). `inside`: as in `with_begun_turn`.
+    """
     if server.continues == "reasoning" and isinstance(turn[0], Thinking):
         # If `content` is an empty string, llama.cpp supposes that the answer has not begun, and
         # continues the thought. With an empty text part its template closes the thought.
@@ -265,7 +271,7 @@ def _turn_fields(server: Server, turn: Turn, marks: Marks, inside: bool) -> dict
 
 
 def _in_tags(turn: Turn, marks: Marks) -> str:
-    """Return the reply so far as one text, with each thought between its marks."""
+    """Return the reply so far as one text, with each thought between `marks`."""
     return "".join(
         part.text if isinstance(part, Text) else f"{marks[0]}\n{part.text}\n{marks[1]}\n\n"
         for part in turn

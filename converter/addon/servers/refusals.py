@@ -1,4 +1,5 @@
-"""Requests that a server refuses because of one part, and that are sent again without this part.
+"""Requests that a server refuses because of one part, and that the addon sends again without this
+part.
 
 Examples of parts: a keyword of a JSON schema that the server's grammar does not know; a picture for
 a model that cannot see; `tool_choice` on a server that reads no calls; an order of turns that the
@@ -30,8 +31,8 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import DEEPEST
 
 STATUSES = (400, 404, 415, 422, 500)
-"""Statuses of refusals. mlx-lm 0.32 answers 404 to a part that it cannot read, FastAPI 422 to an
-unknown field.
+"""Statuses of a server's error that may refuse a part of a request. mlx-lm 0.32 answers 404 to a
+part that it cannot read, FastAPI 422 to an unknown field.
 """
 PICTURES, PICTURES_ONCE = "pictures", "pictures, this once"
 TOOL_CHOICE = "tool_choice"
@@ -39,8 +40,8 @@ TOOL_CHOICE = "tool_choice"
 vLLM still writes the tools into the prompt, and the calls come as text, which the addon reads.
 """
 SCHEMAS, FIELDS = "words of schemas", "fields"
-"""Kinds of parts, keywords of schemas and body fields. A request may have several refused parts of
-a kind, but each error of the server names only one of them.
+"""Names for two kinds of parts: all keywords of schemas, and all body fields. A request may have
+several refused parts of a kind, but each error of the server names only one of them.
 """
 PREFILL, BEGUN, TWO_BEGUN = "thinking behind a prefill", "a begun turn", "a second begun turn"
 HALVES, ARGUMENTS = "halves of characters", "arguments as they came"
@@ -51,8 +52,9 @@ JSON_SCHEMA, JSON_OBJECT = "a format that is a schema", "a format that is any ob
 THINKING, CHOICE = "thinking before a forced choice", "a forced choice"
 SYSTEM, NEIGHBOURS = "later system turns", "neighbours of one role"
 ODD = "schemas without a meaning"
-"""Parts of a schema that a grammar cannot express and that restrict nothing: references without a
-target, unknown types, `true` as a schema. They become `{}`, which allows anything.
+"""Name of the parts of a JSON schema that a server's grammar cannot express and that restrict
+nothing: references without a target, unknown types, `true` as a schema. They become `{}`, which
+allows anything.
 """
 _LIMITS = """
 pattern format minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
@@ -61,72 +63,80 @@ minProperties maxProperties propertyNames patternProperties unevaluatedPropertie
 not if then else dependencies dependentRequired dependentSchemas
 """
 SCHEMA_KEYS = frozenset(_LIMITS.split())
-"""Keywords that only restrict a value. A schema without them allows all that it allowed,
-and more.
+"""Keywords of JSON schemas that only restrict a value, so that a request without them still works:
+a schema without them allows all that it allowed, and more.
 """
 KEYWORDS = SCHEMA_KEYS | {ODD}
-"""Names of refused parts that are parts of schemas."""
-# The comment at a row or a group of rows names the servers that send the error. A semicolon
-# separates the servers of the first text in a pattern, or of the first row, from those of the next.
+"""Names of refused parts that are parts of JSON schemas."""
+# Rows of a pattern of a server's error, and the names of the parts that it refuses. The comment at
+# a row or a group of rows names the servers that send the error. A semicolon separates the servers
+# of the first text in a pattern, or of the first row, from those of the next.
 _ROWS: tuple[tuple[str, ...], ...] = (
-    # llama.cpp and LM Studio 0.4.19, for a pattern without anchors; newer llama.cpp, for an invalid
-    # pattern
+    # Sent by llama.cpp and LM Studio 0.4.19, for a pattern without anchors; by newer llama.cpp,
+    # for an invalid pattern
     (r"Pattern must start with '\^'|Invalid pattern ", "pattern"),
-    # llama.cpp of September 2026; llama.cpp before that
+    # Sent by llama.cpp of September 2026; by llama.cpp before that
     (r"JSON schema error at #|Unrecognized schema: ", ODD),
-    # llama.cpp and LM Studio 0.4.20, for escapes such as `\d`, too many repetitions, or objects
-    # without properties (llama.cpp b7786 ignored the grammar instead)
+    # Sent by llama.cpp and LM Studio 0.4.20, for escapes such as `\d`, too many repetitions, or
+    # objects without properties (llama.cpp b7786 ignored the grammar instead)
     (r"[Ff]ailed to parse grammar|JSON schema conversion failed", *SCHEMA_KEYS, ODD),
-    # vLLM since 0.8.4 with xgrammar or outlines
+    # Sent by vLLM since 0.8.4 with xgrammar or outlines
     (r"not supported by xgrammar|json schema into a (grammar|regex)", *SCHEMA_KEYS),
     (r"unsupported feature for structured outputs|anchored universal start state", *SCHEMA_KEYS),
-    (r"Grammar error: ", *SCHEMA_KEYS),  # vLLM with guidance (0.19)
-    # llama.cpp since b5394 if it has no image projector, and Ollama 0.33, which runs llama.cpp;
-    # llama.cpp before that
+    (r"Grammar error: ", *SCHEMA_KEYS),  # sent by vLLM with guidance (0.19)
+    # Sent by llama.cpp since b5394 if it has no image projector, and by Ollama 0.33, which runs
+    # llama.cpp; by llama.cpp before b5394
     (r"image input is not supported|content part type: \W*image_url", PICTURES),
-    # LM Studio 0.3.8 to 0.3.30; Ollama since 0.30, for models in its cloud and models that MLX runs
+    # Sent by LM Studio 0.3.8 to 0.3.30, and by Ollama since 0.30, for models in its cloud and
+    # models that MLX runs
     (r"[Mm]odel does not support images?\b", PICTURES),
-    (r"missing data required for image input", PICTURES),  # Ollama 0.6 to 0.31
-    # vLLM since 0.10, for a model of text; vLLM for a vision model that was started with a limit of
-    # 0 images
+    (r"missing data required for image input", PICTURES),  # sent by Ollama 0.6 to 0.31
+    # Sent by vLLM since 0.10, for a model without vision; by vLLM for a vision model that was
+    # started with a limit of 0 images
     (r"is not a multimodal model|At most 0 (image|vision_chunk)\(s\)", PICTURES),
-    # SGLang 0.5.23; mlx-lm 0.32 with a 404; rapid-mlx 0.16
+    # The first row is sent by SGLang 0.5.23, the second by mlx-lm 0.32 with a 404, the third by
+    # rapid-mlx 0.16
     (r"received unsupported content type \W*(image|video|audio)_url", PICTURES),
     (r"Only 'text' content type is supported", PICTURES),
     (r"is serving text-only; image input is unsupported", PICTURES),
-    # vLLM (0.32) that was started without --enable-auto-tool-choice and --tool-call-parser
+    # Sent by a vLLM (0.32) that was started without --enable-auto-tool-choice and
+    # --tool-call-parser
     (r'"auto" tool choice requires --enable-auto-tool-choice', TOOL_CHOICE),
-    # llama.cpp of 2025 and 2026, and LM Studio, for an assistant turn at the end with thinking on;
-    # llama.cpp 11549, which continues a thought, but refuses two assistant turns at the end
+    # The first row is sent by llama.cpp of 2025 and 2026, and by LM Studio, for an assistant turn
+    # at the end with thinking on; the second by llama.cpp 11549, which continues a thought, but
+    # refuses two assistant turns at the end
     (r"prefill is incompatible with enable_thinking", PREFILL),
     (r"Cannot have 2 or more assistant messages at the end", TWO_BEGUN),
-    # vLLM with the Mistral tokenizer, for an assistant turn at the end
+    # Sent by vLLM with the Mistral tokenizer, for an assistant turn at the end
     (r"Expected last role User or Tool .{0,99} but got assistant", BEGUN),
-    # chat templates: Qwen3.5 ("Unexpected message role" for the role `developer`), Gemma, Mistral
+    # Three rows: raised by the chat templates of Qwen3.5 ("Unexpected message role" for the role
+    # `developer`), Gemma and Mistral
     (r"System (message|role|prompt)s? must (be|come) (at the beginning|first)", SYSTEM),
     (r"Unexpected message role|[Oo]nly the first message (can|may) be .?system", SYSTEM),
     (r"roles must alternate user/assistant", NEIGHBOURS),
-    # llama.cpp, for arguments of a call that its JSON parser refuses
+    # Sent by llama.cpp, for arguments of a call that its JSON parser refuses
     (r"Failed to parse tool call arguments as JSON", ARGUMENTS),
-    # Mistral's API and its tokenizer; Mistral's chat templates
+    # Sent by Mistral's API, and by servers with its tokenizer; raised by Mistral's chat templates
     (r"Tool call id was .{0,99} but must be|[Tt]ool call IDs should be", IDS),
-    # chat templates since Qwen3.5, for a tool loop whose history the client has compacted
+    # Raised by chat templates of Qwen3.5 and later, for a tool loop of which the client has dropped
+    # the first turns
     (r"No user query found in messages", USERLESS),
-    # Moonshot's API; DeepSeek's API
+    # Sent by Moonshot's API; by DeepSeek's API
     (r"reasoning_content\W.{0,40}(is missing|must be passed back)", THOUGHTLESS),
-    # vLLM; OpenAI
+    # The first row is sent by vLLM, the second by OpenAI
     (r"Tool message content only supports text", PICTURES_OF_TOOLS),
     (r"[Ii]mage.{0,20} are only allowed for messages with role", PICTURES_OF_TOOLS),
-    # llama-cpp-python 0.3.36, whose error lists every fault of a message
+    # Sent by llama-cpp-python 0.3.36, whose error lists every fault of a message
     (r"AssistantMessage', 'content'\), 'msg': '[^']*', 'input': None", NULLS),
-    # llama-cpp-python; DeepSeek's API; LM Studio
+    # The first row is sent by llama-cpp-python, the second by DeepSeek's API, the third by LM
+    # Studio
     (r"Input should be 'text' or 'json_object'", JSON_SCHEMA),
     (r"response_format type is unavailable", JSON_SCHEMA),
     (r"response_format.type'? must be 'json_schema' or 'text'", JSON_OBJECT),
-    # APIs of DeepSeek, Xiaomi, Moonshot and Alibaba, for both rows
+    # Both rows are sent by the APIs of DeepSeek, Xiaomi, Moonshot and Alibaba
     (r"[Tt]hinking mode does not support this tool_choice", THINKING),
     (r"tool_choice.{0,80}(incompatible with thinking|in thinking mode)", THINKING),
-    # llama.cpp's JSON parser; Python's UTF-8 encoder
+    # Sent by llama.cpp's JSON parser; by servers in Python, from their UTF-8 encoder
     (r"surrogate U\+D[8C]00|surrogates not allowed", HALVES),
     *unread_replies.ROWS,
 )
@@ -137,18 +147,22 @@ _ABOUT_ONE = re.compile(
     r"|fetch\w*|download\w*|decod\w*|identify|corrupt\w*|truncated|timed out|base64|pixels?"
     r"|resolution|dimensions?|size|url)\b"
 )
-"""Words in an error about one picture: it is too large, is broken or cannot be fetched. The model
-takes pictures otherwise.
+"""Finds words of an error about one picture, which is too large, is broken or cannot be fetched.
+Such an error does not refuse all pictures.
 """
 _NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
-"""Keywords whose value is an object with names of the tool's author, and a schema for each name."""
+"""Keywords of JSON schemas whose value is an object: a name chosen by the schema's author -> a
+schema.
+"""
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 _INNER = ("items", "additionalProperties", "not", "if", "then", "else")
 _BOOLEAN = ("additionalProperties", "not", "if", "then", "else")
-"""Keywords whose value may be a boolean instead of a schema. Grammars take the boolean too."""
+"""Keywords of JSON schemas whose value may be a boolean instead of a schema. Grammars of servers
+take the boolean too.
+"""
 _TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 _HELD_IN = (("function", "parameters"), ("json_schema", "schema"))
-"""The keys under which a tool, and a response format, hold their schema."""
+"""Outer and inner key under which a tool has its JSON schema; the same of a response format."""
 _DATA = re.compile(r"data:([\w.+/-]*)[^,]*,")
 _NO_WORD = re.compile(r"\W+")
 
@@ -156,8 +170,8 @@ _NO_WORD = re.compile(r"\W+")
 def refused(status: int, error: str, sent: str = "") -> frozenset[str]:
     """Return the names of the parts that a server's error refuses; empty for any other error.
 
-    A text that also stands in the request (`sent`) does not count, because the error may only
-    quote the client.
+    `sent`: the text of the request. A match of a row in `error` that also stands in `sent` does not
+    count, because the error may only quote the client.
     """
     if status not in STATUSES:
         return frozenset()
@@ -169,9 +183,9 @@ def refused(status: int, error: str, sent: str = "") -> frozenset[str]:
 
 
 def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> bool:
-    """Return True if an error that fits no row of `_ROWS` seems to refuse all pictures. The caller
-    then sends this request again without its pictures, and learns no lesson. The words `image` or
-    `vision` do not count in the model's name, nor in texts that the error quotes from the request.
+    """Return True if an error that fits no row of `_ROWS` probably refuses all pictures: it has the
+    word `image` or `vision`, outside of the model's name and of texts that it quotes from the
+    request. The caller then sends this request again without its pictures, and learns no lesson.
     """
     model = re.escape(str(body.get("model")))
     left = re.sub(rf"(?<!\w){model}(?!\w)", " ", error, flags=re.IGNORECASE)
@@ -186,7 +200,9 @@ def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> boo
 
 
 def _stands_in(quoted: str, sent: str) -> bool:
-    """Return True if the request has the quoted text, whatever its punctuation and URL escapes."""
+    """Return True if the request's text `sent` contains the text `quoted` from an error, whatever
+    the punctuation and URL escapes.
+    """
     plain = _NO_WORD.sub(" ", quoted).strip().lower()
     spellings = (sent, unquote_plus(sent)) if sent else ()
     return any(plain in _NO_WORD.sub(" ", spelled).lower() for spelled in spellings)
@@ -203,8 +219,9 @@ def pared(part: object, names: frozenset[str]) -> object:
 
 
 def _schema(part: object, root: object, names: frozenset[str], deepest: int = DEEPEST) -> object:
-    """Return a part of the schema `root` without the keywords `names`. If `ODD` is among the names,
-    a part that restricts nothing becomes `{}`.
+    """Return `part`, the JSON schema `root` or a schema within it, without the keywords `names`. If
+    `ODD` is among the names, a part that restricts nothing becomes `{}`. `deepest`: how many levels
+    of schemas are changed.
     """
     odd = ODD in names
     if not isinstance(part, dict) or not deepest:
@@ -217,7 +234,9 @@ def _schema(part: object, root: object, names: frozenset[str], deepest: int = DE
 
 
 def _under(name: str, value: object, pare: Callable[[object], object]) -> object:
-    """Return the value of the keyword `name`, with `pare` applied to each schema in the value."""
+    """Return `value`, which a JSON schema has under the keyword `name`, with `pare` applied to each
+    schema in the value.
+    """
     if name in _NAMED and isinstance(value, dict):
         return {own: pare(schema) for own, schema in value.items()}
     if name in _LISTED and isinstance(value, list):
@@ -228,7 +247,7 @@ def _under(name: str, value: object, pare: Callable[[object], object]) -> object
 
 
 def _has_target(at: object, reference: object) -> bool:
-    """Return True if a `$ref` such as `#/$defs/City` leads to an object in the schema `at`."""
+    """Return True if a `$ref` such as `#/$defs/City` leads to an object in the JSON schema `at`."""
     first, *path = str(reference).split("/")
     for name in path:
         own = name.replace("~1", "/").replace("~0", "~")
@@ -237,8 +256,8 @@ def _has_target(at: object, reference: object) -> bool:
 
 
 def _odd_of(schema: Mapping[str, object]) -> frozenset[str]:
-    """Return a schema's keywords that a grammar cannot express: `type` with an unknown type, an
-    empty `enum`, and empty `properties` with their `additionalProperties`.
+    """Return the keywords of a JSON schema that a server's grammar cannot express: `type` with an
+    unknown type, an empty `enum`, and empty `properties` together with `additionalProperties`.
     """
     types = schema.get("type", "object")
     odd = {"enum"} if schema.get("enum") == [] else set()
@@ -252,8 +271,8 @@ def _odd_of(schema: Mapping[str, object]) -> frozenset[str]:
 def without_schemas(
     body: Mapping[str, object], keys_of: Callable[[str], frozenset[str]]
 ) -> Mapping[str, object]:
-    """Return a chat completion with keywords left out of the schemas in its tools and response
-    format. `keys_of` gets the digest of a tool or format, and returns the keywords to leave out.
+    """Return a chat-completions request with keywords left out of the schemas in its tools and
+    response format. `keys_of`: digest of a tool or format -> the keywords to leave out.
     """
     changed = dict(body)
     if isinstance(tools := body.get("tools"), list):
@@ -276,8 +295,8 @@ def _digest(part: object) -> str:
 
 def without_choice(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a request with the `tool_choice` `none` instead of `auto`, so that the server does not
-    parse calls. A Messages request, whose tools have `input_schema`, gets `{"type": "none"}`. A
-    Responses request stays as it is, because vLLM 0.32 refuses no choice there.
+    parse calls, and they come as text. A Messages request, whose tools have `input_schema`, gets
+    `{"type": "none"}`. A Responses request stays as it is: vLLM 0.32 accepts `auto` there.
     """
     chosen, tools = body.get("tool_choice") or "auto", json_text.objects(body.get("tools"))
     mode = chosen.get("type") if isinstance(chosen, Mapping) else chosen
@@ -288,7 +307,7 @@ def without_choice(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def without_pictures(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion in which a line of text replaces each picture."""
+    """Return a chat-completions request in which a line of text replaces each picture."""
     return map_messages(body, lambda message: map_parts(message, _picture_as_text))
 
 
@@ -325,27 +344,27 @@ PARTS: Mapping[str, Callable[[Mapping[str, object]], Mapping[str, object]]] = {
     THINKING: refused_messages.without_thinking,
     CHOICE: refused_messages.without_force,
     READER: unread_replies.read_by_us,
-    HALVES: dict,  # a copy: JSON is written with U+FFFD for lone surrogates
+    HALVES: dict,  # a copy is enough: it is written with U+FFFD for each lone surrogate
 }
-"""Name of a refusable part -> the function that makes a request without the part."""
+"""Name of a part that a server may refuse -> the function that makes a request without the part."""
 _NEXT = {PICTURES_OF_TOOLS: PICTURES_ONCE, THINKING: CHOICE}
 """Name of a part -> the part to leave out next if a request without the part is refused for it."""
 REFUSABLE = frozenset((*PARTS, RENDERED, SCHEMAS, FIELDS))
 _NAMES = REFUSABLE | KEYWORDS
 NATIVE_PARTS = frozenset((TOOL_CHOICE,))
-"""Parts that are also left out of requests which the addon does not translate, because the server
-has the client's dialect itself.
+"""Parts that may also be left out of requests in the server's own dialect, which the addon does not
+translate.
 """
 
 
 def is_name(name: str) -> bool:
-    """Return True if a line of a lesson's word names a part that may be left out."""
+    """Return True if `name`, from a stored lesson, is the name of a part that may be left out."""
     return name in _NAMES or is_field(name)
 
 
 def next_parts(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
-    """Return `names`, the parts that an error refuses. For each of them that was left out already
-    (`left_out`), add the part to leave out next.
+    """Return the parts to leave out after an error that refuses the parts `names`: these parts,
+    and, for each that the refused request lacked already (`left_out`), the next part by `_NEXT`.
     """
     return names | {_NEXT[name] for name in names & left_out & _NEXT.keys()}
 
@@ -353,7 +372,9 @@ def next_parts(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str
 def without(
     body: Mapping[str, object], names: frozenset[str], may_lack: frozenset[str]
 ) -> Mapping[str, object]:
-    """Return a request without the refused parts `names` that are also in `may_lack`."""
+    """Return a request without those of the parts `names` that are also in `may_lack`, the parts
+    that the user's options allow to leave out.
+    """
     if SCHEMAS in may_lack and (keys := names & KEYWORDS):
         body = without_schemas(body, lambda _: keys)
     for name, change in PARTS.items():

@@ -1,6 +1,6 @@
 """Fields of a request that a server does not know and refuses, and the errors that name them.
 
-A path names a field: `seed`, or `messages.name` for the field `name` of every message.
+A path names such a field: `seed`, or `messages.name` for the field `name` of every message.
 """
 
 import re
@@ -10,36 +10,42 @@ from converter.core.dialects.server_fields import CONTROL, LAST_WORDS
 from converter.core.model.raw_messages import map_messages
 
 FIELD = "field "
-"""Prefix of a refused part's name if the part is a field; the path follows: `field seed`."""
+"""The prefix that the name of a refused part has if the part is a field. The path of the field
+follows: `field seed`.
+"""
 _KEPT = frozenset(
     (
         *("model", "messages", "tools", "stream", "max_tokens", "max_completion_tokens"),
         *("messages.role", "messages.content", "messages.tool_calls", "messages.tool_call_id"),
     )
 )
-"""Fields that are never left out, because a request without one of them asks for another reply."""
+"""Paths of fields that are never left out, because a request without one of them asks for another
+reply.
+"""
 _NAME = r"[\w$-]{1,64}"
 PATH = re.compile(rf"(?:messages\.)?{_NAME}")
 _PATH = rf"(?:messages(?:\.\d+|\[\d+\])\.)?{_NAME}"
 _REFUSED = r"(?:not (?:supported|allowed|permitted)|un(?:supported|known))"
 _ADDED = f"stream_options|reasoning_effort|{CONTROL}|{LAST_WORDS}"
-# The comment at a row or a group of rows names the servers that send the error.
+# Patterns of errors that name a field. The comment at a row or a group of rows names the servers
+# that send the error.
 _ROWS = (
-    # OpenAI, and gateways and LM Studio, which use OpenAI's texts of errors
+    # Sent by OpenAI, and by gateways and LM Studio, which use OpenAI's texts of errors
     rf"Unknown parameter: '(?P<path>{_PATH})'",
     rf"Unrecognized request arguments? supplied: (?P<path>{_PATH}(?:, {_PATH})*)",
-    # FastAPI with a Pydantic model that forbids unknown fields: TensorRT-LLM, vLLM up to 0.6, and
-    # NIM with such a vLLM
+    # Sent by servers on FastAPI with a Pydantic model that forbids unknown fields: TensorRT-LLM,
+    # vLLM up to 0.6, and NIM with such a vLLM
     rf"extra_forbidden\W+loc\W+body\W{{1,6}}(?P<path>{_NAME})\W{{1,6}}msg",
     rf"Extra inputs are not permitted, field: '(?P<path>{_PATH})'",
-    # Groq, Cerebras
+    # Sent by Groq and Cerebras
     rf"property '(?P<path>{_PATH})' is unsupported",
-    # transformers serve, 5.23 and 5.24 (a 422)
+    # Sent by transformers serve, 5.23 and 5.24 (a 422)
     rf"Un(?:expected keys|supported fields) in the request: \{{(?P<path>'{_NAME}'(?:, '{_NAME}')*)",
-    rf"Unsupported param: (?P<path>{_NAME})",  # llama.cpp, for the field `echo`
-    # vLLM, for a request that is not streamed
+    rf"Unsupported param: (?P<path>{_NAME})",  # sent by llama.cpp, for the field `echo`
+    # Sent by vLLM, for a request with `stream_options` whose reply is not streamed
     r"(?P<path>Stream options|stream_options) can only be (?:defined|set) when",
-    # any server, for a field that the addon itself adds (`_ADDED`), or for such a field's value
+    # Both rows fit errors of any server about a field that the addon itself adds (`_ADDED`), or
+    # about the value of such a field
     rf"(?P<path>{_ADDED})\W.{{0,60}}?(?:{_REFUSED}|must be|does not support|(?i:invalid))",
     rf"(?i:{_REFUSED}|invalid|literal_error|enum).{{0,60}}?(?P<path>{_ADDED})",
 )
@@ -47,8 +53,9 @@ _INDEX = re.compile(r"(?:\.\d+|\[\d+\])")
 
 
 def named(error: str) -> tuple[str, frozenset[str]]:
-    """Return the text of an error that names unknown fields, and the name of a refused part for
-    each of the fields (`field seed`). Return an empty text and no names if no row fits.
+    """Return the part of an error's text that names unknown fields, and these fields as names of
+    refused parts: `... Unknown parameter: 'seed'` -> that text, and `field seed`. Return an empty
+    text and no names if no row fits.
     """
     for row in _ROWS:
         if match := re.search(row, error):
@@ -59,7 +66,7 @@ def named(error: str) -> tuple[str, frozenset[str]]:
 
 
 def is_field(name: str) -> bool:
-    """Return True if the name of a refused part is that of a field that may be left out."""
+    """Return True if `name`, the name of a refused part, names a field that may be left out."""
     path = name.removeprefix(FIELD)
     return path != name and PATH.fullmatch(path) is not None and path not in _KEPT
 

@@ -1,4 +1,5 @@
-"""Requests in another form, for servers that refuse the form of messages, formats or choices.
+"""Requests in another form, for servers that refuse the form of a request's messages, of its
+response format or of its `tool_choice`.
 
 Each function returns `body` itself if the request does not have the refused form.
 """
@@ -24,15 +25,18 @@ from converter.core.model.raw_messages import (
 from converter.core.wire.json_text import as_object
 
 GO_ON = "Go on."
-"""The text of a user turn that is added to a history without one."""
+"""The text of the user turn that is added to a request without user turns."""
 _FIELD, NO_THOUGHT = "reasoning_content", " "
-"""The field of a thought, and its value for a turn without a thought, for servers that demand the
-field. The value is a blank, because some servers refuse an empty text.
+"""The field of an assistant turn that has its thought, and the value of this field for a turn
+without a thought, for servers that demand the field. The value is a blank, because some servers
+refuse an empty text.
 """
 
 
 def with_user_turn(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with a user turn behind its system turns, if it has no user turn."""
+    """Return a chat-completions request with a user turn behind its system turns, if it has no user
+    turn.
+    """
     messages = [*messages_of(body)]
     roles = [*map(role_of, messages)]
     if "user" in roles:
@@ -44,8 +48,8 @@ def with_user_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def with_thoughts(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion in which each assistant turn has the field of a thought: a turn
-    without a thought gets a blank.
+    """Return a chat-completions request in which each assistant turn has the field
+    `reasoning_content`: a turn without a thought gets a blank.
     """
 
     def with_thought(message: object) -> object:
@@ -56,7 +60,7 @@ def with_thoughts(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def without_nulls(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with an empty text in place of each `content` that is null."""
+    """Return a chat-completions request with an empty text for each `content` that is null."""
 
     def without_null(message: object) -> object:
         is_null = as_object(message).get("content", "") is None
@@ -66,27 +70,29 @@ def without_nulls(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def with_arguments_anew(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion in which the arguments of each call are parsed and written again,
-    because a server's JSON parser may refuse JSON that Python's parser takes.
+    """Return a chat-completions request in which the arguments of each call are parsed and
+    rewritten, because a server's JSON parser may refuse JSON that Python's parser takes.
     """
     return _as_new_request(map_messages(body, partial(with_arguments, anew=True)))
 
 
 def with_ids_anew(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose calls have ids of nine letters and digits."""
+    """Return a chat-completions request whose calls have ids of nine letters and digits, because
+    Mistral's servers refuse other ids.
+    """
     return _as_new_request(with_short_ids(body))
 
 
 def _as_new_request(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a copy of a request that has calls, even if nothing changed, because callers send a
-    request again only if it is a new object. Return a request without calls itself.
+    """Return a copy of a request that has calls, even if nothing changed: callers send a request
+    again only if it is a new object. Return `body` itself if the request has no calls.
     """
     return dict(body) if any("tool_calls" in as_object(one) for one in messages_of(body)) else body
 
 
 def with_pictures_of_users(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose tool messages have only text. Their pictures and other parts
-    follow in a user turn behind the results.
+    """Return a chat-completions request whose tool messages have only text. Their pictures and
+    other parts follow in a user turn behind the results.
     """
     out, waiting = list[object](), list[object]()
     for message in messages_of(body):
@@ -101,9 +107,9 @@ def with_pictures_of_users(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _text_and_others(message: object) -> tuple[str, list[object]]:
-    """Return a tool message's text, which now says that its pictures follow, and the parts that are
-    not text, each behind a text that introduces it. Return an empty text and no parts if the
-    message has only text or is not a tool's.
+    """Return a new text for a tool message, which says that its pictures follow, and the parts of
+    the message that are not text, each behind a text that introduces it. Return an empty text and
+    no parts if the message has only text or is not a tool's.
     """
     parts = [part for part in content_parts(message) if "text" not in as_object(part)]
     if role_of(message) != "tool" or not parts:
@@ -116,14 +122,14 @@ def _text_and_others(message: object) -> tuple[str, list[object]]:
 
 
 def _user_turns(parts: Iterable[object]) -> list[object]:
-    """Return one user turn that has these parts; no turn if there are no parts."""
+    """Return a list of one user turn with these parts; an empty list if there are no parts."""
     content = [*parts]
     return [{"role": "user", "content": content}] if content else []
 
 
 def for_any_object(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose `json_schema` format has become `json_object` with a `schema`,
-    as llama.cpp takes it.
+    """Return a chat-completions request whose response format `json_schema` has become a
+    `json_object` with a field `schema`, as llama.cpp takes it.
     """
     wanted = as_object(body.get("response_format"))
     if wanted.get("type") != "json_schema":
@@ -133,8 +139,8 @@ def for_any_object(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def for_schema(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose `json_object` format has become a `json_schema` for any
-    object.
+    """Return a chat-completions request whose response format `json_object` has become a
+    `json_schema` that allows any object.
     """
     wanted = as_object(body.get("response_format"))
     if wanted.get("type") != "json_object":
@@ -145,8 +151,9 @@ def for_schema(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def without_thinking(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with thinking off if it forces a call. Thinking is turned off in the
-    fields that APIs read, and in those that chat templates read.
+    """Return a chat-completions request with thinking off if it forces a call, because some servers
+    force no call with thinking on. Thinking is turned off in the field `thinking`, which APIs read,
+    and in the switches that chat templates read.
     """
     if not forces_call(body):
         return body
@@ -158,5 +165,7 @@ def without_thinking(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def without_force(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with the `tool_choice` `auto` in place of one that forces a call."""
+    """Return a chat-completions request with the `tool_choice` `auto` in place of one that forces a
+    call.
+    """
     return {**body, "tool_choice": "auto"} if forces_call(body) else body

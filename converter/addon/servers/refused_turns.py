@@ -24,29 +24,29 @@ _CONTINUES: Mapping[str, object] = by_name("vllm").prefill
 
 
 def _ends_begun(body: Mapping[str, object]) -> bool:
-    """Return True if the last turn is an assistant turn without calls, which the
-    model continues.
+    """Return True if the last turn of the request is an assistant turn without calls, a prefill,
+    which the model continues.
     """
     begun = begun_message(body)
     return begun is not None and not begun.get("tool_calls")
 
 
 def without_thought_behind_prefill(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with thinking off, if it ends with an assistant turn."""
+    """Return a chat-completions request with thinking off, if it ends with a prefill."""
     if not _ends_begun(body):
         return body
     return with_template(body, SWITCHES_OFF)
 
 
 def continued(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with the fields that make vLLM continue its last turn, if this turn
-    is the assistant's and has no calls.
+    """Return a chat-completions request with the fields that make vLLM continue its last turn, if
+    this turn is a prefill.
     """
     return {**body, **_CONTINUES} if _ends_begun(body) else body
 
 
 def with_one_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with the assistant turns at its end joined into one."""
+    """Return a chat-completions request with the assistant turns at its end joined into one."""
     messages = [*messages_of(body)]
     while len(messages) > 1 and role_of(messages[-2]) == "assistant" and _ends_begun(body):
         joint = _joined_turn(messages[-2], messages[-1])
@@ -57,8 +57,9 @@ def with_one_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def with_one_system_turn(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with at most one system turn, which is the first turn. System turns
-    at the beginning are joined. A later system turn becomes text of a user turn in its position.
+    """Return a chat-completions request with at most one system turn, which is the first turn.
+    System turns at the beginning are joined. A later system turn becomes text of a user turn in its
+    position.
     """
     messages = [*messages_of(body)]
     first = next((at for at, one in enumerate(messages) if role_of(one) not in SYSTEM), None)
@@ -80,8 +81,8 @@ def with_one_system_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def by_turns(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with neighbouring user turns, and neighbouring assistant turns,
-    joined into one. System turns are changed as by `with_one_system_turn`.
+    """Return a chat-completions request in which user and assistant turns alternate: neighbouring
+    turns of one role are joined. System turns are changed as by `with_one_system_turn`.
     """
     out = list[object]()
     for message in messages_of(with_one_system_turn(body)):
@@ -92,13 +93,13 @@ def by_turns(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _with_turns(body: Mapping[str, object], messages: list[object]) -> Mapping[str, object]:
-    """Return the request with these messages, or `body` itself if it has them already."""
+    """Return the request with `messages` as its messages; `body` itself if it has them already."""
     return body if messages == [*messages_of(body)] else with_messages(body, messages)
 
 
 def _joined_turn(one: object, other: object) -> dict[str, Any] | None:
-    """Return one turn with the contents of two turns of the same role; `None` if a turn has fields
-    beside its role and content, such as calls.
+    """Return one turn with the contents of two turns of the same role, `one` before `other`; `None`
+    if a turn has fields beside its role and content, such as calls.
     """
     if not (isinstance(one, dict) and isinstance(other, dict)):
         return None
@@ -111,7 +112,9 @@ def _joined_turn(one: object, other: object) -> dict[str, Any] | None:
 
 
 def _content_parts(content: object) -> list[object]:
-    """Return a message's content as a list of parts; empty for no content."""
+    """Return a message's content as a list of parts: `"Hi"` -> `[{"type": "text", "text": "Hi"}]`.
+    Empty for no content.
+    """
     if isinstance(content, list):
         return content
     return [{"type": "text", "text": content}] if content else []

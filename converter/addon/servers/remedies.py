@@ -1,5 +1,5 @@
-"""Texts that tell a user how to mend two errors that every request would get again: the server does
-not serve the model, or the server wants a key.
+"""Texts that tell a user how to mend two errors that every later request would get too: the server
+does not serve the model, or the server demands a key.
 """
 
 import re
@@ -11,14 +11,14 @@ from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
 
 _SHOWN = 5
-"""How many names of models a message lists, because a gateway has hundreds."""
+"""How many names of served models a remedy lists, because a gateway has hundreds."""
 _UNKNOWN_MODEL = re.compile(
     r"(?i)\bmodels?\b.{0,200}\b(not found|does not exist|no such|unknown|not (?:be )?served)"
     r"|\b(no such|unknown|unsupported) model\b|model_not_found|\bno model\b",
     re.DOTALL,
 )
-"""Finds errors about unknown models: vLLM (*The model `x` does not exist*), Ollama (*model "x" not
-found, try pulling it first*), SGLang, LM Studio, LiteLLM and OpenAI.
+"""Finds errors about unknown models, of vLLM (*The model `x` does not exist*), Ollama (*model "x"
+not found, try pulling it first*), SGLang, LM Studio, LiteLLM and OpenAI.
 """
 WANTS_KEY = 401
 """The status of a response to a request without a key, or with a wrong one."""
@@ -31,8 +31,8 @@ def lacks_model(status: int, message: str) -> bool:
 
 
 def for_model(model: str, served: Sequence[str]) -> str:
-    """Return the remedy for a model that is not served: a text with names of served models. Empty
-    if `served`, the names of all served models, is empty or has the model.
+    """Return the remedy for a request for `model`, which is not served: a text with names of served
+    models. Empty if `served`, the names of all served models, is empty or has `model`.
     """
     names = [name for name in served if name.isprintable() and "'" not in name]
     if not names or model in names:

@@ -8,12 +8,14 @@ KEY_VARIABLE = "THINK_KEY"
 all users of the machine.
 """
 SHOWN = "Bearer (the key of THINK_KEY)"
-"""The value of the header `authorization` in flows, which hides the key."""
+"""The value that replaces the key in the header `authorization` of a flow that was sent, because
+people look at flows.
+"""
 
 
 def server_key() -> str:
-    """Return the server's key, empty if there is none. Raises ValueError for a key that cannot
-    stand in a header.
+    """Return the server's key from the environment, empty if there is none. Raises ValueError for a
+    key that cannot stand in a header.
     """
     key = os.environ.get(KEY_VARIABLE, "").strip()
     if not (key.isascii() and key.isprintable()) or " " in key:
@@ -22,9 +24,9 @@ def server_key() -> str:
 
 
 def put_key(headers: MutableMapping[str, str], marks: Container[str] = ()) -> None:
-    """Put the server's key into a request's headers, in place of the client's key. `marks`: names
-    of the client's headers that show its dialect. If `anthropic-version` is one of them, the key
-    also goes into `x-api-key`.
+    """Put the server's key into a request's headers, in place of the client's key. Do nothing if
+    there is no server's key. `marks`: names of the client's headers that show its dialect. If
+    `anthropic-version` is one of them, the key also goes into `x-api-key`.
     """
     if key := server_key():
         headers.pop("x-api-key", None)
@@ -34,7 +36,7 @@ def put_key(headers: MutableMapping[str, str], marks: Container[str] = ()) -> No
 
 
 def hide_key(headers: MutableMapping[str, str]) -> None:
-    """Remove the server's key from the headers of a request that has been sent, because people look
+    """Replace the server's key in the headers of a request that has been sent, because people look
     at flows and save them.
     """
     if (key := server_key()) and headers.get("authorization") == f"Bearer {key}":

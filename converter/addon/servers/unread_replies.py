@@ -1,11 +1,11 @@
-"""Complete replies that the server's own parser of calls (its reader) fails on and discards.
+"""Replies that a server discards because its own parser of calls (its reader) fails on them.
 
 The reader fails if it mistakes the model's template for another one, or if a call differs a little
 from the template's form. Then the addon asks for the reply again, without the reader:
 
-- llama.cpp renders a chat's prompt for any client (`/apply-template`). A text completion of this
-  prompt comes as the model wrote it, and the server's prompt cache still fits. No field of a chat
-  completion turns llama.cpp's reader off (11549).
+- llama.cpp renders the prompt of a chat-completions request for any client (`/apply-template`). The
+  reply to a text completion of this prompt comes as the model wrote it, and the server's prompt
+  cache still fits. No field of a chat-completions request turns llama.cpp 11549's reader off.
 - Other servers get the tools as text in the system turn (`describe_tools`).
 """
 
@@ -18,23 +18,24 @@ from converter.core.model.raw_messages import content_parts, messages_of
 from converter.core.reading.beginning import Grammar
 
 READER, RENDERED = "the server's own reader", "llama.cpp's own reader"
-"""Names of two refused parts. A request without `READER` has its tools as text; a request without
-`RENDERED` is a text completion of the rendered prompt.
+"""Names of two parts of a request that may be left out after such an error. A request without
+`READER` has its tools as text; a request without `RENDERED` is a text completion of the rendered
+prompt.
 """
 READERS = frozenset((READER, RENDERED))
 TEMPLATE_PATH, COMPLETION_PATH = "/apply-template", "/v1/completions"
 ROWS = (
-    # The first row is an error of llama.cpp of autumn 2026 (11549). The second is one of llama.cpp
-    # since b8000, and of LM Studio 0.4, which renders no prompt for clients.
+    # The first row is sent by llama.cpp of autumn 2026 (11549), the second by llama.cpp since
+    # b8000, and by LM Studio 0.4, which renders no prompt for clients.
     (r"The model produced output that does not match the expected [\w-]+ format", RENDERED),
     (r"Failed to parse input at pos \d+", RENDERED),
-    # Ollama since 0.12: the first row is an error of its reader for Qwen3-Coder, the second of its
-    # reader for gpt-oss.
+    # Both rows are sent by Ollama since 0.12: the first by its reader for Qwen3-Coder, the second
+    # by its reader for gpt-oss.
     (r"XML syntax error on line \d+", READER),
     (r"error parsing tool call: raw=", READER),
 )
-"""Pairs of a pattern of an error that a server sends in place of the reply, and the name of the
-refused part.
+"""Pairs of a pattern of an error that a server sends in place of a reply that it could not read,
+and the name of the part to leave out.
 """
 _OF_CHATS = frozenset(
     (
@@ -43,12 +44,14 @@ _OF_CHATS = frozenset(
         *used_as(Use.RENDERED),
     )
 )
-"""Fields whose effect is already in a rendered prompt, and that a text completion lacks."""
+"""Fields of a chat-completions request that a text completion lacks: their effect is already in the
+rendered prompt.
+"""
 
 
 def is_plain(body: Mapping[str, object]) -> bool:
-    """Return True if a text completion can replace a chat completion: the chat completion has only
-    text, no grammar and no `logprobs`, and asks for one choice.
+    """Return True if a text completion can replace this chat-completions request: it has only text,
+    no grammar and no `logprobs`, and asks for one choice.
     """
     one, free = body.get("n") in (None, 1), grammar_of(body) is Grammar.NONE
     parts = (part for message in messages_of(body) for part in content_parts(message))
@@ -57,13 +60,15 @@ def is_plain(body: Mapping[str, object]) -> bool:
 
 
 def text_completion(body: Mapping[str, object], prompt: str) -> Mapping[str, object]:
-    """Return the text completion of a chat completion's rendered prompt, with all fields of the
-    chat completion (`body`) that a text completion has too.
+    """Return a text-completions request for `prompt`, the rendered prompt of the chat-completions
+    request `body`, with all fields of `body` that a text completion has too.
     """
     kept = {name: value for name, value in body.items() if name not in _OF_CHATS}
     return {**kept, "prompt": prompt}
 
 
 def read_by_us(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with its tools as text, so that the server does not parse calls."""
+    """Return a chat-completions request with its tools as text, so that the server does not parse
+    calls, and the addon reads them from the reply's text.
+    """
     return describe_tools(body) or body
