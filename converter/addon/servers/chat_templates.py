@@ -28,7 +28,7 @@ _EFFORT: Switches = {EFFORT: ("low", "medium", "high", "xhigh", "max")}
 
 @dataclass(frozen=True, slots=True)
 class TemplateHistory:
-    """How a chat template treats the thoughts of earlier turns.
+    """A chat template's treatment of the thoughts of earlier turns.
 
     Attributes:
         form: The field of a message, or the marks in its text, in which the template expects a
