@@ -1,5 +1,5 @@
-"""The newest request of each conversation. The next request repeats its turns, which then need not
-be read and translated again.
+"""The newest request of each conversation with its turns. A conversation's next request repeats
+these turns, so that they need not be read and translated again.
 """
 
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from converter.core.wire.json_text import UnreadableError
 from converter.core.wire.known_json import KeptObject
 
 SHORT = 16 * 1024
-"""The bytes of a short request. To read it takes no longer than to search an earlier request for
-its turns.
+"""A request of at most so many bytes is short: to read it takes no longer than to search an earlier
+request for its turns.
 """
 LONGEST_MODEL = 1024
 """The most characters of a model's name, because each name is searched by patterns and digested."""
 _WEIGHTS = {b"{": 24, b"[": 16, b",": 8}
-"""By mark of JSON, the estimated bytes of memory for each such mark in a request: a small value
-takes twenty times as many bytes in memory as in JSON. The size of a kept request is this estimate,
-or the request's length if that is more.
+"""Character of JSON -> the estimated bytes of memory for each such character in a request: a small
+value takes twenty times as many bytes in memory as in JSON. The size of a kept request is this
+estimate, or the request's length if that is more.
 """
 
 
@@ -35,10 +35,10 @@ class _Kept:
 
 
 class KnownTurns:
-    """Keeps the turns of the newest requests, bounded in number and bytes. A request is compared
-    only with requests of the same `owner`.
+    """Keeps the turns of the newest requests, bounded in number and bytes. `owner` is a hash for
+    the client that sent a request: a request is compared only with requests of the same owner.
 
-    The list of requests is never changed in place, because several threads read requests.
+    The list of kept requests is never changed in place, because several threads read it.
     """
 
     def __init__(self) -> None:
@@ -47,8 +47,8 @@ class KnownTurns:
     def read(
         self, owner: str, body: bytes
     ) -> tuple[object, RepeatedTurns[Turn, KeptObject] | None]:
-        """Return the JSON value of a request's body, and the request's turns, which refer to the
-        turns of the earlier request with the most messages in common. The turns are None if the
+        """Return the JSON value of a request's body, and the request's turns. The turns refer to
+        those of the earlier request that has the most messages in common; they are None if the
         request cannot be compared. Raises UnreadableError.
         """
         kept = [each for each in reversed(self._kept) if each.owner == owner]
@@ -82,8 +82,8 @@ class KnownTurns:
 
 
 def _weight_of(data: bytes) -> int:
-    """Return the bytes of memory that a request's values take, estimated from a sample of its
-    bytes.
+    """Return how many bytes of memory the JSON values of a request take, estimated from a sample of
+    its bytes `data`.
     """
     sample = sample_of(data)
     weights = sum(weight * sample.count(mark) for mark, weight in _WEIGHTS.items())

@@ -38,9 +38,11 @@ WAIT = 0.2
 requests do not wait.
 """
 AGAIN = 10.0
-"""Seconds after which a request causes other processes' lessons to be read again."""
+"""Other processes' lessons are read again with a request that comes so many seconds after the last
+reading.
+"""
 _OWN_NAMES = ("localhost", "0.0.0.0", "::", "host.docker.internal", "host.containers.internal")
-"""Host names that mean the machine itself, beside loopback addresses."""
+"""Names of hosts that mean the machine itself, as loopback addresses do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,9 @@ class _Look:
     """One reading of a server's lessons from the store.
 
     Attributes:
-        task: the task that reads the lessons.
-        began: the time when the task began, by the monotonic clock.
-        until: the time until which requests wait for the task, by the same clock.
+        task: The task that reads the lessons.
+        began: The time when the task began, by the monotonic clock.
+        until: The time until which requests wait for the task, by the same clock.
     """
 
     task: asyncio.Task[None]
@@ -75,10 +77,11 @@ class SharedLessons:
         self._looks.clear()
 
     async def look(self, upstream: Upstream, *, anew: bool = False) -> None:
-        """Begin to copy other processes' lessons about a server, unless they were read within
-        `AGAIN` seconds. `anew`: read them again in any case.
+        """Begin to copy other processes' lessons about a server, unless they were read in the last
+        `AGAIN` seconds. `anew`: read them in any case.
 
-        Wait for the lessons, at most `WAIT` seconds, if `anew` or if the server has no lessons yet.
+        The first call for a server, and a call with `anew`, waits for the lessons, at most `WAIT`
+        seconds.
         """
         if self._store is None:
             return
@@ -94,16 +97,16 @@ class SharedLessons:
         def stored() -> Lessons:
             return read(store.get(_key(upstream)), time.time())
 
-        with suppress(AwayError):  # No lessons: this process probes the server itself.
+        with suppress(AwayError):  # Without these lessons, this process probes the server itself.
             self._servers.take(upstream, await remembering(Memory(store=store), 0, stored))
 
     def tell(self, upstream: Upstream) -> None:
-        """Begin to write the new lessons about a server to the store. No request waits until they
-        are written.
+        """Begin to write new lessons of this process about a server to the store. No request waits
+        until they are written.
         """
         if self._store is not None and upstream not in self._telling:
             telling = asyncio.ensure_future(self._write_lessons(self._store, upstream))
-            if not telling.done():  # mitmproxy's tasks are eager: this one may have ended.
+            if not telling.done():  # mitmproxy's loop starts tasks eagerly: it may be done already.
                 self._telling[upstream] = telling
                 telling.add_done_callback(lambda _: self._telling.pop(upstream))
 
@@ -113,19 +116,23 @@ class SharedLessons:
                 add = partial(_merge, store, upstream, news)
                 await remembering(Memory(store=store), 0, add)
             except AwayError:
-                self._servers.keep_news(upstream, news)  # So the next call writes them too.
+                self._servers.keep_news(upstream, news)  # The next call of `tell` writes them.
                 return
 
 
 def _merge(store: Store, upstream: Upstream, news: Lessons) -> None:
-    """Write lessons to a server's entry, together with the lessons that it already has."""
+    """Write the lessons `news` to the store's entry of a server, together with the lessons that the
+    entry already has.
+    """
     key = _key(upstream)
     before = read(store.get(key), time.time())
     store.keep(key, write(prevailing(news, before)), "", [], "")
 
 
 def _key(upstream: Upstream) -> str:
-    """Return the key of a server's entry: a digest, so that the store does not show the address."""
+    """Return the key of a server's entry in the store. The address is hashed, so that the store
+    does not show it.
+    """
     local = upstream.host.lower() in _OWN_NAMES or is_loopback(upstream.host)
     where = [str(upstream), str(upstream.direct), socket.gethostname() if local else ""]
     whole = "\0".join([_version(), *where]).encode("utf-8", "surrogatepass")
@@ -134,8 +141,8 @@ def _key(upstream: Upstream) -> str:
 
 @cache
 def _version() -> str:
-    """Return a digest of the code that makes lessons. It is a part of each key, so lessons of other
-    versions of the code are not read.
+    """Return a digest of the code that makes lessons. It is a part of the key of each entry, so
+    that lessons of other versions of the code are not read.
     """
     rules = sorted(Path(next(iter(servers.__path__))).glob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in rules)).hexdigest()

@@ -47,12 +47,12 @@ _SETUP = (
     "PRAGMA secure_delete = ON",
 )
 _UNIT = 10**6
-"""The units of stored times in a second: microseconds. The units are short, because only the times
-show in which order the entries were used.
+"""How many units of stored times are in a second: times are stored in microseconds. The unit is so
+short because only the times show in which order the entries were used.
 """
 _NEVER = 1 << 53
-"""A time beyond all real times, to find invalid values. SQLite stores values of any type in a
-column, and orders text and bytes after all numbers.
+"""A time later than all real times: a stored time that is not earlier is invalid. SQLite stores
+values of any type in a column, and orders text and bytes after all numbers.
 """
 _USED = f"max(?, 1 + (SELECT coalesce(max(used), 0) FROM entries WHERE used < {_NEVER}))"
 
@@ -64,8 +64,8 @@ def usual_path() -> Path:
 
 
 def open_private(path: Path, seconds: float) -> sqlite3.Connection:
-    """Open a SQLite file, or create it so that only its user may read it. `seconds`: the longest
-    wait for a locked file. Raises OSError, sqlite3.Error.
+    """Open a SQLite file, and return the connection. A new file is created so that only its user
+    may read it. `seconds`: the longest wait for a locked file. Raises OSError, sqlite3.Error.
     """
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(
@@ -81,8 +81,13 @@ def open_private(path: Path, seconds: float) -> sqlite3.Connection:
 
 
 class SqliteStore(BoundedStore):
-    """A store in a file that only its user may read. The file is created at the first use.
-    `seconds`: the longest wait for a locked file.
+    """A store in a SQLite file that only its user may read. The file is created at the first use.
+
+    Arguments:
+        path: The file.
+        bounds: How many entries and bytes are kept, and how long.
+        seconds: The longest wait for a locked file.
+        now: Returns the time as seconds since 1970.
     """
 
     elsewhere = True
@@ -96,12 +101,12 @@ class SqliteStore(BoundedStore):
 
     @property
     def size(self) -> int:
-        """The bytes of all entries."""
+        """The sum of the sizes of all entries, in bytes."""
         with self._operation():
             return self._totals()[1]
 
     def forget(self, key: str) -> bool:
-        """Drop an entry; return True if there was one."""
+        """Drop the entry with this key. Return True if there was one."""
         with self._operation():
             return bool(self._run("DELETE FROM entries WHERE key = ?", utf8(key)).rowcount)
 
@@ -118,7 +123,9 @@ class SqliteStore(BoundedStore):
             self._run("INSERT OR REPLACE INTO names VALUES (?, ?)", utf8(name), utf8(key))
 
     def _use(self, key: str) -> Entry | None:
-        """Return an entry, and mark it as used now; None if it is missing or invalid."""
+        """Return the entry with this key, and store that it was used now; None if it is missing or
+        invalid.
+        """
         self._run(f"UPDATE entries SET used = {_USED} WHERE key = ?", self._time(), utf8(key))
         row = self._run("SELECT value, previous FROM entries WHERE key = ?", utf8(key)).fetchone()
         if row is None or not _are_bytes(*row):
@@ -127,7 +134,9 @@ class SqliteStore(BoundedStore):
         return Entry(row[0], previous) if previous or not row[1] else None
 
     def _evict(self) -> None:
-        """Drop entries that are too old or invalid, then the oldest until the bounds are met."""
+        """Drop entries that are too old or have an invalid time, then drop entries that were not
+        used for longest, until the others are within the bounds of the store.
+        """
         begin = self._time() - int(self.bounds.seconds * _UNIT)
         self._run("DELETE FROM entries WHERE used < ?", begin)
         if self._run("DELETE FROM entries WHERE used >= ?", _NEVER).rowcount:
@@ -139,7 +148,7 @@ class SqliteStore(BoundedStore):
             count, size = self._totals()
 
     def _totals(self) -> tuple[int, int]:
-        """Return the number of entries, and their bytes."""
+        """Return the number of entries, and how many bytes they have."""
         totals = self._run(_TOTALS).fetchone()
         if totals is None:
             tell_of_another_type("numbers")
@@ -149,7 +158,7 @@ class SqliteStore(BoundedStore):
         return count, size
 
     def _run(self, statement: str, *values: object) -> sqlite3.Cursor:
-        assert self._connection  # `_operation` has opened it.
+        assert self._connection  # opened by `_operation`, within which all statements run
         return self._connection.execute(statement, values)
 
     def _time(self) -> int:
@@ -157,9 +166,9 @@ class SqliteStore(BoundedStore):
 
     @contextmanager
     def _operation(self) -> Iterator[None]:
-        """Run the `with` block as a transaction. If the block fails, nothing is changed, and the
-        file is closed; the next operation opens it again. A nested operation is a part of the outer
-        one's transaction.
+        """Run the `with` block as a transaction of SQLite. If SQLite fails in the block, nothing is
+        changed, and the file is closed; the next operation opens it again. A nested operation
+        belongs to the transaction of the outer operation.
         """
         with self._lock:
             if self._connection and self._connection.in_transaction:
@@ -189,8 +198,8 @@ class SqliteStore(BoundedStore):
 
 
 def _are_bytes(*values: object) -> bool:
-    """Return True if all values are bytes. Other types, which SQLite accepts in any column, are
-    logged.
+    """Return True if all values of a row are bytes. If not, log it: SQLite accepts values of other
+    types in any column.
     """
     if all(isinstance(value, bytes) for value in values):
         return True

@@ -1,5 +1,5 @@
-"""Waits for the memory: for work that reads it, and for the end of its writes. All waits of an
-exchange for a store together take at most `PATIENCE`.
+"""Waits for the memory, which has earlier replies in a store: for work that reads it, and for the
+end of its writes. All waits of an exchange for a store together take at most `PATIENCE` seconds.
 """
 
 import asyncio
@@ -19,11 +19,13 @@ PATIENCE = 2.0
 earlier thoughts, the end of its reply waits for the writes.
 """
 ANSWER = 1.0
-"""Seconds in which a store must answer one query."""
+"""The most seconds that a store may take to answer one query."""
 REST = 1.0
-"""Seconds after a store's failure in which the store is not used."""
+"""Seconds for which a store is not used after a failure."""
 LONGEST = 300
-"""The most characters of a failure in the log, because redis' messages may list all connections."""
+"""The most characters that the log has of a store's failure, because redis' messages may list all
+connections.
+"""
 _ASKING = ThreadPoolExecutor(8, "think-memory")
 _log = logging.getLogger(__name__)
 
@@ -33,8 +35,9 @@ async def remembering[Result](
 ) -> Result:
     """Run `work`, which reads `size` bytes and may read the memory, and return its result.
 
-    `worker` runs the work if the memory is small and in this process. Raises AwayError if a store
-    elsewhere fails, or does not answer within `PATIENCE`.
+    If the memory is in this process and small, `worker` runs the work; if it is large, the thread
+    of bodies (`BODIES`). If the memory is in a store elsewhere, a thread of its own runs the work.
+    Raises AwayError if such a store fails, or does not answer within `PATIENCE` seconds.
     """
     if not memory.store.elsewhere:
         worker = worker if memory.size <= AT_ONCE else BODIES
@@ -46,8 +49,8 @@ async def remembering[Result](
 
 
 async def written(memory: Memory | None) -> BaseException | None:
-    """Wait until all writes of `memory` have ended, at most until the exchange's `PATIENCE` is used
-    up. Return the first failure, None if there is none.
+    """Wait until all writes of `memory` have ended, as long as the exchange's `PATIENCE` allows.
+    Return the first failure, None if no write has failed.
     """
     if memory is None or not memory.writes:
         return None
@@ -59,9 +62,9 @@ async def written(memory: Memory | None) -> BaseException | None:
 
 
 class PendingPieces:
-    """Holds the last pieces of a reply until the reply is kept in a store elsewhere. Else a client
-    with the whole reply might send its next request before the reply can be found. `memory`: keeps
-    the reply.
+    """Holds back the last pieces of a reply until the reply is written to a store elsewhere. Else a
+    client with the whole reply might send its next request before the store has the reply.
+    `memory`: writes the reply; None if it is not kept.
     """
 
     def __init__(self, memory: Memory | None) -> None:
@@ -70,12 +73,13 @@ class PendingPieces:
 
     @property
     def may_wait(self) -> bool:
-        """True if pieces may have to wait, because the reply is kept in a store elsewhere."""
+        """True if pieces may have to wait, because the reply is written to a store elsewhere."""
         return self._memory is not None
 
     def due(self, pieces: list[bytes], chunk: bytes) -> list[bytes]:
-        """Return the pieces that may be sent now. While writes are pending, keep the chunk's
-        `pieces` and return `[]`. An empty chunk is the end: return all pieces.
+        """Return the pieces that may be sent to the client now. `pieces` are those that `chunk`
+        completed. As long as writes are pending, hold them back and return `[]`. An empty chunk is
+        the end of the reply: return all pieces.
         """
         if chunk and self._memory is not None and self._memory.writes:
             self._pieces += pieces
@@ -83,19 +87,19 @@ class PendingPieces:
         return self.all(pieces)
 
     def all(self, pieces: list[bytes]) -> list[bytes]:
-        """Return the pieces that have waited, followed by `pieces`."""
+        """Return the pieces that were held back, followed by `pieces`, and hold none back."""
         waited, self._pieces = self._pieces, []
         return [*waited, *pieces] if waited else pieces
 
     async def until_written(self) -> None:
-        """Wait until the reply is kept, or the exchange's `PATIENCE` is used up."""
+        """Wait until the reply is written, as long as the exchange's `PATIENCE` allows."""
         await written(self._memory)
 
 
 async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
-    """Wait until `work` has ended, at most until the exchange's `PATIENCE` is used up. Return True
-    if the work has ended. (`asyncio.wrap_future` with a timeout would cost the loop twice the
-    time.)
+    """Wait until `work` has ended, as long as the exchange's `PATIENCE` allows (`memory.waited` are
+    the seconds that it has waited). Return True if the work has ended. `asyncio.wrap_future` with a
+    timeout would cost the loop twice the time.
     """
     if work.done():
         return True
@@ -104,7 +108,7 @@ async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
     left = loop.call_later(PATIENCE - memory.waited, ended.set)
 
     def tell(_: Future[Any]) -> None:
-        with suppress(RuntimeError):  # RuntimeError: the loop is closed, so nobody waits.
+        with suppress(RuntimeError):  # raised if the loop is closed: then nothing waits
             loop.call_soon_threadsafe(ended.set)
 
     work.add_done_callback(tell)
@@ -118,16 +122,16 @@ async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
 
 @cache
 def tell_of_another_type(expected: str) -> None:
-    """Log that a store has a value that is not of the `expected` type, once for each type. Such
-    values are ignored.
+    """Log that a store has a value that is not of the `expected` type, and that the value is
+    ignored. A second log of the same type is left out.
     """
     message = "an entry is ignored (reported once): expected %s, got another type"
     _log.warning(f"think: the memory: {message}", expected)
 
 
 def named(key: bytes) -> str:
-    """Return a stored key or name as text: `utf8` made its bytes. Return an empty text, and log it,
-    if the bytes are not UTF-8.
+    """Return the text of a stored key or name, whose bytes the function `utf8` made. If the bytes
+    are not UTF-8, log it and return an empty text.
     """
     try:
         return key.decode("utf-8", "surrogatepass")
@@ -137,8 +141,8 @@ def named(key: bytes) -> str:
 
 
 class StoreElsewhere(Store):
-    """A store in a file or on a server, which may fail. For `REST` seconds after a failure each use
-    raises AwayError at once.
+    """Wraps a store in a file or on a server, which may fail. A use that fails raises AwayError,
+    and so does each use in the next `REST` seconds, at once.
     """
 
     def __init__(self, store: Store) -> None:
@@ -148,7 +152,7 @@ class StoreElsewhere(Store):
         self._is_away = False
 
     def begin(self, work: Callable[[], object]) -> Future[object]:
-        """Begin work that writes to the store, in a thread; return its future."""
+        """Begin `work`, which writes to the store, in a thread. Return its future."""
         return _ASKING.submit(work)
 
     def close(self) -> None:
@@ -160,7 +164,7 @@ class StoreElsewhere(Store):
             raise AwayError("it failed a moment ago")
         try:
             answer = operation()
-        except Exception as error:  # Any: a store's package may raise errors of any type.
+        except Exception as error:  # A store's package may raise errors of any type.
             self._rests_until = time.monotonic() + REST
             fault = f"{type(error).__name__}: {error}"[:LONGEST]
             if not self._is_away:

@@ -1,4 +1,4 @@
-"""The stores of replies and of lessons that the settings name."""
+"""Opens the stores of replies and of lessons that the user's settings name."""
 
 import time
 from pathlib import Path
@@ -11,12 +11,14 @@ from converter.core.model.memory import Bounds, ProcessStore, Store
 
 _DAY = 86_400
 MOST_BYTES_OF_LESSONS = 10_000_000
-"""The most bytes of the file of lessons. The lessons about one server take at most 30 kB."""
+"""The most bytes of lessons in the file of lessons. The lessons about one server take at most 30
+kB.
+"""
 
 
 def open_store(settings: Settings) -> Store:
-    """Return the store of replies that the settings name. It connects at its first use. Raises
-    ValueError for an invalid address, or if the store's package is missing.
+    """Return the store of replies that the option `think_memory` names. It connects at its first
+    use. Raises ValueError for an invalid address, or if the store's package is missing.
     """
     limits = settings.limits
     bounds = Bounds(limits.replies, limits.reply_bytes, settings.memory_days * _DAY)
@@ -32,8 +34,9 @@ def open_store(settings: Settings) -> Store:
 
 
 def open_lessons(settings: Settings, store: Store) -> Store | None:
-    """Return the store of lessons about servers: the store of replies if processes share it, else a
-    file of lessons if `think_lessons` is on. Return None if the lessons end with the process.
+    """Return the store of lessons about servers: `store`, the store of replies, if processes share
+    it; else a file of lessons if `think_lessons` is on; else None, and the lessons end with the
+    process.
     """
     if store.elsewhere and store.bounds.keeps:
         return store
@@ -44,8 +47,8 @@ def open_lessons(settings: Settings, store: Store) -> Store | None:
 
 
 def _file(path: Path | None, bounds: Bounds, name: str = "") -> Store:
-    """Return the store in the file `path`, by default `usual_path()`. `name`: replaces the file's
-    name if it is not empty.
+    """Return a store in the file `path`; None: in the file `usual_path()`. `name`: if it is not
+    empty, the store is in the file of this name in the same folder.
     """
     # Imported on use, because SQLite takes a megabyte and most proxies use no file.
     from converter.addon.memory.sqlite_store import SqliteStore, usual_path  # noqa: PLC0415

@@ -1,7 +1,7 @@
 """The client that sends probes to servers and stores their results.
 
-The result of a probe is stored, so that the probe is not sent again for each request. A probe runs
-beside the client's request if the request can be sent without the result.
+The result of a probe is stored, so that the probe is not sent again for each request. If a client's
+request can be sent without the result, the request does not wait for the probe.
 
 A server that does not answer delays requests by `PATIENCE` seconds once. The client remembers that
 the server was silent, and probes it again only in the background.
@@ -55,10 +55,10 @@ from converter.core.model.initial_state import InitialState
 from converter.core.wire.printable import bounded
 
 PATIENCE = 3.0
-"""Seconds to wait for each answer of a server. A client's request waits so long at most."""
+"""The most seconds to wait for a server's answer to a probe. A client's request waits no longer."""
 GRACE = 0.2
-"""Seconds that a reply waits for the running probe of its prompt, which shows where the reply
-begins.
+"""The most seconds that a reply waits for a probe of its prompt that still runs and will show where
+the reply begins.
 """
 TERM = 600.0
 """Seconds after which a server is recognised again, in the background, because another server may
@@ -70,19 +70,21 @@ these probes is sent with the next request, without such a pause, because the se
 loading its model.
 """
 PATIENCE_OF_READERS = 20.0
-"""Seconds to wait for the tokens of a prompt that a person looks at."""
+"""The most seconds to wait for a prompt's tokens that a person wants to see: longer than
+`PATIENCE`, because no request waits.
+"""
 
 _MODELS = "/v1/models"
 _log = logging.getLogger(__name__)
 
 
 class UpstreamClient:
-    """Sends probes to servers. In all methods `headers` has the client's credentials, and `size` is
-    how many bytes the body of the client's request has.
+    """Sends probes to servers, and stores their results. In all methods `headers` has the client's
+    credentials for the server, and `size` is how many bytes the body of the client's request has.
 
     Attributes:
-        servers: stores the results.
-        lessons: shares the results with other processes.
+        servers: Stores the results of probes as lessons.
+        lessons: Shares the lessons with other processes.
     """
 
     def __init__(self, servers: KnownServers) -> None:
@@ -97,8 +99,8 @@ class UpstreamClient:
 
     async def recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server:
         """Return the server's profile. The first call waits for the probes, later calls return the
-        stored profile. The generic profile stands for a server that has not been recognised. Raises
-        ConnectionError if no server can be reached.
+        stored profile. If the probes do not show the kind of the server, return the generic
+        profile. Raises ConnectionError if no server can be reached.
         """
         ask = partial(self._once, upstream, partial(self._recognise, upstream, headers))
         if server := self.servers.server(upstream):
@@ -118,9 +120,10 @@ class UpstreamClient:
         server: Server | None,
         size: int = 0,
     ) -> None:
-        """Start a task that asks the server for the end of the prompt, which shows where replies to
-        such requests begin. Do nothing if the result is known or the task runs. `server`: `None` if
-        the server has not been recognised.
+        """Start a task that asks the server for the prompt of the request `body`, because the end
+        of the prompt shows where replies to such requests begin, and stores the result. Do nothing
+        if the result is known or the task runs. `server`: `None` if the server has not been
+        recognised.
         """
         key = prompt_key(upstream, body)
 
@@ -131,22 +134,22 @@ class UpstreamClient:
                     self.servers.saw_repeated_opener(upstream)
                 await self.lessons.look(upstream, anew=True)
                 answered = self.servers.has_prompt(key)
-                # a server that is not recognised is not asked, because a result would be stored,
-                # and the server may report more once it is recognised
+                # A server that is not recognised is not asked for the prompt, because the result
+                # would be stored, and the server may report more once it is recognised.
                 if not answered and (server is not GENERIC or self.servers.server(upstream)):
                     ask = partial(self._fetch, upstream, headers)
                     state = await carried(prompt_state(server, body), ask, size)
                     self.servers.saw_prompt(upstream, body, state)
                     self.lessons.tell(upstream)
-            except Exception as error:  # the reply's beginning is guessed; a later request probes
+            except Exception as error:  # The beginning is guessed; a later request probes again.
                 self._complain(upstream, f"the beginning of its replies stays unknown: {error}")
 
         if not self.servers.has_prompt(key):
             self._once(key, partial(ask_prompt, server))
 
     async def initial_state(self, upstream: Upstream, body: Mapping[str, object]) -> InitialState:
-        """Return where the reply to this request begins, by the facts that are known now. Wait up
-        to `GRACE` seconds for a running probe if its result could decide.
+        """Return where the reply to the request `body` begins, by the facts that are known now. If
+        a probe of its prompt still runs and could decide, wait for it, at most `GRACE` seconds.
         """
         task = self._running and self._running.get(prompt_key(upstream, body))
         if task and needs_prompt(self.servers.facts(upstream, body)):
@@ -162,8 +165,9 @@ class UpstreamClient:
         size: int = 0,
         own_probe: ProbeRequest | None = None,
     ) -> int | None:
-        """Return how many tokens the server counts in a chat completion's prompt; `None` if it
-        cannot count or cannot be reached. `own_probe`: the client's own request for the count.
+        """Return how many tokens the server counts in the prompt of the chat-completions request
+        `body`; `None` if it cannot count or cannot be reached. `own_probe`: the client's own
+        request for a count, which some servers take as it is.
         """
 
         async def count() -> int | None:
@@ -184,9 +188,9 @@ class UpstreamClient:
         body: Mapping[str, object],
         reply_id: str,
     ) -> bool:
-        """Have the server end the thought of a running reply. Return True if it does. If the server
-        cannot end thoughts, remember that, so that later requests lack `reasoning_control`. `body`:
-        the request of the reply.
+        """Have the server end the thought of the running reply `reply_id` to the request `body`.
+        Return True if it does. If the server cannot end thoughts, remember that, so that later
+        requests lack the field `reasoning_control`.
         """
         ask, ended = partial(fetch, upstream, headers), None
         with suppress(TimeoutError, NoReplyError, ConnectionError):
@@ -203,8 +207,8 @@ class UpstreamClient:
         body: Mapping[str, object],
         size: int = 0,
     ) -> str | None:
-        """Return the prompt that the server renders for a chat completion; `None` if the server
-        does not render prompts for clients.
+        """Return the prompt that the server renders for the chat-completions request `body`; `None`
+        if the server does not render prompts for clients.
         """
         ask = partial(self._fetch, upstream, headers)
         with suppress(ConnectionError):
@@ -212,8 +216,8 @@ class UpstreamClient:
         return None
 
     def meets(self, upstream: Upstream) -> None:
-        """Register a server to which a client's request is sent. `pieces` and `facts` probe no
-        other server.
+        """Register a server to which a client's request is sent. The methods `pieces` and `facts`
+        send probes only to registered servers.
         """
         if next(reversed(self._met), None) != upstream:
             self._met[upstream] = None
@@ -226,8 +230,9 @@ class UpstreamClient:
         written: Callable[[Server], Mapping[str, object] | None],
     ) -> list[bytes] | None:
         """Return the bytes of each token of a prompt, for a person who looks at the prompt; `None`
-        if the server does not report them in time. A server that does not answer this call is still
-        probed for requests. `written`: returns the chat completion for a server.
+        if the server does not report them in time. A server that does not answer does not count as
+        silent. `written`: returns the chat-completions request for a server; `None` if there is
+        none.
         """
         if upstream not in self._met or not upstream.direct:
             return None
@@ -258,8 +263,8 @@ class UpstreamClient:
     async def facts(
         self, upstream: Upstream, headers: Mapping[str, str], server: Server | None, model: str
     ) -> ModelFacts:
-        """Return the server's facts about a model, for a person who looks at them. A server that
-        does not answer this call is still probed for requests.
+        """Return facts that the server reports about a model, such as its context length, for a
+        person who looks at them. A server that does not answer does not count as silent.
         """
         replies = dict[str, object]()
         if upstream not in self._met or not upstream.direct:
@@ -275,11 +280,11 @@ class UpstreamClient:
     def _once[Result](
         self, key: Upstream | Key, ask: Callable[[], Coroutine[object, object, Result]]
     ) -> asyncio.Task[Result]:
-        """Return the task that runs for this key. If no task runs, start `ask` as a new task."""
+        """Return the task that runs for `key`. If none runs, start `ask` as its task."""
         if running := self._running.get(key):
             return running
         task = _begin(ask())
-        if not task.done():  # mitmproxy's loop starts tasks at once, so that it may be done already
+        if not task.done():  # mitmproxy's loop starts tasks eagerly: it may be done already.
             self._running[key] = task
             task.add_done_callback(lambda _: self._running.pop(key))
         return task
@@ -292,18 +297,18 @@ class UpstreamClient:
         """
         rests_until = self._rests_until.get(upstream)
         if rests_until is None:
-            return await asyncio.shield(ask())  # shielded, because others may wait for the task
+            return await asyncio.shield(ask())  # Other requests may wait for the same task.
         if rests_until <= time.monotonic():
             self._rests_until[upstream] = time.monotonic() + REST
             ask()
         return None
 
     async def _recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server | None:
-        """Send the probes of `IDENTITY_PATHS` at once, and store the profile that their replies
-        show. Return the profile; `None` if the replies do not show it.
+        """Request all `IDENTITY_PATHS` of the server at the same time, and store the profile that
+        the replies show. Return the profile; `None` if the replies do not show it.
         """
-        # Without a stored profile, a request waits for the result, and has just read the lessons of
-        # other processes: they need not be read again.
+        # Read the lessons of other processes again if there is a stored profile. If there is none,
+        # a client's request waits for this method, and has just read these lessons.
         before = self.servers.server(upstream)
         await self.lessons.look(upstream, anew=before is not None)
         if not self.servers.is_due(upstream, TERM, REST):
@@ -312,7 +317,7 @@ class UpstreamClient:
         replies = await asyncio.gather(*probes)
         by_path = dict(zip(IDENTITY_PATHS, replies, strict=True))
         server = recognise(by_path)
-        if server:  # `None` for a NIM that is loading: its replies could be those of a vLLM
+        if server:  # `None` as long as a NIM loads: its replies could be those of a vLLM.
             self.servers.recognised(upstream, server, is_certain(server, by_path))
             self._answered(upstream)
             self.lessons.tell(upstream)
@@ -321,9 +326,9 @@ class UpstreamClient:
     async def _fetch(
         self, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
     ) -> ProbeReply | None:
-        """Return the answer to a probe's request. If none comes within `PATIENCE` seconds, remember
-        that the server was silent, log it, and return `None`. Raises ConnectionError if no server
-        can be reached.
+        """Return the server's answer to a probe's request. If no answer that can be read comes
+        within `PATIENCE` seconds, remember that the server was silent, log it, and return `None`.
+        Raises ConnectionError if no server can be reached.
         """
         try:
             async with asyncio.timeout(PATIENCE):
@@ -342,7 +347,7 @@ class UpstreamClient:
         self._complained.pop(upstream, None)
 
     def _complain(self, upstream: Upstream, fault: str) -> None:
-        """Log a server's fault, but no second fault until the server has answered."""
+        """Log a server's fault. Later faults are not logged until the server has answered."""
         if upstream not in self._complained:
             self._complained[upstream] = None
             line = bounded(f"{upstream} could not be probed: {fault}", LONGEST_LINE)
@@ -355,8 +360,8 @@ async def carried[Result](
     size: int,
     worker: ThreadPoolExecutor = BODIES,
 ) -> Result:
-    """Run a probe, send each of its requests by `ask`, and return the probe's result. `size`: about
-    how many bytes its requests have; long requests are written in a thread of `worker`.
+    """Run a probe: have `ask` send each of its requests, and return the probe's result. `size`:
+    about how many bytes its requests have; long requests are written in the thread `worker`.
     """
     reply: ProbeReply | None = None
     while True:
@@ -367,15 +372,15 @@ async def carried[Result](
 
 
 def _begin[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
-    """Start a task whose error is not logged by asyncio if nothing waits for the task."""
+    """Start a task. If it fails and nothing waits for it, asyncio does not log its error."""
     task = asyncio.ensure_future(probing)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task
 
 
 def credentials(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the header with the client's key or token for the server. A key in `x-api-key` becomes
-    a bearer token, because chat-completions servers expect one.
+    """Return the header of a client's request with its key or token for the server, empty if it has
+    none. A key in `x-api-key` becomes a bearer token, because chat-completions servers expect that.
     """
     if secret := headers.get("authorization"):
         return {"authorization": secret}

@@ -26,8 +26,8 @@ from converter.addon.servers.probes import ProbeReply, ProbeRequest
 SPEAKS_TLS = "the server speaks TLS"
 """The reason of the error for an `http://` address at which a TLS server answers."""
 HANDSHAKE = 1.0
-"""Seconds for the TLS handshake with a server that gave no reply. A server without TLS may wait for
-more bytes for ever, and asyncio's own limit is a minute.
+"""The most seconds of the TLS handshake that shows whether a server without a reply wants TLS. A
+server without TLS may wait for more bytes for ever, and asyncio's own limit is a minute.
 """
 _READ_SIZE = 65536
 _NUMBERS = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
@@ -41,8 +41,8 @@ class NoReplyError(Exception):
 
 
 def reason_of(error: Exception) -> str:
-    """Return the reason of an error for people, without the parts that name a library's source
-    code.
+    """Return the reason of a connection's error as a text for people: `no answer in time`. Texts of
+    libraries that name their source code are replaced.
     """
     match error:
         case ssl.SSLCertVerificationError():
@@ -82,7 +82,7 @@ async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequ
 
 
 async def _speaks_tls(upstream: Upstream) -> bool:
-    """Return True if a TLS handshake with the server succeeds, with any certificate."""
+    """Return True if a TLS handshake with the server succeeds, whatever its certificate."""
     try:
         address = upstream.host, upstream.port
         _, writer = await asyncio.open_connection(
@@ -104,7 +104,7 @@ async def _connect(upstream: Upstream) -> _Streams:
     looked_up = asyncio.get_running_loop().getaddrinfo
     for *_, address in await looked_up(upstream.host, upstream.port, type=socket.SOCK_STREAM):
         host, port = socket.getnameinfo(address, _NUMBERS)
-        try:  # one address at a time, because uvloop has no `all_errors`
+        try:  # one address after another, because uvloop lacks `all_errors`
             return await asyncio.open_connection(host, int(port), ssl=tls, server_hostname=name)
         except OSError as error:
             failures.append(error)
@@ -115,8 +115,8 @@ async def _connect(upstream: Upstream) -> _Streams:
 def _written(
     wire: h11.Connection, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
 ) -> bytes:
-    """Return the request's bytes. Raises LocalProtocolError for a header that HTTP does
-    not allow.
+    """Return the bytes of a probe's request, with `headers` beside its own headers. Raises
+    LocalProtocolError for a header that HTTP does not allow.
     """
     body = probe.body or b""
     sent = {
@@ -138,18 +138,22 @@ def _written(
 
 
 def host_header(upstream: Upstream) -> str:
-    """Return the value of `host`: `name:8000`, or `name` if the port is the scheme's usual one."""
+    """Return the value of the header `host`: `name:8000`, or `name` if the port is the usual port
+    of the scheme.
+    """
     host = f"[{upstream.host}]" if ":" in upstream.host else upstream.host
     return host if upstream.port == _PORTS[upstream.scheme] else f"{host}:{upstream.port}"
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes from which mitmproxy has decoded this text."""
+    """Return the bytes from which mitmproxy has decoded `text`, a path or a header."""
     return text.encode("utf-8", "surrogateescape")
 
 
 async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> ProbeReply:
-    """Read a reply to its end. Raises ValueError for a body of more than `ANSWER_LIMIT` bytes."""
+    """Read a reply to its end, and return it. Raises ValueError for a body of more than
+    `ANSWER_LIMIT` bytes.
+    """
     head, body = h11.Response(status_code=200, headers=[]), bytearray()
     while True:
         match wire.next_event():
@@ -167,7 +171,9 @@ async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> ProbeRepl
 
 
 def tls_for_host(host: str) -> ssl.SSLContext:
-    """Return the TLS context for a connection to `host`, by mitmproxy's present options."""
+    """Return the TLS context for a connection to `host`, by the values that mitmproxy's options
+    have now.
+    """
     options = ctx.options
     return context(
         insecure=bool(options.ssl_insecure),
@@ -181,8 +187,8 @@ def tls_for_host(host: str) -> ssl.SSLContext:
 
 
 def client_certificate(written: str | None, host: str) -> str | None:
-    """Return the path of the client certificate for `host`. `written` is the option `client_certs`,
-    a file or a folder with files HOST.pem. Return `None` if there is no such file.
+    """Return the path of the client certificate for `host`; `None` if there is no such file.
+    `written`: mitmproxy's option `client_certs`, a file or a folder with files HOST.pem.
     """
     if not written:
         return None
@@ -211,11 +217,14 @@ def context(
     Arguments:
         trusted_ca: A file with trusted authorities. Without it and `trusted_folder`, the public
             authorities of `certifi` are trusted, as in mitmproxy.
+        trusted_folder: A folder with trusted authorities.
         certificate: A PEM file with the client's certificate and key.
+        least: mitmproxy's name of the lowest version of TLS.
+        most: mitmproxy's name of the highest version of TLS.
     """
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        # Python warns of old versions, but the user may choose them
+        # Python warns of old versions of TLS, but the user may choose them.
         tls.minimum_version = _version(least, ssl.TLSVersion.MINIMUM_SUPPORTED)
         tls.maximum_version = _version(most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
     if ciphers:
@@ -231,5 +240,7 @@ def context(
 
 
 def _version(name: str, unbounded: ssl.TLSVersion) -> ssl.TLSVersion:
-    """Return Python's `TLSv1_2` for mitmproxy's name `TLS1_2`, and `unbounded` for `UNBOUNDED`."""
+    """Return the version of TLS of mitmproxy's name for it: `TLS1_2` -> `TLSVersion.TLSv1_2`, and
+    `UNBOUNDED` -> `unbounded`.
+    """
     return unbounded if name == "UNBOUNDED" else ssl.TLSVersion[f"{name[:3]}v{name[3:]}"]
