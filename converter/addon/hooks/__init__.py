@@ -1,1 +1,3 @@
-"""The steps of an exchange, called by mitmproxy's hooks, and the rules that refuse web pages."""
+"""What the addon does at mitmproxy's hooks: the steps of a request and of its reply, and the rules
+that refuse requests of foreign web pages.
+"""

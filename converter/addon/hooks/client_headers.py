@@ -15,16 +15,14 @@ _CLOUD_KEY = re.compile(rb"\s*(?:bearer\s+)?sk-ant-", re.IGNORECASE)
 _CREDENTIALS = (b"authorization", b"x-api-key", b"proxy-authorization")
 _OF_PEOPLE = re.compile(
     rb"cookie2?|anthropic-.*|x-claude-.*|x-app|x-session-.*"
-    # Codex 0.169: `x-codex-*` has the id of the installation and the path of the folder
+    # Codex 0.169: `x-codex-*` has the id of the installation and the path of the user's folder
     rb"|x-codex-.*|session-id|thread-id"
 )
 """Headers of a client that identify a person, or that only the client's own cloud reads."""
 
 
 def withhold_keys(headers: Headers) -> list[str]:
-    """Remove the headers that hold a key of Anthropic's. Return the names of the
-    removed headers.
-    """
+    """Remove the headers that hold a key of Anthropic's. Return their names."""
     matching = {name.lower() for name, value in headers.fields if _CLOUD_KEY.match(value)}
     names = [name for name in _CREDENTIALS if name in matching]
     if names:

@@ -9,8 +9,8 @@ from converter.addon.probes.upstream_http import SPEAKS_TLS
 from converter.core.wire.printable import bounded
 
 LONGEST = 300
-"""How many characters of a reason are quoted. A reason may hold bytes of a server that speaks no
-HTTP.
+"""The most characters of an error's reason that a message quotes, because a reason may hold bytes
+of a server that speaks no HTTP.
 """
 FAULTS = {
     "the proxy is shutting down": ((f"^{QUITTING}$", ""),),
@@ -46,15 +46,19 @@ FAULTS = {
     ),
     "no reply from the model server at {at}: {why}": ((r"", "{detail}"),),
 }
-"""Sentence for the client -> its rows of (pattern of the reason, text for `{why}`). The reason is
-mitmproxy's or the system's message. `{detail}` is the part of the reason that is quoted. The reason
-`[Errno 111]` becomes `no model server at http://localhost:8000: connection refused`.
+"""Template of a message for the client -> its rows of (pattern that is searched in the reason, text
+in place of `{why}`). The first row whose pattern matches counts.
+
+The reason is mitmproxy's or the operating system's text for the fault. `{at}` is the server's
+address; `{detail}` is the pattern's group of this name, or the whole reason. Example: the reason
+`[Errno 111] Connect call failed` becomes `no model server at http://localhost:8000: connection
+refused`.
 """
 
 
 def fault_of(flow: HTTPFlow, reason: str) -> str:
     """Return the message for the client about a failed connection, with the server's address.
-    `reason`: mitmproxy's message.
+    `reason`: the text for the fault, by mitmproxy or the operating system.
     """
     rows = ((sentence, *row) for sentence, rows in FAULTS.items() for row in rows)
     matches = ((match, *row) for row in rows if (match := re.search(row[1], reason, re.DOTALL)))

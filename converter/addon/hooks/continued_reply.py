@@ -1,6 +1,7 @@
-"""The rest of a reply behind a thought that the addon ended.
+"""The rest of a reply whose thought the addon has ended, for example because it was over its
+budget.
 
-A server that ends thoughts on request (llama.cpp) gets a request to do so, and continues the same
+A server that ends thoughts on request (llama.cpp) gets such a request, and continues the same
 response. From any other server the addon disconnects in the middle of the response. A second
 request, which contains the reply so far, makes the server continue the reply.
 """
@@ -21,8 +22,9 @@ from converter.core.wire import json_text
 
 WHILE = "a thought was ended, and the request that goes on behind it failed: {}"
 OK, REFUSALS = 200, (400, 404, 405, 415, 422, 501)
-"""Statuses of the response to the second request. After a refusal the client's reply ends at the
-thought, because the server cannot continue it. Any other status (such as 429) is a failure.
+"""Statuses of the response to the second request: `OK` continues the reply. After a status of
+`REFUSALS` the client's reply ends at the thought, because the server cannot continue it. Any other
+status (such as 429) becomes an error of the reply.
 """
 
 
@@ -32,7 +34,8 @@ type EndThought = Callable[[str], Awaitable[bool]]
 
 
 class ContinuedReply:
-    """Has the server continue a reply behind a thought that the addon ended.
+    """Lets a reply go on when the addon ends its thought: the server ends the thought, or a second
+    request continues the reply.
 
     Arguments:
         end_thought: Asks the server to end the thought of the reply with this id.
@@ -47,7 +50,9 @@ class ContinuedReply:
 
     @property
     def is_due(self) -> bool:
-        """Return True if the addon has ended a thought, and not yet made the second request."""
+        """Return True if the addon has ended a thought by itself, and the second request is still
+        to be made.
+        """
         return self._rewriter.continuation.stopped
 
     @property
@@ -56,8 +61,8 @@ class ContinuedReply:
         return self._answer is not None
 
     def ask_server(self) -> None:
-        """Ask the server to end the running thought, if the rewriter wants it ended by
-        the server.
+        """Ask the server to end the running thought, if the rewriter has decided since the last
+        call that the thought ends and that the server should end it.
         """
         ends = self._rewriter.findings.ends
         if ends.by_server > self._requests:
@@ -66,25 +71,25 @@ class ContinuedReply:
             self._answer = asyncio.ensure_future(asking)
 
     async def answered(self) -> list[bytes]:
-        """Wait for the server's answer to the request of `ask_server`. Return no bytes if the
-        server ends the thought, so that its response goes on.
+        """Wait for the server's answer to the request of `ask_server`. Return the bytes with which
+        the client's thought ends; none if the server ends the thought itself.
 
-        If the server does not end the thought, leave its response, so that a second request
-        continues the reply. Return the bytes with which the client's thought ends.
+        If the server does not end the thought, the rest of its response is not read (`is_due`
+        becomes True), and a second request continues the reply.
         """
         answer, self._answer = self._answer, None
         return [] if answer is None or await answer else self._rewriter.leave()
 
     def explain(self, reason: str) -> str:
-        """Return the message for a broken connection, for mitmproxy's `reason`. If the second
-        request was sent, the message says that this request failed.
+        """Return the message for the client about a broken connection. `reason`: mitmproxy's text
+        for the fault. If the second request was sent, the message says that this request failed.
         """
         message = fault_of(self._record.flow, reason)
         return WHILE.format(message) if self._has_sent else message
 
     def request(self, possible: bool) -> Request | None:
-        """Return the second request; `None` if the reply ends at the thought. `possible`: the
-        connection's protocol allows another request.
+        """Return the second request; `None` if there is none, so that the reply ends behind the
+        ended thought. `possible`: False if the connection's protocol allows no second request.
         """
         rewriter, sent, awaited = self._rewriter, self._record.sides.sent, self._record.awaited
         rewriter.continuation.stopped = False
@@ -103,9 +108,9 @@ class ContinuedReply:
         return second
 
     def failure(self, status: int, body: bytes) -> str:
-        """Return the message about a failed second request, whose response is not a stream. Return
-        an empty text if the response has the rest of the reply. If the response is a refusal, end
-        the reply at the thought, and return an empty text.
+        """Handle a complete response to the second request that is no stream. Return the client's
+        error message; empty if the response has the rest of the reply. A response with a status of
+        `REFUSALS` gives an empty text too, and ends the reply behind the ended thought.
         """
         message = f"status {status}: {server_message(body) or 'no message'}"
         if status not in (OK, *REFUSALS):

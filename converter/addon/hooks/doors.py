@@ -1,5 +1,5 @@
-"""Rules for requests that enter the proxy: requests of foreign web pages are refused, and keys and
-cookies are taken out of all others.
+"""Rules for requests that enter the proxy: requests of foreign web pages are refused; from all
+others Anthropic's keys, cookies and a client's personal headers are removed.
 """
 
 import logging
@@ -30,8 +30,12 @@ def foreign_page(host: str, origin: str | None, allowed: tuple[str, ...]) -> str
     `Origin: https://evil.example`; empty for any other request.
 
     A page can send a POST to this machine. It can also resolve its own host name to this machine
-    (DNS rebinding), so that the browser lets the page read the replies. `allowed`: host names that
-    may send requests, or `*` for all.
+    (DNS rebinding), so that the browser lets the page read the replies.
+
+    Arguments:
+        host: The request's `Host`.
+        origin: The request's `Origin`; `None` if there is none.
+        allowed: Host names that may send requests, or `*` for all.
     """
     if "*" in allowed:
         return ""
@@ -63,7 +67,7 @@ def _may_come(host: str, allowed: tuple[str, ...]) -> bool:
 
 
 def _host_of(url: str) -> str:
-    """Return the host of a URL; for a URL that is invalid a text that no rule lets in."""
+    """Return the host name in a URL; for an invalid URL `?.`, which no rule allows."""
     try:
         return (urlsplit(url).hostname or "").rstrip(".").lower()
     except ValueError:
@@ -71,14 +75,16 @@ def _host_of(url: str) -> str:
 
 
 _CLOUD = (".anthropic.com", ".claude.com")
-"""Domains of Anthropic's own API, which gets its keys if the proxy stands in front of it."""
+"""Domains of Anthropic's own API. If the proxy's server is in one of them, it gets the client's
+keys of Anthropic's.
+"""
 
 _log = logging.getLogger(__name__)
 
 
 class Doorkeeper:
     """Refuses requests of foreign web pages, and removes keys and cookies that the model server
-    must not get. Each request's head comes here first.
+    must not get. It handles each request's head before the steps of the request do.
     """
 
     def __init__(self) -> None:
@@ -102,8 +108,8 @@ class Doorkeeper:
         return Response.make(403, body, {"content-type": JSON})
 
     def clean(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
-        """Remove the headers that a model server must not get, and put the server's key in. Log
-        the first key of Anthropic's that is removed.
+        """Remove the headers that a model server must not get, and put in the server's key, which
+        the user has configured. Log a warning for the first key of Anthropic's that is removed.
         """
         headers = flow.request.headers
         of_cloud = f".{flow.request.host}".endswith(_CLOUD) and flow.request.scheme == "https"
@@ -111,7 +117,8 @@ class Doorkeeper:
         marks = exchange.server_dialect.label.headers if exchange else ()
         if exchange and not of_cloud:
             withhold_headers(headers, marks)
-        if is_reverse(flow) and not of_cloud:  # the key is for the one server that the user named
+        # the user configures this key for the one server of a reverse proxy
+        if is_reverse(flow) and not of_cloud:
             put_key(headers, marks)
         if withheld and not self._has_warned:
             self._has_warned = True
@@ -132,7 +139,9 @@ def dialect_of(flow: HTTPFlow) -> Dialect:
 
 
 def identity(flow: HTTPFlow) -> Response | None:
-    """Return the addon's answer to a probe for the addon itself; `None` for any other request."""
+    """Return the addon's own answer to `GET /.well-known/think-addon`, by which a program finds out
+    that this proxy runs the addon; `None` for any other request.
+    """
     if (flow.request.method, flow.request.path) != ("GET", ADDON_PATH):
         return None
     server = flow.client_conn.proxy_mode.data if is_reverse(flow) else ""
@@ -145,8 +154,8 @@ def is_reverse(flow: HTTPFlow) -> bool:
 
 
 async def is_at_home(flow: HTTPFlow) -> bool:
-    """Return True if a forward proxy's request goes to this machine or a private network: by the
-    address of the connection if there is one, else by the requested host.
+    """Return True if a forward proxy's request goes to this machine or a private network. The
+    address of the server's connection decides if there is one, else the requested host.
     """
     peer = flow.server_conn.peername if flow.server_conn.connected else None
     return await leads_to_private(str(peer[0]) if peer else flow.request.host)

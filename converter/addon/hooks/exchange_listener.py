@@ -1,5 +1,6 @@
-"""The link from our layers to the records of exchanges: the layers ask for the error of a request
-that no server answered, and for the head of a stream that begins early.
+"""Answers for our layers of mitmproxy, which know no exchange: who reads a response's body, the
+error for a request that got no response, the head of a stream that begins before the server
+answers.
 """
 
 from collections.abc import Callable
@@ -26,11 +27,11 @@ _PASSING = (QUITTING, "server closed connection")
 
 
 class ExchangeListener(Listener):
-    """Answers the layers' calls from the records of exchanges; no method raises.
+    """Answers the layers' calls about a flow from the record of its exchange; no method raises.
 
     Attributes:
-        hosts: the `Host` that the client sent with a flow, until the addon reads it. Entries of
-            CONNECT requests are never read, so they end with their flows.
+        hosts: flow -> the `Host` that the client sent, until the addon has read it. Entries of
+            CONNECT requests are never read; they disappear with their flows.
 
     Arguments:
         chosen: Returns the settings in force.
@@ -52,8 +53,9 @@ class ExchangeListener(Listener):
         return self._chosen().ping.seconds
 
     def takes(self, flow: HTTPFlow, size: int) -> bool:
-        """Return False if a request has more bytes than the user's limit, and mark its record as
-        too large. Requests without a record, which the addon leaves alone, have no limit.
+        """Return True if a request may have a body of `size` bytes. If it has more than the user's
+        limit, mark its record as too large, and return False from then on. A request that the addon
+        leaves alone has no record and no limit.
         """
         record, limit = RUNNING_RECORDS.get(flow.id), self._chosen().limits.request
         if record and limit and size > limit:
@@ -61,10 +63,12 @@ class ExchangeListener(Listener):
         return record is None or not record.too_large
 
     def watcher(self, flow: HTTPFlow) -> BodyReader | None:
-        """Return the reader of a response whose body is held; `None` if no reader needs it.
+        """Return the object that reads a response whose body is not yet sent to the client; `None`
+        if the body need not be read as it comes.
 
-        The reader is the tap if the client wants one body, and a `NextRequest` if the body may lead
-        to another request.
+        It is the tap of the reply if the client wants one whole body, and a `NextRequest` if the
+        addon may send another request after this response (such as a refused request without the
+        refused part).
         """
         record = RUNNING_RECORDS.get(flow.id)
         if record is None:
@@ -73,24 +77,25 @@ class ExchangeListener(Listener):
         return start_reader(record) or (record.tap if holds else None)
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
-        """Return the error for a client whose request got no response; `None` for traffic that is
-        not the addon's.
+        """Return the error response for a client whose request got no response; `None` for traffic
+        that the addon leaves alone. `reason`: mitmproxy's text for the fault.
         """
         record = RUNNING_RECORDS.get(flow.id)
         if record is None and not is_reverse(flow):
             return None
-        # the tap's message also says if the second request failed
+        # `explain` also says whether it was a second request that failed (`ContinuedReply`)
         message = record.tap.explain(reason) if record and record.tap else fault_of(flow, reason)
-        # clients retry after a while on 529, the status of an overloaded server
         passing = reason in _PASSING
+        # 529 is the status of an overloaded server, after which clients retry later
         status, kind = (529, "overloaded_error") if passing else (502, "api_error")
         client = record.exchange.client if record else dialect_of(flow)
         body = client.answers.error(message, kind, status)
         return Response.make(status, body, {"content-type": JSON})
 
     def early(self, flow: HTTPFlow) -> Response | None:
-        """Return a response head with which the client's stream begins before the server answers.
-        `None` if the client requested no stream, or `think_ping` is not `early`.
+        """Return a response head with which the client's stream begins before the server answers,
+        so that the client can get pings. `None` if the client requested no stream, or the option
+        `think_ping` is not `early`.
         """
         record = RUNNING_RECORDS.get(flow.id)
         awaited = record.awaited if record else None
@@ -108,8 +113,8 @@ class ExchangeListener(Listener):
         return head
 
     def late(self, flow: HTTPFlow, begun: Tap) -> list[bytes]:
-        """Return the last pieces of a stream that began early (`begun`: its tap) if the server's
-        response did not go through the tap. They are the rewritten body, or an error.
+        """Return the last pieces of a stream that began early, if the server then sent a response
+        that did not go through the stream's tap (`begun`): the rewritten body, or an error.
         """
         assert flow.response
         if begun.late:

@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 def declare(loader: Loader) -> None:
-    """Add the options to mitmproxy. A bad value stops mitmproxy, with one line of the log."""
+    """Add the addon's options to mitmproxy. For a bad value log one line, which stops mitmproxy."""
     for option in settings.OPTIONS:
         choices = option.choices if option.type is str and option.choices else None
         name = PREFIX + option.name
@@ -33,8 +33,8 @@ def declare(loader: Loader) -> None:
 
 
 def refuse_unknown() -> None:
-    """Log an error for each `think_` option that does not exist, which stops mitmproxy. mitmproxy
-    12.2 itself ignores unknown options.
+    """Log an error for each `think_` option that does not exist. The logged error stops mitmproxy
+    at its start; mitmproxy 12.2 alone ignores unknown options.
     """
     for name in _undeclared():
         _log.error("think: %s", settings.unknown(one_line(name)))
@@ -45,8 +45,8 @@ def _undeclared() -> list[str]:
 
 
 def in_force() -> dict[str, object]:
-    """Return the values of the options that recordings store: name without `think_` -> value in the
-    types of JSON.
+    """Return the values of the options that recordings store: option's name without `think_` ->
+    value as JSON has it, so a list in place of any other sequence.
     """
     values = {name: getattr(ctx.options, PREFIX + name) for name in settings.RECORDED}
     return {
@@ -56,32 +56,36 @@ def in_force() -> dict[str, object]:
 
 
 def _refuse_unreadable() -> None:
-    """Log an error for a value that mitmproxy cannot read, which stops mitmproxy. mitmproxy 12.2
-    itself would run without this addon, and without a message.
+    """Check the values from the command line and the configuration file. Log an error for a value
+    of a wrong type, which stops mitmproxy; mitmproxy 12.2 alone would run without this addon, and
+    without a message.
     """
     for name, value in ctx.options.deferred.items():
         kind = _types.get(name.replace("-", "_"))
         if type(value) is int and kind is str:
-            ctx.options.deferred[name] = str(value)  # YAML reads `think_ping: 5` as a number
+            # the configuration file's `think_ping: 5` is a number in YAML, the option a text
+            ctx.options.deferred[name] = str(value)
         elif isinstance(value, str) and kind == Sequence[str]:
-            ctx.options.deferred[name] = [value]  # YAML reads `think_tags: auto` as one text
+            # the configuration file's `think_tags: auto` is a text in YAML, the option a list
+            ctx.options.deferred[name] = [value]
     try:
         ctx.options.process_deferred()
-    except (exceptions.OptionsError, TypeError) as error:  # TypeError: wrong type in YAML
+    # mitmproxy raises TypeError for a value of a wrong type in the configuration file
+    except (exceptions.OptionsError, TypeError) as error:
         _log.error("think: %s", error)
         for name in _undeclared():
             del ctx.options.deferred[name]
 
 
 def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
-    """Return the settings, and the filter of `think_flows` (`None`: all flows). Raises ValueError
-    for the first bad option.
+    """Return the settings, and the flow filter of the option `think_flows` (`None`: all flows).
+    Make the folder of `think_record`. Raises ValueError for the first bad option.
     """
     chosen = settings.read(
         {option.name: getattr(ctx.options, PREFIX + option.name) for option in settings.OPTIONS}
     )
     if chosen.record:
-        try:  # the folder must exist before the first reply is recorded
+        try:  # a folder that cannot be made is an error now, and not when a reply is recorded
             make_folder(Path(chosen.record))
         except FileError as error:
             raise ValueError(f"think_record: {error}") from None
