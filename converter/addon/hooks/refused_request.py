@@ -1,9 +1,12 @@
-"""Readers of a refusal's body. They make the request that is sent again, without the part that the
-server's message names. A server names one part at a time, so several requests may be refused, each
-for another part.
+"""Readers of responses that may not reach the client, because the addon can send another request in
+their place.
 
-A reply that llama.cpp's own parser of calls has discarded is requested again in two steps: the
-server renders the prompt, and then continues the prompt as a text completion.
+- A server refuses a request because of a part of it (such as a field). The request is sent again
+  without the part that the server's error message names. A message names one part, so a request may
+  be refused several times, each time for another part.
+- llama.cpp's own parser of calls fails, and discards the reply. The reply is requested again in two
+  steps: the server renders the prompt, and then completes it as text.
+- A stream has no byte. Another request asks for the reason.
 """
 
 import logging
@@ -28,8 +31,8 @@ from converter.core.wire import json_text
 _log = logging.getLogger(__name__)
 
 _LONGEST = 1 << 16
-"""Longest refusal that is read, in bytes. The body is parsed again at each chunk, which would take
-too long for a long body.
+"""The longest response that a reader reads, in bytes. It is parsed as JSON again at each chunk
+until it is complete, which would take too long for a long response.
 """
 AGAIN = "the server refused {names}, and was asked again without: {words}"
 UNREAD = (
@@ -42,9 +45,9 @@ METADATA = "think_refused"
 
 
 def start_reader(record: FlowRecord) -> Refusal | None:
-    """Return the reader of a response whose body is held, and set the reader in the record. There
-    are readers for a prompt that the addon requested, and for an error that may name a part to
-    leave out. Return `None` for any other response.
+    """Return the reader of a response whose body is not yet sent to the client, and store it as
+    `record.refused`. A prompt that the addon requested gets a `PromptReader`, an error response to
+    a chat request a `RefusalReader`. Return `None` for any other response.
     """
     before, response = record.refused, record.flow.response
     if before and before.reads is response:
@@ -63,11 +66,12 @@ def start_reader(record: FlowRecord) -> Refusal | None:
 def for_our_reader(
     record: FlowRecord, body: Mapping[str, object], prompt: object
 ) -> tuple[Mapping[str, object], str]:
-    """Return a request whose reply the server's own parser of calls does not read, and its path.
+    """Return a request to which the server sends the model's text unparsed, so that the addon reads
+    the calls in it; and the request's path, empty if the path stays the same.
 
-    The request is a text completion of `prompt`; the record's awaited reply is changed to that of a
-    text completion. If the server rendered no prompt, the request is the chat completion with its
-    tools as text. The path is then empty, because the request's path stays the same.
+    It is a text completion of `prompt`, and the record's awaited reply becomes that of a text
+    completion. If `prompt` is no text, because the server rendered none, the request is the chat
+    completion `body` with its tools as text in the system turn.
     """
     if not isinstance(prompt, str) or record.awaited is None:
         return unread_replies.read_by_us(body), ""
@@ -76,16 +80,17 @@ def for_our_reader(
 
 
 class NextRequest(Refusal):
-    """Reads a response that the client does not get if another request can be sent.
+    """Reads a response in whose place the client gets the response to another request, if the body
+    shows that another request is needed.
 
     Attributes:
         line: the line of the log about the next request; empty for no line.
         reads: the response that is read.
-        left_out: the parts that the next request lacks.
+        left_out: the names of the parts that the next request lacks.
         body: the body of the first request, with all parts.
-        renders: the next request asks for the rendered prompt, and not for a reply.
+        renders: True if the next request asks for the rendered prompt, and not for a reply.
 
-    `before`: the reader of an earlier refusal, of another part.
+    `before`: the reader of the refusal before this one; its left-out parts stay left out.
     """
 
     holds = False
@@ -111,12 +116,12 @@ class NextRequest(Refusal):
 
     @property
     def stopped(self) -> bool:
-        """Return True if another request is ready to be sent."""
+        """Return True if the next request can be sent, so that no more of this response is read."""
         return bool(self._next)
 
     def next_request(self, possible: bool) -> Request | None:
-        """Return the next request, and record that it is sent; `None` if it cannot be sent.
-        `possible`: the connection's protocol allows another request.
+        """Return the next request, and record it as the request that was sent; `None` if it cannot
+        be sent. `possible`: False if the connection's protocol allows no other request.
         """
         sent = self._record.sides.sent
         body, self._next = self._next, {}
@@ -136,21 +141,23 @@ class NextRequest(Refusal):
         return request
 
     def _read(self, answer: bytes, status: int) -> None:
-        """Call `_make_next`, and log its errors."""
+        """Call `_make_next` with the body of a response (`answer`), and log its errors."""
         try:
             self._make_next(answer, status)
         except Exception:  # the client must get the server's answer even if the addon fails
             _log.exception("think: a refusal could not be read")
 
     def _make_next(self, answer: bytes, status: int) -> None:
-        """Set `_next` to the body of the next request if the server's answer needs one. May raise
-        any exception.
+        """Set `_next` to the body of the next request, if `answer`, the body of the response, shows
+        that one is needed. May raise any exception.
         """
         raise NotImplementedError
 
 
 class RefusalReader(NextRequest):
-    """Reads a refusal, and makes the next request without the part that the refusal names."""
+    """Reads a server's refusal of a request, and makes the next request without the part that the
+    refusal names.
+    """
 
     def in_stream(self, chunk: bytes) -> bool:
         """Read the first chunk of a stream with the status 200. Return True if the chunk is a
@@ -174,7 +181,7 @@ class RefusalReader(NextRequest):
         if names <= self.left_out:
             return
         if RENDERED in names & request.may_lack and unread_replies.is_plain(body):
-            # no line for the request for a prompt, because the request after it has one
+            # this request for the prompt logs no line: the completion after it logs `UNREAD`
             self._next, self.renders = body, True
             self._path = self._record.exchange.prefix + TEMPLATE_PATH
         else:
@@ -188,9 +195,11 @@ class RefusalReader(NextRequest):
 
 
 class SilentStream(NextRequest):
-    """Makes the request that asks why a stream had no byte. It is the first request, but for a
-    whole reply of one token. llama-cpp-python 0.3.36 sends a stream without a byte if the prompt is
-    too long, and reports the reason only in a whole reply.
+    """Makes the request that asks why a stream had no byte: the first request again, but for a
+    whole reply of at most one token.
+
+    llama-cpp-python 0.3.36 sends a stream without a byte if the prompt is too long. It reports this
+    reason only if a whole reply is requested.
     """
 
     line = SILENT
@@ -205,8 +214,9 @@ class SilentStream(NextRequest):
 
 
 class PromptReader(NextRequest):
-    """Reads the prompt that the server rendered for a request whose reply its own parser discarded.
-    `for_our_reader` makes the next request.
+    """Reads the response of llama.cpp that contains the rendered prompt. The next request completes
+    this prompt as text (`for_our_reader`), because llama.cpp's own parser has discarded the reply
+    to the chat request.
     """
 
     line = UNREAD

@@ -1,5 +1,5 @@
-"""The reply half of an exchange: a stream goes through a tap (`tap.py`), a whole reply is
-rewritten, and the watchers get the events.
+"""The reply half of an exchange: the bytes of a streamed reply go through a `Tap`, a whole reply is
+rewritten when it is complete, and the watchers get the events of both.
 """
 
 import logging
@@ -33,30 +33,34 @@ PASSED = "another addon has streamed the reply, so it was passed on unchanged"
 
 
 class ReplySteps:
-    """Rewrites replies, and passes their events to the watchers."""
+    """Rewrites replies, and passes their events to the watchers. Its methods are called at
+    mitmproxy's hooks of a response.
+    """
 
     def __init__(self, client: UpstreamClient, watchers: Watchers) -> None:
         self._client, self._servers = client, client.servers
         self._watchers = watchers
 
     async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
-        """Make a tap the stream function of a streamed reply, before the first byte. A response
-        that the addon leaves alone is streamed unchanged.
+        """Handle a response's head: if a reply is streamed, make a tap its stream function before
+        its first byte. A response that the addon leaves alone is streamed unchanged.
         """
         assert flow.response
         streamed = is_stream(flow.response.headers.get("content-type", ""))
         if streamed and http_messages.may_close_after_streams(flow.response):
             http_messages.use_connection_once(flow)
         if record and _is_another_response(record):
-            return  # a reader reads the body of such a response, or `complete` rewrites it
+            return  # its body is read by `record.refused` or the tap, or rewritten in `complete`
         if record is None or record.awaited is None:
-            # if another addon has set a stream function, this function stays
+            # a stream function that another addon has set stays in place
             flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
             return
         self._learn_refusal(record)
         streams = streamed and flow.response.status_code == 200
         readable = streams and not http_messages.is_compressed(flow.response)
-        if _goes_on(record):  # the response continues a reply whose head the client has already
+        if _goes_on(record):
+            # the client has the head and the beginning of this reply: the stream function in the
+            # first response's head takes the rest too
             flow.response = record.head if readable else flow.response
             return
         if record.exchange.guesses and not record.awaited.as_text:
@@ -70,8 +74,8 @@ class ReplySteps:
             self._open_stream(flow.response, record, record.awaited)
 
     def _learn_refusal(self, record: FlowRecord) -> None:
-        """Store a lesson about the parts that the server has refused, if the response shows that it
-        takes the request without these parts.
+        """Store the lesson that the server refuses the parts that were left out of the request, if
+        it has now accepted the request without them (status 200).
         """
         refused, response = record.refused, record.flow.response
         if refused and refused.left_out and response and response.status_code == 200:
@@ -79,7 +83,8 @@ class ReplySteps:
 
     def _learn_unread(self, record: FlowRecord, failure: str) -> None:
         """Store a lesson if the server's own parser of calls failed on this reply, so that the next
-        request avoids the parser.
+        such request avoids the parser. `failure`: the reply's error message, empty if there is
+        none.
         """
         sent, request = record.sides.sent, record.request
         if failure and sent and record.exchange.endpoint.is_chat:
@@ -89,8 +94,8 @@ class ReplySteps:
                 self._servers.saw_refusal(record.upstream, request.body, names)
 
     async def complete(self, record: FlowRecord) -> None:
-        """Finish a reply: rewrite it if it is whole, learn lessons from it, and log its notes in
-        one line.
+        """Finish an exchange whose response is complete: rewrite a whole reply, store lessons from
+        the reply, log its notes in one line, and tell the watchers the end.
         """
         flow, awaited, notes = record.flow, record.awaited, list[str]()
         if awaited is None or flow.response is None:
@@ -102,12 +107,13 @@ class ReplySteps:
         elif tap and is_open and (_goes_on(record) or awaited.watched or tap.is_silent):
             self._end_tap(tap, record, notes)
         elif record.early and is_open and flow.response.status_code == 200:
-            # the whole response is the rest of a stream that began early
+            # the client's stream began before the response, so the whole body goes through a tap
             tap = self.tap(record, awaited)
             rest = b"".join([*tap(http_messages.body(flow.response, notes)), *tap(b"")])
             kind = record.exchange.client.wire.framing.content_type
             http_messages.set_reply(flow.response, Answer(200, kind, rest))
-        elif record.rewriter is None or is_open:  # it stays open without a body
+        # a rewriter is still open here if the response had no body
+        elif record.rewriter is None or is_open:
             await self._rewrite_whole(flow.response, record, notes)
         if rewriter := record.rewriter:
             upstream = record.upstream
@@ -117,16 +123,17 @@ class ReplySteps:
             self._learn_unread(record, rewriter.failure)
             self._client.lessons.tell(upstream)
             report(record.client_request, rewriter.findings.hints, logging.INFO)
-            # the record gets the full hints, because `report` returns them without the names of
-            # forms behind a colon
+            # the record gets the full hints for the flow's comment: `report` returns each up to
+            # its first colon, without details such as names of forms
             record.hints += rewriter.findings.hints
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(record.client_request, notes)
         self._finish(record)
-        await written(record.memory)  # last, because the memory writes while the steps above run
+        # waited for at the end, because the memory's writes run beside the steps above
+        await written(record.memory)
 
     def break_off(self, record: FlowRecord) -> None:
-        """Close the reply of an exchange whose server or client has disconnected, and log the
+        """Finish an exchange whose server or client has disconnected: close the reply, and log the
         reason.
         """
         flow, rewriter = record.flow, record.rewriter
@@ -134,14 +141,17 @@ class ReplySteps:
         left = client_left(flow)
         if rewriter and not rewriter.closed:
             if left:
-                rewriter.end.give_up()  # the missing end is the client's wish, and no failure
-            rewriter.close()  # only the watchers get the last events
+                # the client did not want the rest: its absence is no failure of the reply
+                rewriter.end.give_up()
+            # the returned bytes have no receiver any more; only the events are passed on
+            rewriter.close()
             self._pass_events(record, rewriter)
         if not left:
             self._servers.doubt(record.upstream)
-        # a client that disconnects behind the finish has its whole reply, so nothing is logged
+        # nothing is logged for a client that has disconnected behind the reply's finish
         if not (left and rewriter and rewriter.summary.finish):
-            if left and record.exchange.endpoint.is_chat:  # the reply's line in the log has it
+            if left and record.exchange.endpoint.is_chat:
+                # only for the flow's comment: a watcher logs a line for each reply, with its end
                 record.hints.append(in_short(flow.error.msg))
             elif left:
                 record.hints += report(record.client_request, [flow.error.msg], logging.INFO)
@@ -150,15 +160,15 @@ class ReplySteps:
         self._finish(record)
 
     def _finish(self, record: FlowRecord) -> None:
-        """Call the watchers' `ended`. Drop the record's tap: tap and record refer to each other, so
-        their memory would be free only after a run of the garbage collector.
+        """Call `ended` of the watchers, and drop the record's tap. Tap and record refer to each
+        other, so without this their memory would wait for a run of the garbage collector.
         """
         self._watchers.ended(record)
         record.tap = None
 
     def tap(self, record: FlowRecord, awaited: AwaitedReply) -> Tap:
-        """Return a new tap for a reply, which continues the rewriter of the record if there
-        is one.
+        """Make a tap with a new rewriter for a reply, and set the rewriter in the record. If the
+        record has a rewriter already, the new one continues its reply.
         """
         rewriter, begun = awaited.rewriter(Form.STREAM), record.rewriter
         if begun:
@@ -170,11 +180,13 @@ class ReplySteps:
         return Tap(rewriter, tell, record, end)
 
     def _open_stream(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
-        """Make a tap, as the stream function of the response or as the collector of the client's
-        one body. Do nothing if the body need not be read as it comes, so that `complete` makes it.
+        """Make a tap for a streamed response, and set it as the response's stream function. If the
+        client wants one whole body, there are two cases: the tap collects the body if the addon may
+        have to end the reply (`awaited.watched`); else there is no tap, and `complete` makes the
+        body.
         """
         if awaited.request.form is Form.WHOLE and not awaited.watched:
-            return  # the client gets one body, which `complete` makes from the whole stream
+            return
         record.tap, record.head = self.tap(record, awaited), response
         if awaited.watched:
             record.tap.holds = True
@@ -187,8 +199,9 @@ class ReplySteps:
         self._watchers.heard(record, ())  # no events yet: the call says that the stream has begun
 
     def _end_tap(self, tap: HeldStream, record: FlowRecord, notes: list[str]) -> None:
-        """Close the tap of a body that was held, or of a reply whose next response is not a stream.
-        Set the client's body if it is one body.
+        """Close the tap of a reply that did not end as a stream: its pieces were held for one whole
+        body, or the response to a later request is whole. If the client wants one body, set it in
+        the flow's response.
         """
         flow = record.flow
         assert flow.response
@@ -203,9 +216,9 @@ class ReplySteps:
             http_messages.set_reply(flow.response, answer)
 
     def _pass_events(self, record: FlowRecord, rewriter: Rewriter) -> None:
-        """Keep the thoughts of the rewriter's last events, and pass the events to the watchers. All
-        thoughts are stored once the reply is complete, before the client gets the reply's end,
-        because the client's next request may need the thoughts.
+        """Pass the events of the rewriter's last call to the watchers, and collect the thoughts in
+        them. When the reply is complete, store its thoughts, before the client gets the reply's
+        end: the client's next request may need them.
         """
         if position := record.request.earlier.position:
             position.add(rewriter.events, rewriter.thoughts)
@@ -216,8 +229,9 @@ class ReplySteps:
     async def _rewrite_whole(
         self, response: Response, record: FlowRecord, notes: list[str]
     ) -> None:
-        """Rewrite a complete response. Add the count to an error about a prompt that is too long,
-        and a remedy to an error that every request would get.
+        """Rewrite a whole response for the client. An error about a prompt that is too long gets
+        the prompt's number of tokens; an error that every request would get, such as one about a
+        missing key, gets a remedy.
         """
         at = time.time() - record.flow.request.timestamp_start
         body = http_messages.body(response, notes)
@@ -246,8 +260,8 @@ class ReplySteps:
             self._pass_events(record, rewritten.rewriter)
 
     async def _remedy(self, record: FlowRecord, response: Response, body: bytes) -> str:
-        """Return the remedy for an error that every request would get, such as a missing key; empty
-        for other errors.
+        """Return what the user can do about a server's error that every request would get: a
+        missing key, or a model that the server lacks. Empty for other errors.
         """
         status = response.status_code
         if status == remedies.WANTS_KEY:
@@ -275,13 +289,16 @@ async def _rewrite_counterpart(record: FlowRecord) -> None:
 
 
 def _goes_on(record: FlowRecord) -> bool:
-    """Return True if the response answers a second request, which continues the reply."""
+    """Return True if the flow's response answers a second request, which continues a reply whose
+    thought the addon has ended.
+    """
     return record.rewriter is not None and record.rewriter.continuation.goes_on
 
 
 def _is_another_response(record: FlowRecord) -> bool:
-    """Return True if the response is not the reply to the client's request, but the response of a
-    counterpart endpoint, a rendered prompt, or the reason of an empty stream.
+    """Return True if the response is not a reply for the client: it is the response of a
+    counterpart endpoint (see `Kind`), a rendered prompt that the addon requested, or the answer to
+    a request for the reason of an empty stream.
     """
     renders = record.refused is not None and record.refused.renders
     silent = record.tap is not None and record.tap.is_silent
