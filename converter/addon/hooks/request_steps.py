@@ -3,7 +3,8 @@ addon's own answer, or to the request that the server gets.
 
 A step changes the `PendingRequest`. If it returns a response, the client gets that, and no later
 step runs. A step's row in the table names the kinds of exchange (`Kind`) that take the step. The
-kind is decided when an exchange begins, and again in `home`.
+kind is decided when an exchange begins, and once more by the step `home`, which finds out whether
+the server speaks the client's dialect.
 """
 
 import asyncio
@@ -54,22 +55,24 @@ _COUNTING = json_text.write({COUNTING: COUNTED})[:-1] + b","
 
 @dataclass(slots=True)
 class PendingRequest:
-    """A request on its way through the steps."""
+    """A request on its way through the steps. Each step reads it and may change it."""
 
     record: FlowRecord
-    client: UpstreamClient  # sends probes
+    client: UpstreamClient  # sends probes to the server
     memory: Memory  # the kept replies of this client
     keys: Mapping[str, str]  # the header with the client's key for the server
-    turns: KnownTurns  # the turns of earlier requests, which are not read again
-    worker: Worker  # runs work that takes too long for mitmproxy's loop
+    turns: KnownTurns  # has turns that earlier requests have too, so that they are not read again
+    worker: Worker  # where work on a long body is done: in the loop, or in a thread
     body: bytes = b""  # the client's body, uncompressed
-    notes: list[str] = field(default_factory=list)  # lines for people
-    parses: bool = False  # the server is known to send thoughts in a field
-    sent: Mapping[str, object] = field(default_factory=dict)  # the body for the server
+    notes: list[str] = field(default_factory=list)  # lines for the log and the flow's comment
+    parses: bool = False  # the server has sent this model's thinking in a field before
+    sent: Mapping[str, object] = field(default_factory=dict)  # the body that the server gets
 
 
 class RequestSteps:
-    """Runs the steps for each request; holds the stores of replies and lessons."""
+    """Runs the steps for each request. It holds what all requests share: the stores of kept replies
+    and of lessons, and the turns of earlier requests.
+    """
 
     def __init__(self, client: UpstreamClient, settings: Settings) -> None:
         self._client = client
@@ -78,7 +81,9 @@ class RequestSteps:
         self._open_stores(settings)
 
     def forget(self, settings: Settings) -> None:
-        """Close the open stores, and open the stores that `settings` name."""
+        """Close the stores of kept replies and of lessons, and open those that the changed
+        `settings` name.
+        """
         for store in {self._store, self._lessons or self._store}:
             store.close()
         self._open_stores(settings)
@@ -89,13 +94,16 @@ class RequestSteps:
         self._client.lessons.share(self._lessons)
 
     async def take(self, record: FlowRecord) -> None:
-        """Run the steps. The flow then has a response, or the request that the server gets."""
+        """Run the steps for the request of `record`. Afterwards its flow has a response for the
+        client, or the request that the server gets.
+        """
         flow, keys = record.flow, credentials(record.flow.request.headers)
         record.upstream = http_messages.upstream(flow, record.exchange)
         record.memory = memory = Memory(store=self._store, owner=record.exchange.owner)
         pending = PendingRequest(record, self._client, memory, keys, self._turns, self._in_turn)
         record.sides.client_request = request = http_messages.copied(flow.request)
-        request.headers = record.sides.headers  # the flow's headers were changed already
+        # `sides` has the headers as the client sent them, before `Doorkeeper.clean` changed them
+        request.headers = record.sides.headers
         if self._lessons:
             await self._client.lessons.look(record.upstream)
         try:
@@ -109,12 +117,14 @@ class RequestSteps:
             record.hints += report(record.client_request, notes, logging.INFO)
         if flow.response:
             http_messages.set_request_id(flow, record.exchange)
-            if flow.request.method == "HEAD":  # a client would read a body as the next response
+            if flow.request.method == "HEAD":  # its client would read a body as the next response
                 flow.response.raw_content = b""
 
 
 async def size(pending: PendingRequest) -> None:
-    """Decompress the client's body. Raises RequestTooLargeError for a body above the limit."""
+    """Decompress the client's body, and choose where the work on it is done. Raises
+    RequestTooLargeError for a body above the user's limit.
+    """
     record = pending.record
     limit = record.exchange.settings.limits.request
     if record.too_large:
@@ -128,8 +138,9 @@ async def size(pending: PendingRequest) -> None:
 
 
 async def home(pending: PendingRequest) -> None:
-    """Set `Exchange.at_home` if the client speaks the dialect of one kind of server (Ollama), and
-    the server is of this kind. Raises ConnectionError if no server can be reached.
+    """Find out whether the server is of the kind whose dialect the client speaks, and set
+    `Exchange.at_home`. Do so only for a dialect of one kind of server (Ollama). Raises
+    ConnectionError if no server can be reached.
     """
     record = pending.record
     if native_of := record.exchange.client.requests.native_of:
@@ -161,7 +172,7 @@ async def counterpart(pending: PendingRequest) -> None:
     and UnreadableError for a body that breaks the format.
     """
     record, there = pending.record, pending.record.exchange.endpoint.counterpart
-    assert there  # only exchanges with a counterpart take this step
+    assert there  # `STEPS` has this step only for endpoints with a counterpart
 
     def asking() -> tuple[Mapping[str, object], Fields]:
         fields = Fields(json_text.read(pending.body))
@@ -188,8 +199,8 @@ async def read(pending: PendingRequest) -> None:
 
 
 async def note(pending: PendingRequest) -> None:
-    """Read a request that stays in its dialect. Raises RequestError for a request that the server's
-    own endpoint would answer wrongly.
+    """Read a request that stays in its dialect, without translating it. Raises RequestError for a
+    request that the server's own endpoint would answer wrongly.
     """
     record, body, length = pending.record, pending.body, pending.record.length
     repeats = partial(pending.turns.read, record.exchange.owner) if length >= SHORT else None
@@ -198,8 +209,9 @@ async def note(pending: PendingRequest) -> None:
 
 
 async def model_name(pending: PendingRequest) -> None:
-    """Replace the client's name for the model by the server's name, and set the thinking that the
-    client's name stands for (`think_models`).
+    """Replace the model's name in the request by the name on the server, if a row of `think_models`
+    has the client's name. If the row has an effort or a budget of thinking, set these in the
+    request too.
     """
     record, request = pending.record, pending.record.request
     rows, name = record.exchange.settings.models, request.requested_model
@@ -218,8 +230,8 @@ async def model_name(pending: PendingRequest) -> None:
 
 
 async def recognise(pending: PendingRequest) -> None:
-    """Set the server's profile, by which the request is written. Raises ConnectionError if no
-    server can be reached.
+    """Find out the server's profile, on which the form of the translated request depends. Raises
+    ConnectionError if no server can be reached.
     """
     record = pending.record
     record.server = await _server(pending)
@@ -228,20 +240,26 @@ async def recognise(pending: PendingRequest) -> None:
 
 
 async def recognise_ended(pending: PendingRequest) -> None:
-    """Set the server's profile if thoughts may be ended: it says how a reply is continued."""
+    """Find out the server's profile if the addon may end thoughts of the reply, because the profile
+    has how a server continues a reply.
+    """
     if AwaitedReply(pending.record.request).limits.ends:
         await _recognise(pending)
 
 
 async def write(pending: PendingRequest) -> None:
-    """Write a translated request as a chat completion, and put back earlier thoughts."""
+    """Write a request of another dialect as a chat completion, and put earlier thoughts back into
+    its turns.
+    """
     record = pending.record
     writing = partial(record.request.written, record.server, pending.parses)
     record.request = await _recalled(pending, partial(writing, pending.memory), writing)
 
 
 async def restore(pending: PendingRequest) -> None:
-    """Put back earlier thoughts into a chat completion whose client has dropped them."""
+    """Put earlier thoughts back into the turns of a chat completion, if its client has left them
+    out.
+    """
     record, request = pending.record, pending.record.request
     if request.tells_tools:
         return
@@ -252,8 +270,9 @@ async def restore(pending: PendingRequest) -> None:
 
 
 async def write_ids(pending: PendingRequest) -> None:
-    """Give earlier calls ids in the form that the model's template needs. `write` and `restore`
-    must run before, because they look thoughts up by the client's ids.
+    """Replace the ids of earlier calls, if the model's template accepts only ids of a certain form.
+    The steps `write` and `restore` must run before this one, because they look thoughts up by the
+    client's ids.
     """
     request = pending.record.request
     if not MODELS_WITH_IDS.search(str(request.body.get("model"))):
@@ -265,13 +284,15 @@ async def write_ids(pending: PendingRequest) -> None:
 
 
 async def count(pending: PendingRequest) -> Response:
-    """Return the count of a prompt's tokens. A header names the server, or says `estimate`."""
+    """Return the answer to a request to count a prompt's tokens. The header
+    `x-think-tokens-counted-by` has the name of the server that counted, or `estimate`.
+    """
     record, body = pending.record, pending.record.request.body
     path = record.flow.request.path.partition("?")[0].removeprefix(record.exchange.prefix)
     sent = body, record.length, ProbeRequest(path, pending.body)
     tokens = await pending.client.count(record.upstream, pending.keys, record.server, *sent)
     counter = record.server.name
-    if tokens is None:  # the server has no tokenizer for clients
+    if tokens is None:  # the server does not count tokens for clients
         counter, tokens = "estimate", await aside(record.length, partial(estimate_tokens, body))
     response = http_messages.response_of(record.exchange.counted(tokens))
     response.headers["x-think-tokens-counted-by"] = counter
@@ -279,13 +300,15 @@ async def count(pending: PendingRequest) -> Response:
 
 
 async def meet(pending: PendingRequest) -> None:
-    """Register that a client uses the server: only such a server is asked for prompts' tokens."""
+    """Register the server as one that a client uses. The probes for a person who looks at the
+    tokens of a prompt, or at the facts about a model, go to no other server.
+    """
     pending.client.meets(pending.record.upstream)
 
 
 async def models(pending: PendingRequest) -> None:
-    """Set the awaited reply. If the client wants one model, request the server's list of all
-    models, because some servers have no path for one model.
+    """Make the awaited reply of a request for models. If the client wants one model, request the
+    server's list of all models, because some servers have no path for one model.
     """
     record = pending.record
     record.awaited = AwaitedReply(record.request, record.server)
@@ -294,7 +317,7 @@ async def models(pending: PendingRequest) -> None:
 
 
 async def spare(pending: PendingRequest) -> None:
-    """Leave out the parts of the request that the server has refused before."""
+    """Leave out the parts of the request that this server has refused before (such as a field)."""
     record, request = pending.record, pending.record.request
     body = pending.client.servers.spared(record.upstream, request.body, request.may_lack)
     if body is not request.body:
@@ -302,7 +325,9 @@ async def spare(pending: PendingRequest) -> None:
 
 
 async def ask_to_think(pending: PendingRequest) -> None:
-    """Set the awaited reply. Add an instruction to think if the model needs it (`think_prompt`)."""
+    """Make the awaited reply, which has all facts that decide how the reply is rewritten. If the
+    model needs an instruction to think, put it into the request (option `think_prompt`).
+    """
     record, servers = pending.record, pending.client.servers
     request, upstream = record.request, record.upstream
     start, prompted = record.exchange.settings.start, None
@@ -316,11 +341,16 @@ async def ask_to_think(pending: PendingRequest) -> None:
 
 
 async def enforce_limits(pending: PendingRequest) -> None:
-    """Leave out the budgets and stop strings that the addon enforces. Request a stream, because
-    only a stream can be cut. Have llama.cpp let the thought be ended later (`reasoning_control`).
+    """Change the request so that the addon can end the reply's thought or answer itself.
+
+    - Budgets and stop strings that the addon enforces are left out.
+    - A stream is requested although the client wants one whole body, because only a stream can be
+      ended midway.
+    - llama.cpp is requested to end the thought when a later request tells it to
+      (`reasoning_control`).
     """
     awaited, upstream = pending.record.awaited, pending.record.upstream
-    assert awaited  # set by `ask_to_think`
+    assert awaited  # the step `ask_to_think` has set it
     takes = partial(pending.client.servers.takes, upstream, pending.sent)
     controls = awaited.may_control and upstream.direct and takes(CONTROL)
     if not (awaited.watched or awaited.kept_fields or controls):
@@ -337,8 +367,9 @@ async def enforce_limits(pending: PendingRequest) -> None:
 
 
 async def ask_usage(pending: PendingRequest) -> None:
-    """Request the counts of a stream if the client has not. The field is inserted into the client's
-    own bytes if nothing else of the body was changed.
+    """Have the server send the counts of tokens at the end of a stream, although the client has not
+    requested them. If no step has changed the body, this one field is inserted into the client's
+    own bytes.
     """
     sent, record = pending.sent, pending.record
     if sent.get("stream") is not True or COUNTING in sent:
@@ -349,7 +380,7 @@ async def ask_usage(pending: PendingRequest) -> None:
     off = settings.usage == "off" or counts or not servers.takes(record.upstream, sent, COUNTING)
     if off:
         return
-    assert awaited  # set by `ask_to_think`
+    assert awaited  # the step `ask_to_think` has set it
     counted = {**sent, COUNTING: COUNTED}
     record.awaited = replace(awaited, sent=counted)
     if record.request.mended or sent is not record.request.body:
@@ -361,7 +392,9 @@ async def ask_usage(pending: PendingRequest) -> None:
 
 
 async def send(pending: PendingRequest) -> None:
-    """Set the body for the server: the client's own bytes if no step has changed the body."""
+    """Set the body that the server gets: the client's own bytes, or the written `pending.sent` if a
+    step has changed the body.
+    """
     record, sent = pending.record, pending.sent
     translated = record.exchange.translated
     if record.exchange.kind is Kind.TRANSLATED:
@@ -381,8 +414,8 @@ async def send(pending: PendingRequest) -> None:
 
 
 async def ask_for_text(pending: PendingRequest) -> None:
-    """Send the request of `for_our_reader` if the server's own parser has failed on a reply of this
-    model before.
+    """Replace the request by that of `for_our_reader`, if the server's own parser of calls has
+    failed on an earlier reply of this model.
     """
     record, body, servers = pending.record, pending.sent, pending.client.servers
     reads = RENDERED in record.request.may_lack
@@ -398,7 +431,9 @@ async def ask_for_text(pending: PendingRequest) -> None:
 
 
 async def probe_prompt(pending: PendingRequest) -> None:
-    """Begin the probe for the end of the prompt, which shows where the reply will begin."""
+    """Start the probe that asks the server how the rendered prompt ends, which shows whether the
+    reply begins in a thought. The request does not wait for the answer.
+    """
     record, exchange = pending.record, pending.record.exchange
     if exchange.guesses and record.upstream.direct:
         server = record.server if exchange.translated else exchange.settings.server
@@ -440,7 +475,9 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
 
 
 async def _server(pending: PendingRequest) -> Server:
-    """Return the server's profile. Raises ConnectionError if no server can be reached."""
+    """Return the server's profile: of the user's option, or by probes of the server. Raises
+    ConnectionError if no server can be reached.
+    """
     record, chosen = pending.record, pending.record.exchange.settings.server
     if chosen or not record.upstream.direct:
         return chosen or record.server
@@ -448,7 +485,9 @@ async def _server(pending: PendingRequest) -> Server:
 
 
 async def _recognise(pending: PendingRequest) -> None:
-    """Set the server's profile. If no server can be reached, the request itself will fail."""
+    """Set the server's profile, but ignore that no server can be reached: the request itself will
+    then fail.
+    """
     with suppress(ConnectionError):
         pending.record.server = await _server(pending)
 
@@ -456,8 +495,8 @@ async def _recognise(pending: PendingRequest) -> None:
 async def _recalled(
     pending: PendingRequest, work: Callable[[], ReadRequest], without: Callable[[], ReadRequest]
 ) -> ReadRequest:
-    """Return the result of `work`, which may put thoughts back. If the memory cannot be reached,
-    return the result of `without`.
+    """Return the request that `work` writes, which may read earlier thoughts from the memory. If
+    the memory cannot be reached, return the request that `without` writes, which needs no memory.
     """
     request, size = pending.record.request, pending.record.length
     if pending.memory.elsewhere and request.wants_thoughts():
@@ -468,8 +507,9 @@ async def _recalled(
 
 
 def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response:
-    """Return the client's response for an error of a step, and add its message to `notes`. Raise
-    the error again if it is a fault of the addon and the request need not be translated.
+    """Return the client's response for an error that a step has raised, and add its message to
+    `notes`. Raise the error again if it is not one of `_REFUSED`, but a fault of the addon, and the
+    server could still answer the client's request as it came.
     """
     if not (record.exchange.kind in WRITTEN or isinstance(error, _REFUSED)):
         raise error
