@@ -19,12 +19,12 @@ from converter.core.wire import json_text
 _log = logging.getLogger(__name__)
 
 LONG = 32 * 1024
-"""From so many bytes on a frame is rewritten in a thread, because it takes up to 20 milliseconds,
-in which all other flows would wait.
+"""From so many bytes on, a frame is rewritten in a thread: it takes up to 20 milliseconds, in which
+all other flows would have to wait.
 """
 _REPEATED_BYTES = 32
-"""How many repeated bytes take as long to write as one byte of a frame takes to rewrite. In some
-dialects the last event of a stream repeats the request and the reply.
+"""In some dialects a stream's last event repeats the request and the whole reply. To write so many
+repeated bytes takes as long as to rewrite one byte of a frame.
 """
 
 
@@ -34,12 +34,13 @@ class Tap(HeldStream):
     before the end, and never raises.
 
     Attributes:
-        explain: turns mitmproxy's reason for a broken connection into a message.
-        holds: True if the pieces are collected in `late`, because the client gets one body.
-        late: the pieces of the held body so far.
+        explain: turns mitmproxy's reason for a broken connection into a message for the client.
+        holds: True if the pieces are collected in `late` and not sent, because the client gets one
+            whole body.
+        late: the pieces that are collected so far.
 
-    `tell` is called behind each chunk, and passes the events to the watchers. Four classes may act
-    between the rewriter and the client:
+    `tell` is called after each chunk, and passes the chunk's events to the watchers. Four classes
+    may act between the rewriter and the client:
 
     - `PendingPieces`: the end of a reply waits until the reply is stored in the memory.
     - `ContinuedReply`: a second request continues the reply behind an ended thought.
@@ -57,7 +58,7 @@ class Tap(HeldStream):
         self._rewriter = rewriter
         self._tell = tell
         self._record = record
-        self._began = record.flow.request.timestamp_start  # seconds since 1970
+        self._began = record.flow.request.timestamp_start  # of the request, in seconds since 1970
         self._repeats_reply = record.exchange.client.wire.retells
         request = record.sides.client_request
         self._came = len(request.raw_content or b"") if request else 0
@@ -72,8 +73,8 @@ class Tap(HeldStream):
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return the pieces that the client gets for this chunk, perhaps none yet. An empty chunk
-        is the body's end. A chunk that follows an ended thought or a refusal is ignored; it may
-        still come, because mitmproxy divides a long read into chunks.
+        is the body's end. A chunk is ignored behind an ended thought or a refusal: some may still
+        come, because mitmproxy divides a long read into chunks.
         """
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
@@ -81,8 +82,8 @@ class Tap(HeldStream):
         return self._pass_on(chunk, self._unsaid.due(self._rewritten(chunk, at), chunk), at)
 
     def _read_refusal(self, chunk: bytes) -> bool:
-        """Search the first chunk for a refusal. Return True if the stream is a refusal, and the
-        request is sent again.
+        """Search the first chunk for an error by which the server refuses the request. Return True
+        if there is one, and the request can be sent again without the refused part.
         """
         if self._looks:
             self._looks = False
@@ -94,7 +95,9 @@ class Tap(HeldStream):
 
     @property
     def _is_left(self) -> bool:
-        """Return True if the stream is a refusal, and the request is ready to be sent again."""
+        """Return True if the stream is a refusal, and the next request without the refused part is
+        ready.
+        """
         return self._refusal is not None and self._refusal.stopped
 
     @property
@@ -111,9 +114,9 @@ class Tap(HeldStream):
 
     @property
     def is_long(self) -> bool:
-        """Return True if the next chunk must go to `beside`, because it may take long: it may
-        complete a long frame, or it may wait for a store of another program, or for the server's
-        answer about a thought.
+        """Return True if the next chunk must go to `beside`, because the call may take long. It may
+        complete a long frame, wait until the reply is stored elsewhere, or wait for the server's
+        answer to the request to end a thought.
         """
         if self._continued.is_ending or (self._unsaid.may_wait and self._rewriter.finished):
             return True
@@ -121,15 +124,15 @@ class Tap(HeldStream):
         return self._rewriter.held() + again > LONG
 
     async def beside(self, chunk: bytes) -> list[bytes]:
-        """Do the same as a call, but rewrite in a thread. Events are passed on in
-        mitmproxy's loop.
+        """Do the same as a call of the tap, but rewrite in a thread beside mitmproxy's loop. The
+        events are passed to the watchers in the loop.
         """
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
         at = time() - self._began
         if chunk and self._continued.is_ending:
             pieces = await self._continued.answered()
-            if self._continued.is_due:  # the chunk comes from behind the ended thought
+            if self._continued.is_due:  # the thought has ended before this chunk: drop it
                 return self._pass_on(b"", self._unsaid.all(pieces), at)
         pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
         out = self._pass_on(chunk, self._unsaid.all(pieces), at)
@@ -138,20 +141,24 @@ class Tap(HeldStream):
 
     @property
     def ends_thoughts(self) -> bool:
-        """Return True if the addon may leave the server in the middle of the reply."""
+        """Return True if the addon may close the server's connection in the middle of the reply, to
+        end a thought or the answer.
+        """
         awaited = self._record.awaited
         return awaited is not None and awaited.may_leave
 
     @property
     def stopped(self) -> bool:
-        """Return True if the rest of this response is not read: a thought was ended, or it is a
-        refusal.
+        """Return True if the rest of this response must not be read: the addon has ended a thought,
+        or the response is a refusal.
         """
         return self._continued.is_due or self._is_left
 
     def next_request(self, possible: bool) -> Request | None:
-        """Return the next request, `None` if there is none. It continues the reply behind an ended
-        thought, repeats a refused request, or asks for the reason of an empty stream.
+        """Return the request to send after this response; `None` if there is none. It continues the
+        reply behind an ended thought, repeats a refused request without the refused part, or asks
+        for the reason of an empty stream. `possible`: False if the connection's protocol allows no
+        other request.
         """
         if self._looks:
             self._looks, self._refusal = False, SilentStream(self._record)
@@ -161,8 +168,9 @@ class Tap(HeldStream):
         return self._continued.request(possible)
 
     def take_second(self, status: int, body: bytes) -> None:
-        """Rewrite the whole response to a later request, and close the reply. The client's pieces
-        are in `late`. Of a response to `SilentStream` only an error is used.
+        """Rewrite the whole response (`status`, `body`) to the request of `next_request`, and close
+        the reply. The client's pieces are then in `late`. A response to `SilentStream` counts only
+        if it is an error.
         """
         if self.is_silent:
             error = json_text.write(json_text.object_in(body)) if status != OK else b""
@@ -175,20 +183,22 @@ class Tap(HeldStream):
         self.late = self.late or out
 
     def _rewritten(self, chunk: bytes, at: float) -> list[bytes]:
-        """Return the client's pieces for a chunk that came `at` seconds after the request, or the
-        last pieces if the chunk is empty.
+        """Return the client's pieces for a chunk that came `at` seconds after the request. For an
+        empty chunk, which is the body's end, return the last pieces.
         """
         self._came += len(chunk)
         if chunk:
             return self._rewriter.feed(chunk, at)
-        # A withheld refusal goes to the client if its request could not be sent again.
+        # the chunk with a refusal, which was withheld, goes to the client if no other request was
+        # possible
         withheld, self._withheld = self._withheld, b""
         out = self._rewriter.feed(withheld, at) if withheld else []
         return [*out, *self._rewriter.close()]
 
     def abort(self, reason: str) -> list[bytes]:
-        """Close a reply whose connection broke, and return its last pieces. If the reply was
-        complete, these are only the pieces that waited for the memory.
+        """Close a reply whose connection broke, and return its last pieces, with an error for the
+        client. If the reply was complete already, return only the pieces that waited for the
+        memory. `reason`: mitmproxy's text for the fault.
         """
         if self._rewriter.closed:
             return self._unsaid.all([])
@@ -196,15 +206,18 @@ class Tap(HeldStream):
         return self._pass_on(b"", self._unsaid.all(pieces), time() - self._began)
 
     def ping(self) -> list[bytes]:
-        """Return a sign of life, or nothing if the reply cannot have one at this point."""
+        """Return a ping for the client; nothing if the reply allows none at this point."""
         pieces = self._unsaid.all(self._rewriter.ping())
         return self._pass_on(b"", pieces, time() - self._began)
 
     def _pass_on(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
-        """Record the chunk, and return its pieces for the client, joined into one. Ask the server
-        to end the thought if the rewriter wants that, and pass the events to the watchers.
+        """Record the chunk, and return its pieces for the client, joined into one. Then let the
+        server end the thought if the rewriter wants that, and pass the events to the watchers.
+
+        `at`: when the chunk came, in seconds after the request.
         """
-        # bytes behind an ended thought are not recorded as part of the reply
+        # `unused`: how many bytes at the chunk's end came behind an ended thought; they are not
+        # recorded, because the rewriter has not read them
         continuation = self._rewriter.continuation
         if continuation.unused:
             chunk, continuation.unused = chunk[: -continuation.unused], 0

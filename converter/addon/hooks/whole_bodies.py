@@ -1,5 +1,5 @@
-"""Bodies of traffic that the addon leaves alone, but mitmproxy's options or a script
-need complete.
+"""Decides which bodies are held until they are complete, although the addon leaves their traffic
+alone: those that mitmproxy's options or a script of the user need whole.
 """
 
 from types import ModuleType
@@ -10,10 +10,10 @@ from mitmproxy.http import Response
 from converter.addon.mitmproxy_internals import value_of
 from converter.core.dialects.recogniser import is_stream
 
-# The addon streams the traffic that it leaves alone, and mitmproxy calls the hook of a streamed
-# message only after the message was sent. A request would reach its server in spite of
-# `block_list`. So a body is held, as it is without the addon, if an option or a script may act on
-# it.
+# The addon streams the traffic that it leaves alone. But mitmproxy calls the hooks `request` and
+# `response` of a streamed message only after the message was sent: a request would reach its server
+# in spite of `block_list`. So if one of these options is set, or a script has the hook, the body is
+# held until it is complete, as mitmproxy does without the addon.
 OF_REPLIES = ("body_size_limit", "intercept", "modify_body")
 OF_REQUESTS = (
     *OF_REPLIES,
@@ -50,7 +50,9 @@ def must_hold_reply(response: Response) -> bool:
 
 
 def _has_script(hook: str) -> bool:
-    """Return True if an addon of the user (neither mitmproxy's nor ours) has this hook."""
+    """Return True if a script or addon of the user has this hook. mitmproxy's own addons and this
+    addon do not count.
+    """
     having = [addon for addon in ctx.master.addons.lookup.values() if hasattr(addon, hook)]
     names = [
         addon.__name__ if isinstance(addon, ModuleType) else type(addon).__module__
