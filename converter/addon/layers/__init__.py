@@ -1,4 +1,5 @@
-"""Our own layers in mitmproxy: proper ends, pings, errors in the client's dialect, and speed.
+"""Our own layers in mitmproxy's proxy core. They give streams proper ends, pings and errors in the
+client's dialect, and take less time than mitmproxy's.
 
 mitmproxy calls a stream function once for each HTTP chunk, and only when a chunk comes. It sends
 each result in a write of its own. If the server dies, mitmproxy closes the client's connection
@@ -30,8 +31,9 @@ A reply's bytes take one of two lanes:
 The stream function, a `Tap`, is called on mitmproxy's loop, or in a thread if its `is_long` is
 True; such a call is always made in the layers. `stream_turns` makes these calls, lets other streams
 go on after a long read, and stops reading a server while its reply waits. `hook_table` caches the
-addons of each hook. `guard` lists the members of mitmproxy's that each part uses, and the loss
-without them. `mends` has the mends of mitmproxy's faults. `own_layers` installs the layers.
+addons of each hook. `guard` lists the members of mitmproxy's that each part uses, and what is lost
+if a version of mitmproxy lacks them. `mends` corrects faults of mitmproxy. `own_layers` installs
+the layers.
 
 Processor time for each chunk of 250 bytes, against bare mitmdump with an identity function, in
 microseconds (mitmproxy 12.2.3, CPython 3.13, medians of 3 and 5 interleaved repetitions):

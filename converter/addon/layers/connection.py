@@ -1,5 +1,5 @@
-"""The layer of one client's connection, which gives its exchanges our stream layer and
-one timer.
+"""Our layer of one client's connection. It makes our layers for the connection's exchanges and
+server connections, and has one timer for the silence of all of its streams.
 """
 
 import asyncio
@@ -31,11 +31,12 @@ from converter.addon.layers.promises import StreamLayer, Tick
 from converter.addon.log_lines import log_if_read
 
 SECONDS_TO_OPEN = 0.5
-"""Seconds between two checks of the server connections that are being opened."""
+"""Seconds between two checks of the server connections that are being opened (`_look_at_openings`).
+"""
 LIVE: WeakSet["ReplyLayer"] = WeakSet()
 """The layers of all open client connections."""
 LONGEST_JOINED = 1 << 16
-"""Longest joined write, in bytes, because joining copies the data."""
+"""The longest write into which writes are joined, in bytes, because joining copies the data."""
 
 
 class Quit(events.Event):
@@ -48,11 +49,11 @@ class Quit(events.Event):
 
 
 def in_one_write(handling: CommandGenerator[None]) -> CommandGenerator[None]:
-    """Yield the commands of `handling`, with neighbouring data for one connection joined.
+    """Yield the commands of `handling` (the handling of one event), but with successive writes to
+    one connection joined into one.
 
-    mitmproxy alone writes a head and its body in two system calls, of four that a whole reply
-    takes. If `handling` raises an error, as a script's stream function may, the data that it has
-    yielded before is still sent.
+    mitmproxy alone writes a response's head and its body in two system calls. If `handling` raises
+    an error, as a script's stream function may, the data that it has yielded before is still sent.
     """
     waiting: commands.SendData | None = None
     try:
@@ -81,12 +82,12 @@ def _fit_together(one: commands.SendData, more: commands.SendData) -> bool:
 
 
 class ReplyLayer(HttpLayer):
-    """mitmproxy's HTTP layer of one client's connection. It makes our layers for exchanges
-    (`StreamLayer`) and server connections (`ServerConnection`).
+    """mitmproxy's HTTP layer of one client's connection, changed so that it makes our layers for
+    exchanges (`StreamLayer`) and server connections (`ServerConnection`).
 
     Attributes:
-        connection_handler: mitmproxy's handler of the client's connection; without it the layer
-            leaves writes and hooks to mitmproxy.
+        connection_handler: mitmproxy's handler of the client's connection; if it is `None`, this
+            layer neither joins writes nor calls hooks.
         last_read: how many bytes the last read had.
         last_from: the connection of the last read, the client's or a server's.
     """
@@ -110,13 +111,13 @@ class ReplyLayer(HttpLayer):
 
     @property
     def exchanges(self) -> list[StreamLayer]:
-        """The streams with requests and replies, without tunnels and WebSockets."""
+        """The layers of the connection's exchanges, without tunnels and WebSockets."""
         return [stream for stream in self.streams.values() if stream.child_layer is None]
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        """Handle an event. Store the size and connection of a read, handle the events that are
-        ours (`_own`), and leave all others to mitmproxy. mitmproxy never pauses this layer, so none
-        of our events waits in its queue.
+        """Handle an event. Store the size and the connection of a read. Handle our own events
+        (`_own`) here, and leave all others to mitmproxy's method. mitmproxy never pauses this
+        layer, so none of our events waits in its queue.
         """
         if type(event) is events.DataReceived:
             self.last_read, self.last_from = len(event.data), event.connection
@@ -132,21 +133,24 @@ class ReplyLayer(HttpLayer):
             self._closed.add(event.connection)
 
     def _with_hooks(self, handling: CommandGenerator[None]) -> CommandGenerator[None]:
-        """Yield the commands of `handling`, except the hooks of exchanges, which are called here.
-        If no addon waits in a hook, the hook is completed while the same event is handled.
+        """Yield the commands of `handling` (the handling of one event), except the hooks of
+        exchanges, which are called here and not by mitmproxy. If no addon waits in a hook, the
+        exchange goes on while the same event is handled.
 
-        mitmproxy uses a task and a turn of its loop for each hook: 6% of the processor time of a
-        whole reply. The task also waits for the lock that the running event holds. If a server's
-        task is cancelled while it waits for this lock, its connection stays open (12.3.1), so that
-        with many streams a server went on generating for a client that had left.
+        mitmproxy itself starts a task for each hook, which runs in a later turn of its loop: 6% of
+        the processor time of a whole reply. The task also waits for the lock that the running event
+        holds. If a server's task is cancelled while it waits for this lock, its connection stays
+        open (12.3.1), so that with many streams a server went on generating for a client that had
+        left.
 
-        A layer in a tunnel does not call its hooks here. It yields them to the outer layer, because
+        A layer in a tunnel does not call its hooks here, but yields them to the outer layer:
         mitmproxy gives the completion of a hook to the outer layer first, which must know the
         stream that waits for it.
         """
         over = list[commands.StartHook]()
         for command in handling:
-            # hooks of a WebSocket are left to mitmproxy: no stream layer of ours waits for them
+            # hooks for which no `StreamLayer` waits, such as those of a WebSocket, are left to
+            # mitmproxy
             if not (
                 isinstance(command, commands.StartHook)
                 and isinstance(command.blocking, StreamLayer)
@@ -156,11 +160,12 @@ class ReplyLayer(HttpLayer):
             call = self.connection_handler.handle_hook(command)
             task = asyncio.Task(call, loop=asyncio.get_running_loop(), eager_start=True)
             if task.done():
-                task.result()  # raises the errors of a hook that mitmproxy does not catch
+                task.result()  # raises the hook's error if mitmproxy has not caught it
                 over.append(command)
             else:
                 create_task(self._go_on(command, task), name=command.name, keep_ref=True)
-        for hook in over:  # completed behind the event's other commands, as in mitmproxy
+        # as in mitmproxy, the exchange goes on after all other commands of the event
+        for hook in over:
             yield from self.handle_event(events.HookCompleted(hook))
 
     async def _go_on(self, hook: commands.StartHook, task: asyncio.Task[None]) -> None:
@@ -169,8 +174,8 @@ class ReplyLayer(HttpLayer):
         await self.connection_handler.server_event(events.HookCompleted(hook))
 
     def _own(self, event: events.Event) -> CommandGenerator[None] | None:
-        """Return the handling of an event that is ours (`Quit`, or a wake-up of our timers); `None`
-        for mitmproxy's events.
+        """Return the handling of one of our own events (`Quit`, or a wake-up by one of the two
+        timers); `None` for mitmproxy's events.
         """
         if type(event) is Quit:
             return self._quit(event)
@@ -181,7 +186,9 @@ class ReplyLayer(HttpLayer):
         return self._look_at_openings() if event.command is self._watch else None
 
     def make_stream(self, stream_id: int) -> CommandGenerator[None]:
-        """Make our stream layer for a new exchange, and start the timer if it does not run."""
+        """Make our stream layer for a new exchange. Start the timer for silent streams if it does
+        not run.
+        """
         stream = self.streams[stream_id] = StreamLayer(self.context.fork(), stream_id, self)
         yield from self.event_to_child(stream, events.Start())
         if self._timer is None:
@@ -190,7 +197,9 @@ class ReplyLayer(HttpLayer):
     def get_connection(
         self, event: GetHttpConnection, *, reuse: bool = True
     ) -> CommandGenerator[None]:
-        """Find or open a connection to a server, and start a timer that checks the opening."""
+        """Find or open a connection to a server. While it is being opened, a timer checks it
+        (`_look_at_openings`).
+        """
         self._forget_closed()
         for command in super().get_connection(event, reuse=reuse):
             yield command
@@ -202,7 +211,7 @@ class ReplyLayer(HttpLayer):
 
     def _forget_closed(self) -> None:
         """Drop the layers of closed server connections. mitmproxy 12.2.3 keeps each of them, with
-        its last reply, as long as the client stays connected (15 kB for an exchange).
+        its last reply, as long as the client stays connected: 15 kB for an exchange.
         """
         in_use = {self.context.server, *(stream.context.server for stream in self.streams.values())}
         for connection in self._closed - in_use:
@@ -211,9 +220,9 @@ class ReplyLayer(HttpLayer):
                 self.connections.pop(connection, None)
 
     def _look_at_openings(self) -> CommandGenerator[None]:
-        """Report each connection as failed that the server reset while it was opened. mitmproxy's
-        task for such a connection ends with an AssertionError, because the socket has no peer, and
-        the client would wait for ever.
+        """Report a connection as failed if the server reset it while it was being opened.
+        mitmproxy's task for such a connection ends with an AssertionError, because the socket has
+        no peer, and the client would wait for ever.
         """
         self._watch = None
         for connection, command in list(self._opening.items()):
@@ -229,10 +238,11 @@ class ReplyLayer(HttpLayer):
             yield self._watch
 
     def register_connection(self, command: RegisterHttpConnection) -> CommandGenerator[None]:
-        """Replace mitmproxy's layer of a server connection that was opened by ours (`take_over`).
+        """Replace mitmproxy's layer of a server connection that was just opened by ours
+        (`take_over`).
 
-        If the opening failed, clear the connection's error, because mitmproxy would answer every
-        later request of this client with this error, even when the server is up again.
+        If the opening failed, clear the connection's error. mitmproxy would answer every later
+        request of this client with this error, even when the server is up again.
         """
         if command.err:
             command.connection.error = None
@@ -241,18 +251,20 @@ class ReplyLayer(HttpLayer):
         yield from super().register_connection(command)
 
     def _arm(self, seconds: float) -> CommandGenerator[None]:
-        """Set the timer for the next check of all streams, unless `seconds` is 0. With one timer
-        for all streams, no timer is left over when a stream ends.
+        """Start the timer after which all streams are checked for silence, unless `seconds` is 0.
+        With one timer for all streams, no timer is left over when a stream ends.
         """
         if seconds > 0:
             self._timer = commands.RequestWakeup(seconds)
             yield self._timer
 
     def _tick(self) -> CommandGenerator[None]:
-        """Have each stream check its silence, and set the timer for the first that is due next."""
+        """Have each stream check how long its client has got no byte, and start the timer again for
+        the stream that is due next.
+        """
         self._timer = None
         exchanges = self.exchanges
-        # a paused layer would queue ticks, and handle all of them when it continues
+        # not a paused layer: it would queue the ticks, and handle all of them when it goes on
         for stream in [one for one in exchanges if not is_paused(one)]:
             yield from self.event_to_child(stream, Tick())
         silence = self.listener.seconds_of_silence
@@ -261,13 +273,15 @@ class ReplyLayer(HttpLayer):
             yield from self._arm(min(silence, max(spoke + silence - monotonic(), 0.05)))
 
     def _quit(self, event: Quit) -> CommandGenerator[None]:
-        """Break off each reply of this connection, and pass the event on into tunnels."""
+        """Break off each reply of this connection, because mitmproxy ends. Send the event to the
+        layers in its tunnels too.
+        """
         for stream in list(self.streams.values()):
             if stream.child_layer is None:
                 error = ErrorCode.GENERIC_SERVER_ERROR
                 failure = ResponseProtocolError(stream.stream_id, event.reason, error)
                 yield from self.event_to_child(stream, failure)
-            # an event of ours may go into a tunnel only if a `ReplyLayer` is in the tunnel
+            # only if a `ReplyLayer` is in the tunnel: mitmproxy's layers do not know our event
             elif any(stream in within.context.layers for within in LIVE):
                 yield from self.event_to_child(stream, event)
 
@@ -275,8 +289,9 @@ class ReplyLayer(HttpLayer):
 def replace_layer(
     nextlayer: NextLayer, listener: Listener, handler: Any = None
 ) -> ReplyLayer | None:
-    """Replace the HTTP layer that mitmproxy has just chosen, perhaps inside TLS, by ours. Return
-    our layer; `None` if mitmproxy chose another layer.
+    """Replace the HTTP layer that mitmproxy has just chosen for a connection (perhaps inside TLS)
+    by ours. Return our layer; `None` if mitmproxy chose another kind of layer. `handler`:
+    mitmproxy's handler of the client's connection.
     """
     layers = nextlayer.context.layers
     theirs = layers[-1] if layers else None

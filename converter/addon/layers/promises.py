@@ -1,9 +1,9 @@
 """The layer of one exchange. It keeps three promises: broken replies end properly, clients of
 silent replies get pings, and failures are reported in the client's dialect.
 
-The layer calls mitmproxy's own methods. If such a method is about to send the client an error, only
-the command that sends the error is replaced (`_in_dialect`): by the last pieces of the stream
-function, or by an error in the client's dialect.
+The layer calls mitmproxy's own methods. If such a method is about to send the client an error,
+`_in_dialect` replaces the command that sends it: by the last pieces of the stream function if the
+reply is a running stream, else by an error in the client's dialect.
 """
 
 import asyncio
@@ -48,15 +48,15 @@ type Ending = Callable[[], CommandGenerator[None]]
 
 
 class Tick(events.Event):
-    """The event at which an exchange's layer checks if its client has waited too long."""
+    """The event at which the layer of an exchange checks how long its client has got no byte."""
 
 
 class BodyBuffer(ReceiveBuffer):
-    """A buffer for a body up to `BODY_LIMIT`. It drops the bytes beyond the limit."""
+    """A buffer for a response's body. It drops the bytes beyond `BODY_LIMIT`."""
 
     @property
     def fault(self) -> str:
-        """The message about a body that is too long to be held; empty if the body fits."""
+        """The error's reason if the body was too long for the buffer; empty if the body fits."""
         too_long = f"reply too long: more than {BODY_LIMIT >> 20} megabytes in one piece"
         return too_long if len(self) > BODY_LIMIT else ""
 
@@ -70,7 +70,7 @@ class StreamLayer(HttpStream):
     """mitmproxy's layer of one exchange, changed so that it keeps the promises of this module.
 
     Attributes:
-        spoke: when bytes were last sent to the client, by the monotonic clock.
+        spoke: when bytes were last sent to the client, in seconds of the monotonic clock.
         response_body_buf: mitmproxy's buffer of a held body, but with a limit.
     """
 
@@ -90,7 +90,9 @@ class StreamLayer(HttpStream):
 
     @property
     def _waits(self) -> bool:
-        """Return True if the request is complete, and the client has got no byte of a response."""
+        """Return True if the client waits: its request is complete, and it has got no byte of a
+        response.
+        """
         waiting = (self.state_wait_for_response_headers, self.state_consume_response_body)
         unanswered = self.server_state in waiting and self._function is None
         return unanswered and self.client_state == self.state_done
@@ -100,8 +102,8 @@ class StreamLayer(HttpStream):
         self.spoke = monotonic()
 
     async def resumed(self) -> None:
-        """Wait until the exchange waits for no hook, and has handled the events that were queued
-        meanwhile.
+        """Wait until no hook pauses the exchange, and the events that were queued meanwhile are
+        handled.
         """
         while isinstance(awaited_command(self), commands.StartHook):
             if self._resumed is None:
@@ -109,8 +111,8 @@ class StreamLayer(HttpStream):
             await asyncio.shield(self._resumed)
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        """Handle an event. If the exchange is then not paused any more, wake the tasks that wait in
-        `resumed`.
+        """Handle an event by mitmproxy's method. If the exchange is not paused afterwards, wake the
+        tasks that wait in `resumed`.
         """
         yield from super().handle_event(event)
         if self._resumed and not is_paused(self):
@@ -121,7 +123,9 @@ class StreamLayer(HttpStream):
         return self._tick() if isinstance(event, Tick) else super()._handle_event(event)
 
     def _tick(self) -> CommandGenerator[None]:
-        """Ping a client that has got no byte for too long, or begin its stream early."""
+        """Send the client a ping if it has got no byte for too long; a head and a ping if it has no
+        head yet (`_start_early`).
+        """
         if monotonic() < self.spoke + self._layer.listener.seconds_of_silence:
             return
         self.has_spoken()
@@ -132,7 +136,7 @@ class StreamLayer(HttpStream):
 
     def _start_early(self) -> CommandGenerator[None]:
         """Send the client a head and a ping before the server answers, if the listener returns a
-        head for this exchange. The server's own head is still awaited.
+        head for this exchange. Go on waiting for the server's own head.
         """
         early = self._layer.listener.early(self.flow)
         if early is None or not isinstance(early.stream, StreamFunction):
@@ -144,8 +148,8 @@ class StreamLayer(HttpStream):
         yield from self._say(self._function.ping())
 
     def start_request_stream(self) -> CommandGenerator[None]:
-        """Stream a request to the server. If another addon has set a response, hold the request
-        instead, because mitmproxy would raise an exception.
+        """Begin to stream the request to the server. If another addon has set a response already,
+        hold the request instead, because mitmproxy would raise an exception.
         """
         if self.flow.response:
             self.client_state = self.state_consume_request_body
@@ -153,7 +157,9 @@ class StreamLayer(HttpStream):
             yield from super().start_request_stream()
 
     def start_response_stream(self) -> CommandGenerator[None]:
-        """Send the head, unless a head was sent early, and begin to stream the body."""
+        """Send the client the response's head, unless it got one early, and begin to stream the
+        body.
+        """
         if self._early is None:
             yield from super().start_response_stream()
         else:
@@ -165,12 +171,13 @@ class StreamLayer(HttpStream):
         splice(self._layer.connection_handler, cast(HttpLayer, self._layer), self)
 
     def state_stream_response_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Handle the events of a body that is streamed: call the stream function for data, and send
-        another request if the function wants one.
+        """Handle an event of a body that is streamed: send the client the pieces that the stream
+        function returns for the data. If the function wants another request (`stopped`, `follows`),
+        leave the server.
         """
         function = self._function
         if function and isinstance(event, ResponseData):
-            if event.data:  # not for an empty HTTP/2 frame: for the function b"" is the body's end
+            if event.data:  # HTTP/2 has empty frames, but the function takes b"" for the body's end
                 yield from self._say((yield from call_in_turns(function, event.data)))
                 if function.ends_thoughts and function.stopped:
                     yield from self._leave(function)
@@ -184,8 +191,9 @@ class StreamLayer(HttpStream):
         yield from super().state_stream_response_body(event)
 
     def _leave(self, function: StreamFunction | BodyReader) -> CommandGenerator[None]:
-        """Close the connection to the server, in the middle of the response or behind it. Then send
-        another request if there is one, else end the client's body.
+        """Leave the server, because no more of its response is wanted: close its connection
+        (HTTP/1), or cancel the stream (HTTP/2). Then send the next request that `function` returns;
+        if there is none, end the client's body.
         """
         server = self.context.server
         connection = self._layer.connections.get(server)
@@ -203,7 +211,9 @@ class StreamLayer(HttpStream):
             yield from self.server_state(ResponseEndOfMessage(self.stream_id))
 
     def _ask_again(self, request: Request) -> CommandGenerator[None]:
-        """Send another request, whose response continues the client's body."""
+        """Send another request. Its response goes on in the client's body, or becomes the client's
+        response if the client has got no head yet.
+        """
         self._early = self.flow.response if self.streams else self._early
         self.server_state = self.state_wait_for_response_headers
         self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
@@ -217,8 +227,8 @@ class StreamLayer(HttpStream):
             yield SendHttp(RequestEndOfMessage(self.stream_id), server)
 
     def state_consume_request_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Hold the request's body. Drop the bytes beyond the limit, so that the whole request is
-        read, and the client gets an error and no broken connection.
+        """Collect the request's body. Bytes beyond the user's limit are dropped, but still read:
+        the client gets an error as its response, and not a broken connection.
         """
         if isinstance(event, RequestData):
             size = len(self.request_body_buf) + len(event.data)
@@ -227,14 +237,17 @@ class StreamLayer(HttpStream):
         yield from super().state_consume_request_body(event)
 
     def state_consume_response_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Hold the response's body, up to the limit. The listener's reader gets each chunk, if
-        there is a reader, and may hold the body itself or want another request.
+        """Collect the body of a response that is not streamed, up to `BODY_LIMIT`. If the listener
+        has a reader for it, the reader gets each chunk; it may keep the body itself (`holds`), or
+        want another request (`stopped`).
         """
         watch = self._layer.listener.watcher(self.flow)
         watch = watch if isinstance(event, ResponseData) else None
-        if watch and isinstance(event, ResponseData) and event.data:  # b"" would be the body's end
+        # a reader takes b"" for the body's end
+        if watch and isinstance(event, ResponseData) and event.data:
             if isinstance(watch, StreamFunction):
-                yield from call_in_turns(watch, event.data)  # a tap collects the pieces itself
+                # a tap that is a reader collects its pieces itself, in `late`
+                yield from call_in_turns(watch, event.data)
             else:
                 watch(event.data)
         if watch is None or not watch.holds:
@@ -251,8 +264,8 @@ class StreamLayer(HttpStream):
             yield commands.CloseConnection(self.context.server)
 
     def send_response(self, already_streamed: bool = False) -> CommandGenerator[None]:
-        """Send a whole response. If a stream began early, send the content as the rest of that
-        stream.
+        """Send the client a whole response. If the client's stream began early, send the body as
+        the rest of this stream.
         """
         self._function = None
         if already_streamed or self._early is None:
@@ -270,18 +283,19 @@ class StreamLayer(HttpStream):
     def handle_protocol_error(
         self, event: RequestProtocolError | ResponseProtocolError
     ) -> CommandGenerator[None]:
-        """End the exchange after a failure of the client or the server. Report a failure of the
-        server to the client.
+        """End the exchange after a failure of the client or of the server. A failure of the server
+        is reported to the client in its dialect.
         """
         failing = super().handle_protocol_error(event)
         if isinstance(event, RequestProtocolError):
             yield from failing
-        elif self.server_state != self.state_errored:  # after a failure, the close is another one
+        # only the first failure: the close of the failed connection is reported as another one
+        elif self.server_state != self.state_errored:
             yield from self._in_dialect(failing)
 
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
-        """Refuse a head with bad headers. Give the listener the request's `Host`, which mitmproxy
-        replaces after this check.
+        """Check a request's or a response's head by mitmproxy's method, which refuses bad headers.
+        Before, give the listener the request's `Host`, which mitmproxy replaces afterwards.
         """
         if request:
             self._layer.listener.hosts[self.flow] = self.flow.request.host_header or ""
@@ -289,9 +303,10 @@ class StreamLayer(HttpStream):
         return checks if request else self._in_dialect(checks)
 
     def check_body_size(self, request: bool) -> CommandGenerator[bool]:
-        """Refuse a body that is larger than mitmproxy's `body_size_limit`. If the option is not
-        set, skip mitmproxy's check, which runs eight times in an exchange. The check also obeys
-        `stream_large_bodies`, but `OwnLayers.configure` switches this option off.
+        """Refuse a body that is larger than mitmproxy's option `body_size_limit`, and return True
+        for it. If the option is not set, skip mitmproxy's check, which runs eight times in an
+        exchange. The check also obeys `stream_large_bodies`, but `OwnLayers.configure` switches
+        this option off.
         """
         if not value_of("body_size_limit", self.context.options):
             return _nothing()
@@ -299,8 +314,8 @@ class StreamLayer(HttpStream):
         return checks if request else self._in_dialect(checks)
 
     def _in_dialect[T](self, failing: CommandGenerator[T]) -> Generator[Any, Any, T]:
-        """Run `failing`, a method of mitmproxy's that may handle a failure. Replace the error that
-        the method sends to the client, if `_fail` returns another end.
+        """Run `failing`, a method of mitmproxy's that may report a failure, and return its result.
+        If the method sends the client an error, send what `_fail` returns in its place.
         """
         ending: Ending | None = None
         answer = None
@@ -318,8 +333,9 @@ class StreamLayer(HttpStream):
                 answer = yield command
 
     def _fail(self, reason: str) -> CommandGenerator[Ending | None]:
-        """Send the last pieces of a stream that broke. Return the function that ends the response
-        to the client; `None`: mitmproxy ends it.
+        """Prepare the end of a response that failed for `reason`. If it is a running stream, send
+        its last pieces. Return the function that ends the response to the client; `None` if
+        mitmproxy's own error ends it.
         """
         function, self._function = self._function, None
         if function:
@@ -331,7 +347,7 @@ class StreamLayer(HttpStream):
         return None
 
     def _answer(self) -> CommandGenerator[None]:
-        """Send the client the whole response of the flow."""
+        """Send the client the flow's response, which is whole."""
         response, client = self.flow.response, self.context.client
         assert response
         yield SendHttp(ResponseHeaders(self.stream_id, response, end_stream=False), client)
@@ -339,11 +355,11 @@ class StreamLayer(HttpStream):
         yield from self._end()
 
     def _end(self) -> CommandGenerator[None]:
-        """End the client's response properly."""
+        """End the client's response as complete."""
         yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
 
     def _say(self, pieces: list[bytes]) -> CommandGenerator[None]:
-        """Send the client the pieces of a stream function, joined into one."""
+        """Send the client the pieces that a stream function has returned, joined into one."""
         data = b"".join(pieces)
         if not data:
             return
@@ -354,14 +370,14 @@ class StreamLayer(HttpStream):
 
 
 def _nothing() -> CommandGenerator[bool]:
-    """Return False, which is the result of mitmproxy's check for a body that is not too large."""
+    """Return False, as mitmproxy's check does if a body is not too large."""
     return False
-    yield  # never reached: the statement makes the function a generator, as the check is
+    yield  # never reached, but makes this function a generator, as mitmproxy's check is
 
 
 def _is_error(command: commands.Command) -> bool:
-    """Return True if a command sends the client an error. Return False for the error of a flow that
-    the user has killed, which ends without a message.
+    """Return True if a command sends the client an error. Return False if the user has killed the
+    flow: its connection is closed without a message.
     """
     if not isinstance(command, SendHttp) or not isinstance(command.event, ResponseProtocolError):
         return False

@@ -1,6 +1,7 @@
-"""Mends of mitmproxy's faults, a file for each side of the proxy. A file names mitmproxy's version,
-the faults, and the condition under which the mend can be deleted.
+"""Corrections of mitmproxy's faults, a file for each side of the proxy. A file names mitmproxy's
+version, the faults, and the condition under which the correction can be deleted.
 
-Two more mends are in `connection`: `_forget_closed` drops the layers of closed server connections,
-and `_look_at_openings` reports a connection that the server reset while it was opened.
+Two more corrections are in `connection`: `_forget_closed` drops the layers of closed server
+connections, and `_look_at_openings` reports a connection that the server reset while it was being
+opened.
 """

@@ -1,13 +1,13 @@
-"""The connection to an HTTP/1 server, which reports a bad response head at once.
+"""Our layer of the connection to an HTTP/1 server. It reports a bad response head at once.
 
 mitmproxy 12.2.3 has three faults in the reading of a head:
 
 - After bytes that cannot begin a head it reads on for ever.
 - It takes an interim head (such as 103 Early Hints) for the head of the response.
-- It raises an exception at a switch of protocols that the client did not request.
+- It raises an exception at a switch of protocols (101) that the client did not request.
 
 If mitmproxy's `Http1Client` has none of these faults, `read_headers` and `fault_of_head` can be
-deleted. `leave` and `read_body` are no mends.
+deleted. `leave` and `read_body` correct no fault of mitmproxy.
 """
 
 import re
@@ -29,10 +29,12 @@ from converter.addon.layers.guard import (
 from converter.addon.layers.whole_reads import WholeReads
 
 _INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")
-"""Finds interim heads, such as 100 Continue and 103 Early Hints. 101 is the head of a response."""
+"""Matches an interim head, such as 100 Continue or 103 Early Hints. 101 is no interim head: it is
+the head of the response.
+"""
 LEFT = -1
-"""The stream id of a connection that was left. No stream has this id, so that mitmproxy drops the
-connection's events.
+"""The stream id of a connection that the addon has left. No stream has this id, so mitmproxy drops
+all later events of the connection.
 """
 _SWITCHING = re.compile(rb"HTTP/1\.\d 101\b")
 
@@ -43,13 +45,15 @@ class ServerConnection(Http1Client):
     """
 
     def leave(self) -> CommandGenerator[None]:
-        """Close the connection, and drop all bytes that still arrive on it."""
+        """Close the connection in the middle of a response, and drop all bytes that still arrive on
+        it.
+        """
         self.stream_id = LEFT
         yield commands.CloseConnection(self.conn)
 
     def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
-        """Read the response's head. Skip interim heads, and report bytes that cannot become
-        a head.
+        """Read the response's head. Skip interim heads. Close the connection and report an error as
+        soon as the bytes so far cannot become a head.
         """
         if self.stream_id is not None and isinstance(event, events.DataReceived):
             while _INTERIM.match(bytes(self.buf)) and self.buf.maybe_extract_lines():
@@ -62,15 +66,18 @@ class ServerConnection(Http1Client):
         yield from super().read_headers(event)
 
     def read_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Read all bytes of the body that have arrived, and pass them on as one event."""
+        """Read all bytes of the body that have arrived, and pass them on as one event
+        (`WholeReads`).
+        """
         if not SPEED.lacks and not isinstance(self.body_reader, WholeReads):
             self.body_reader = WholeReads(self.body_reader)  # type: ignore[assignment]
         yield from super().read_body(event)
 
 
 def fault_of_head(received: bytes, request: Request | None = None) -> str:
-    """Return the reason why the received bytes cannot become the head of a response; empty if they
-    can. A switch of protocols that `request` does not ask for is such a reason.
+    """Return the reason why the bytes that were received so far cannot become the head of a
+    response; empty if they can. A switch of protocols (101) that `request` does not ask for is such
+    a reason.
     """
     start = received.lstrip(b"\r\n")[:7]
     if not b"HTTP/1.".startswith(start):
@@ -84,7 +91,8 @@ def fault_of_head(received: bytes, request: Request | None = None) -> str:
 
 def take_over(client: HttpClient) -> ServerConnection | None:
     """Replace mitmproxy's layer of a connection that was just opened to an HTTP/1 server by a
-    `ServerConnection`, and return our layer. Return `None`, without a change, for other protocols.
+    `ServerConnection`, and return our layer. Return `None`, and change nothing, for another
+    protocol.
     """
     theirs = client.child_layer
     if type(theirs) is not Http1Client:
