@@ -1,4 +1,5 @@
-"""The guards: every member of mitmproxy's proxy core that our layers use, and the loss without it.
+"""The guards: every member of mitmproxy's proxy core that our layers use, and what a user loses
+without it.
 
 The members were read in mitmproxy 12.0.0, 12.2.3 and 12.3.1, whose HTTP layers are the same. There
 are two parts: `PROMISES` (proper ends, pings, errors in the dialect) and `SPEED`. If a version
@@ -18,7 +19,7 @@ from mitmproxy import proxy
 from mitmproxy.proxy.commands import Command
 from mitmproxy.proxy.layer import Layer
 
-with suppress(ImportError):  # `PROMISES.lacks` has the names that could not be imported
+with suppress(ImportError):  # names that this mitmproxy lacks are then in `PROMISES.lacks`
     from mitmproxy.proxy.layers.http import (
         GetHttpConnection,
         HttpClient,
@@ -46,7 +47,7 @@ with suppress(ImportError):  # `PROMISES.lacks` has the names that could not be 
 
 
 def _if_there(module: str, name: str) -> Any:
-    """Return a member of mitmproxy's by its name; `None` if this mitmproxy lacks it."""
+    """Return the member `name` of a module of mitmproxy's; `None` if this mitmproxy lacks it."""
     try:
         return getattr(import_module(module), name, None)
     except ImportError:
@@ -72,15 +73,17 @@ _MEMBER = re.compile(r"([\w.]+)(?:\(([^)]*)\))?")
 
 
 class GuardedPart:
-    """One part of our layers, which is switched off if `lacks` is not empty.
+    """One part of our layers, which is switched off if this mitmproxy lacks a member that the part
+    uses.
 
     Attributes:
-        loses: the loss for a user without the part, as a line of the log.
-        built_upon: path of a member that the part overrides, calls or reads -> its parameters.
-        lacks: the paths of members that this mitmproxy lacks.
+        loses: what users lose without the part, as a line of the log.
+        built_upon: the members that the part overrides, calls or reads: path -> parameters, as
+            `Http1Client.send` -> `self, event`.
+        lacks: the paths of the members that this mitmproxy lacks.
 
-    `table`: lines such as `HttpClient: send(self, event) state`: a class or module, and its members
-    with their parameters.
+    `table`: the members in lines such as `Http1Client: send(self, event) state`, which has a class
+    or module, and its members with their parameters.
     """
 
     def __init__(self, loses: str, table: str) -> None:
@@ -89,17 +92,16 @@ class GuardedPart:
         self.lacks = self.look()
 
     def look(self) -> list[str]:
-        """Return the paths of the members that this mitmproxy lacks, or has with
-        other parameters.
-        """
+        """Return the paths of the members that this mitmproxy lacks, or whose parameters differ."""
         return [
             path for path, parameters in self.built_upon.items() if not _is_there(path, parameters)
         ]
 
 
 def _rows(table: str) -> Iterator[tuple[str, str]]:
-    """Yield the path and the parameters of each member in a `table`: a line `A: send(self) state`
-    gives (`A.send`, `self`) and (`A.state`, an empty text).
+    """Yield the path and the parameters of each member in a `table`. The line
+    `Http1Client: send(self, event) state` gives (`Http1Client.send`, `self, event`) and
+    (`Http1Client.state`, an empty text).
     """
     for line in table.split("\n"):
         owner, colon, members = line.strip().rpartition(": ")
@@ -108,8 +110,8 @@ def _rows(table: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_there(path: str, parameters: str) -> bool:
-    """Return True if this mitmproxy has the member at a path, with these parameters if any are
-    written.
+    """Return True if this mitmproxy has the member at `path`, and with these `parameters`; an empty
+    text allows any.
     """
     first, *between = path.split(".")
     owner, name = (vars(proxy) | globals()).get(first), between.pop() if between else ""
@@ -215,7 +217,9 @@ def awaited_command(layer: Layer) -> Command | None:
 
 
 def forget_waiting(layer: Layer, kinds: tuple[type, ...]) -> None:
-    """Drop events of these kinds from the queue of a paused layer."""
+    """Drop the events of these `kinds` from the queue of a paused layer, which has not handled them
+    yet.
+    """
     waiting = [event for event in layer._paused_event_queue if not isinstance(event, kinds)]
     layer._paused_event_queue.clear()
     layer._paused_event_queue.extend(waiting)
@@ -231,27 +235,31 @@ def layer_within(layer: Any, kind: type) -> Any:
 
 
 def is_outermost(layer: Layer) -> bool:
-    """Return True if the data that a layer sends to the client goes into its socket unchanged."""
+    """Return True if no other layer changes the data that a layer sends to the client: it is in no
+    TLS and in no tunnel.
+    """
     above = layer.context.layers[: layer.context.layers.index(layer)]
     return all(isinstance(outer, (DestinationKnown, HttpProxy)) for outer in above)
 
 
 def between_chunks(reader: Any) -> bytes | None:
-    """Return the bytes that h11's reader of a chunked body expects before the size of the next
-    chunk: the rest of the last chunk's line break, perhaps empty. `None` if the reader is within a
-    chunk or behind the last chunk.
+    """Return the bytes that h11's reader of a chunked body still expects before the size line of
+    the next chunk: the rest of the last chunk's line break, perhaps none. `None` if the reader is
+    in the middle of a chunk or behind the last chunk.
     """
     within = reader._bytes_in_chunk or reader._reading_trailer
     return None if within else bytes(reader._bytes_to_discard)
 
 
 def waits_for_data(reader: asyncio.StreamReader) -> bool:
-    """Return True if a task waits in `read()` for bytes, so that no earlier bytes are in the
-    buffer.
+    """Return True if a task waits in `reader.read()`. The reader's buffer is then empty, so that
+    new bytes have no earlier ones before them.
     """
     return getattr(reader, "_waiter", None) is not None
 
 
 def hand_events_to(client: "HttpClient", handle: Callable[..., Any]) -> None:
-    """Replace the function that handles the events of mitmproxy's client layer by `handle`."""
+    """Have `handle` handle the events of mitmproxy's layer `client` of a server connection, in
+    place of the layer's own function.
+    """
     client._handle_event = handle

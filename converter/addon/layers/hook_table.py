@@ -1,4 +1,5 @@
-"""A table of the addons that have a hook, so that each hook's functions are looked up once.
+"""Calls mitmproxy's hooks by a table of the addons that have each hook, so that a hook's functions
+are searched once, and not at each call.
 
 mitmproxy searches all of its 45 addons, and those within them, at each call of a hook: 1,449
 microseconds for the eight hooks of an exchange. The table keeps mitmproxy's order of the functions.
@@ -22,8 +23,9 @@ type Addon = tuple[object, list[Callable[..., Any]]]
 
 
 class HookTable:
-    """Calls mitmproxy's hooks, by a table: name of a hook -> the addons that have it. The table is
-    built again when the addon manager's `lookup` shows that an addon was added or removed.
+    """Calls mitmproxy's hooks by a table: name of a hook -> the addons that have it, with their
+    functions. The table is emptied when the addon manager's `lookup` shows that an addon was added
+    or removed.
     """
 
     def __init__(self) -> None:
@@ -32,9 +34,9 @@ class HookTable:
         self._names: dict[str, list[str]] = {}
 
     def of(self, name: str) -> list[Addon]:
-        """Return the addons that have the hook `name`, or contain an addon with it, in mitmproxy's
-        order, each with the hook's functions. If the part `SPEED` is switched off, return one row
-        without functions, which means that any addon may have the hook.
+        """Return the addons that have the hook `name`, themselves or in an addon within them, each
+        with the hook's functions, in mitmproxy's order. If the part `SPEED` is switched off, return
+        one row without functions, so that a caller assumes that an addon has the hook.
         """
         if SPEED.lacks:
             return [(object(), [])]
@@ -48,8 +50,8 @@ class HookTable:
         return self._rows[name]
 
     async def handle_lifecycle(self, event: Hook) -> None:
-        """Call a hook's functions. If the first argument is a flow, then call the functions of
-        mitmproxy's hook `update` too.
+        """Call a hook's functions, as mitmproxy's method of this name does. If the hook's first
+        argument is a flow, then call the functions of the hook `update` too.
         """
         subject = self._arguments(event)[0]
         await self.trigger_event(event)
@@ -57,7 +59,9 @@ class HookTable:
             await self.trigger_event(UpdateHook([subject]))
 
     async def trigger_event(self, event: Hook) -> None:
-        """Call a hook's functions in all addons that have it, and wait for each."""
+        """Call a hook's functions in all addons that have it, one after another, and wait for each
+        that is asynchronous.
+        """
         arguments = self._arguments(event)
         for _, functions in self.of(event.name):
             try:
@@ -68,12 +72,12 @@ class HookTable:
             except AddonHalt:
                 return
             except Exception:
-                with safecall():  # only around a fault, because entering it costs time at each call
+                with safecall():  # logs the error; not around every call, because it costs time
                     raise
 
     def _arguments(self, event: Hook) -> list[Any]:
-        """Return a hook's arguments. Their names are looked up once for each hook, while
-        mitmproxy's `args` looks them up at each call.
+        """Return the arguments of a hook's functions. The names of the hook's fields are looked up
+        once for each hook; mitmproxy's `args` looks them up at each call.
         """
         if event.name not in self._names:
             members = fields(event)  # type: ignore[arg-type]
@@ -81,27 +85,29 @@ class HookTable:
         return [getattr(event, name) for name in self._names[event.name]]
 
     def trigger(self, event: Hook) -> None:
-        """Call a synchronous hook, mostly the one for a log line, as mitmproxy does, but only if an
-        addon has it.
+        """Call a hook without waiting, as mitmproxy's method of this name does, but only if an
+        addon has it. Most such hooks are for a line of the log.
         """
         if self.of(event.name):
             AddonManager.trigger(ctx.master.addons, event)
 
 
 def _hooks(addon: object, name: str) -> list[Callable[..., Any]]:
-    """Return the functions of the hook `name` in an addon and in the addons within it. A script may
-    have imported a module of this name.
+    """Return the functions of the hook `name` in an addon and in the addons within it. A module of
+    this name, which a script may have imported, is no hook.
     """
     members = (getattr(one, name, None) for one in traverse([addon]))
     return [hook for hook in members if hook and not isinstance(hook, ModuleType)]
 
 
 TABLE = HookTable()
-"""The table of the one mitmproxy that runs in this process."""
+"""The hook table of mitmproxy, which runs once in a process."""
 
 
 def install(addons: AddonManager) -> None:
-    """Replace an addon manager's functions that call hooks by those of `TABLE`."""
+    """Have mitmproxy's addon manager call hooks by `TABLE`, unless the part `SPEED` is switched
+    off.
+    """
     if not SPEED.lacks:
         addons.handle_lifecycle = TABLE.handle_lifecycle  # type: ignore[method-assign]
         addons.trigger_event = TABLE.trigger_event  # type: ignore[method-assign]

@@ -20,7 +20,9 @@ if not PROMISES.lacks:
     from converter.addon.layers.stream_turns import give_turns
 
 MOST_NAMED = 3
-"""How many missing members a log line names. If a module is missing, so are all its members."""
+"""How many missing members of mitmproxy a log line names. There may be many: if a module is
+missing, so are all its members.
+"""
 SECONDS_TO_QUIT = 2.0
 """How many seconds clients have to take their last bytes when mitmproxy ends. On loopback they need
 milliseconds.
@@ -30,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class OwnLayers:
-    """Puts our layers in place of mitmproxy's HTTP layers, by hooks of mitmproxy, and ends running
+    """An addon of mitmproxy: puts our layers in place of mitmproxy's HTTP layers, and ends running
     replies properly when mitmproxy ends. `listener`: answers the layers' calls about exchanges.
     """
 
@@ -41,9 +43,9 @@ class OwnLayers:
         self._lazy = False
 
     def running(self) -> None:
-        """Log the members of mitmproxy that the addon uses and this version lacks. If the layers
-        lack none, look up mitmproxy's hooks in our hook table from now on. If mitmproxy has
-        reloaded the script, give the layers of open connections the new listener.
+        """Log which members mitmproxy lacks that the addon uses. If the layers lack none, have
+        mitmproxy call its hooks by our table from now on. If mitmproxy has reloaded the script,
+        give the layers of open connections the new listener.
         """
         for part in PARTS:
             if part.lacks:
@@ -89,16 +91,16 @@ class OwnLayers:
         """
         ours = self._lazy and ctx.options.connection_strategy == "lazy"
         if ours or not mitmproxy_internals.is_set_by_user("connection_strategy"):
-            # not `lazy` for a forward proxy, which also carries protocols such as SSH, in which the
-            # server sends the first bytes
+            # a forward proxy also carries protocols in which the server sends the first bytes, such
+            # as SSH, and needs `eager` for them
             modes = map(ProxyMode.parse, ctx.options.mode)
             self._lazy = all(isinstance(mode, ReverseMode) for mode in modes)
             if self._lazy is not ours:
                 ctx.options.update(connection_strategy="lazy" if self._lazy else "eager")
 
     def next_layer(self, nextlayer: NextLayer) -> None:
-        """Replace the HTTP layer that mitmproxy has chosen by ours, and let other connections have
-        a turn after its long reads (`give_turns`).
+        """Replace the HTTP layer that mitmproxy chooses for a connection by ours. Give other
+        connections a turn after a long read of this one (`give_turns`).
         """
         if not PROMISES.lacks:
             mitmproxy_internals.choose_layer(nextlayer)
@@ -109,14 +111,14 @@ class OwnLayers:
                 give_turns(ours, handler)
 
     async def think_unfinished_hook(self, task: Awaitable[object]) -> None:
-        """Wait for a task of our layers. This is the function of `UnfinishedHook`: mitmproxy pauses
-        the exchange until the function returns.
+        """Wait for a task of our layers. mitmproxy calls this function for an `UnfinishedHook`, and
+        pauses the exchange until it returns.
         """
         await task
 
     def done(self) -> Awaitable[None] | None:
-        """End every running reply properly when mitmproxy ends. Do nothing when the script is only
-        reloaded.
+        """Return a task that ends every running reply properly, for which mitmproxy waits when it
+        ends; `None` if only the script is reloaded.
         """
         if PROMISES.lacks or not mitmproxy_internals.is_shutting_down():
             return None
@@ -124,7 +126,9 @@ class OwnLayers:
 
 
 async def break_off() -> None:
-    """Break off all running replies, and wait until the clients have taken the last bytes."""
+    """Break off all running replies, and wait until their clients have taken the last bytes, at
+    most `SECONDS_TO_QUIT`.
+    """
     handlers = mitmproxy_internals.connection_handlers()
     busy = [one for one in LIVE if one.exchanges and one.context.client.id in handlers]
     waiting = {one.context.client.id: handlers[one.context.client.id] for one in busy}
@@ -133,7 +137,7 @@ async def break_off() -> None:
             for handler in waiting.values():
                 await handler.server_event(Quit(QUITTING))
             while any(layer.exchanges for layer in busy):
-                await asyncio.sleep(0.01)  # until addons have left the `error` hook
+                await asyncio.sleep(0.01)  # an exchange ends after its `error` hook
             for handler in waiting.values():
                 await handler.drain_writers()
     except TimeoutError:

@@ -39,8 +39,8 @@ from converter.addon.layers.whole_reads import WholeReads
 
 @dataclass(slots=True, eq=False)
 class Carrier:
-    """Turns each read of one reply's body into the client's bytes, as the layers would. It uses no
-    socket.
+    """Turns each read of one reply's body into the bytes for the client, as the layers would. It
+    reads and writes no socket.
 
     Attributes:
         stream: the layer of the exchange.
@@ -60,8 +60,8 @@ class Carrier:
     goes_on: bool = True
 
     def is_open(self) -> bool:
-        """Return True if `take` may be called: the reply streams, its exchange is not paused, and
-        the next call of its function is short.
+        """Return True if `take` may be called: the reply is streamed, its exchange is not paused,
+        and the next call of its function is short.
         """
         if self.function and self.function.is_long:
             return False
@@ -69,7 +69,7 @@ class Carrier:
 
     def take(self, data: bytes) -> bytes:
         """Return the bytes that the client gets for the bytes of one read (`data`), perhaps none.
-        Set `goes_on`.
+        Set `goes_on` to False at the body's end.
         """
         server = self.server
         server.buf += data
@@ -86,14 +86,17 @@ class Carrier:
 
 
 _PASSED_ON = ("eof_received", "connection_lost", "pause_writing", "resume_writing")
-"""Methods of a `Splice` that are those of the protocol which it replaces."""
+"""Methods of `asyncio.Protocol` that a `Splice` takes over unchanged from the protocol that it
+replaces.
+"""
 
 
 class Splice(asyncio.Protocol):
-    """The asyncio protocol of a server's connection while a reply streams.
+    """The asyncio protocol of a server's connection while its reply streams. It sends the client
+    its bytes at once, if it can, and else passes the read to the protocol that it replaces.
 
     Attributes:
-        theirs: the protocol that the splice replaces.
+        theirs: the protocol that the splice replaces, which feeds mitmproxy's reader.
     """
 
     def __init__(self, handler: Any, server: Connection, carrier: Carrier) -> None:
@@ -106,8 +109,9 @@ class Splice(asyncio.Protocol):
         self.theirs = self._transport.get_protocol()
 
     def begin(self) -> None:
-        """Make the splice the protocol of the connection."""
-        if isinstance(self.theirs, Splice):  # left over from a reply that ended in the layers
+        """Make the splice the protocol of the server's connection."""
+        # the connection's last reply ended in the layers, so its splice is still in place
+        if isinstance(self.theirs, Splice):
             self.theirs = self.theirs.theirs
         for name in _PASSED_ON:
             setattr(self, name, getattr(self.theirs, name))
@@ -115,8 +119,8 @@ class Splice(asyncio.Protocol):
         _read_at_once(self._transport, LONG_READ)
 
     def data_received(self, data: bytes) -> None:
-        """Rewrite the bytes of a read and send them to the client at once. If the read has to wait,
-        leave it to the layers.
+        """Rewrite the bytes of a read (`data`), and send them to the client at once. If the read
+        has to wait, give it to the layers.
         """
         if len(data) > LONG_READ or not self._is_free():
             self.theirs.data_received(data)
@@ -128,7 +132,9 @@ class Splice(asyncio.Protocol):
             self._end()
 
     def _is_free(self) -> bool:
-        """Return True if a read can be sent to the client at once."""
+        """Return True if a read can be sent to the client at once: no earlier bytes wait for the
+        layers or for the client, and the carrier is open.
+        """
         client = self._client
         return (
             waits_for_data(self._reader)
@@ -138,8 +144,8 @@ class Splice(asyncio.Protocol):
         )
 
     def _end(self) -> None:
-        """Restore the replaced protocol. Wake the layers by an event without data: their reader has
-        the reply's end, which they handle.
+        """Put the replaced protocol back. Send the layers an event without data: it makes them ask
+        their reader for the reply's end, which the reader has already read.
         """
         self._transport.set_protocol(self.theirs)
         _read_at_once(self._transport, None)
@@ -149,17 +155,17 @@ class Splice(asyncio.Protocol):
 
 
 def _read_at_once(transport: Any, size: int | None) -> None:
-    """Set how many bytes a transport reads at once; `None` restores its usual number. uvloop's
-    transport cannot be limited, so its reads beyond `LONG_READ` bytes go through the layers.
+    """Set how many bytes a transport reads at most at once; `None` sets its usual number. uvloop's
+    transport has no such number, so its reads of more than `LONG_READ` bytes go through the layers.
     """
     if hasattr(transport, "max_size"):
         transport.max_size = size or type(transport).max_size
 
 
 def splice(handler: Any, layer: HttpLayer, stream: Stream) -> None:
-    """Move the body of a reply whose head is sent from the layers to this lane, if a `Carrier` can
-    do all the work on its bytes. `handler`: mitmproxy's handler of the client's connection; without
-    a handler the reply stays in the layers.
+    """Move a streamed reply, whose head is sent, from the lane of the layers to the splice, if a
+    `Carrier` can do all the work on its bytes. `handler`: mitmproxy's handler of the client's
+    connection; without a handler the reply stays in the layers.
     """
     if SPEED.lacks or handler is None:
         return
@@ -168,14 +174,14 @@ def splice(handler: Any, layer: HttpLayer, stream: Stream) -> None:
 
 
 def join(handler: Any, server: Connection, carrier: Carrier) -> None:
-    """Begin a splice from the server's socket to the client's, if both are plain sockets."""
+    """Begin a splice from the server's socket to the client's, if both are sockets of asyncio."""
     ends = (handler.transports.get(server), handler.transports.get(handler.client))
     if all(end and isinstance(end.writer, asyncio.StreamWriter) for end in ends):
         Splice(handler, server, carrier).begin()
 
 
 def find_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
-    """Return a carrier for a reply's body; `None` if the reply must stay in the layers."""
+    """Return a carrier for the body of a reply; `None` if the reply must stay in the layers."""
     response = stream.flow.response
     server = getattr(layer.connections.get(stream.context.server), "child_layer", None)
     client = layer.connections.get(layer.context.client)
@@ -185,9 +191,9 @@ def find_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
         return None
     function = response.stream if isinstance(response.stream, StreamFunction) else None
     if function is None and response.stream is not True:
-        return None  # a stream function of another addon may return any type
+        return None  # a function of another addon, which may return other types than bytes
     if function and function.ends_thoughts:
-        return None  # the function may end the reply early, for which the layers are needed
+        return None  # it may leave the server in the middle of the reply, as only the layers can
     framing = client.response.headers.get("transfer-encoding", "") if client.response else ""
     keeps = stream.context.options.store_streamed_bodies
     return Carrier(stream, server, function, "chunked" in framing.lower(), keeps)

@@ -7,8 +7,8 @@
   steps. With steps for shorter reads the work would take a tenth longer.
 - A server is not read while its exchange is paused. mitmproxy alone reads on while a hook waits
   (for a probe's answer, or for a person who intercepts), holds all bytes, and then rewrites them in
-  one call. Five megabytes of thoughts took two seconds, in which no other stream moved. So the task
-  that reads this server's socket waits as well.
+  one call. Five megabytes of thoughts took two seconds, in which no other stream moved. So here the
+  task that reads this server's socket waits until the hook is over.
 """
 
 import asyncio
@@ -22,16 +22,16 @@ from mitmproxy.proxy.layer import CommandGenerator
 from converter.addon.layer_contract import Connections, StreamFunction
 
 LONG_READ = 16 * 1024
-"""A read of more bytes is long: other connections get a turn after it. To rewrite so many bytes of
-the slowest frames takes some 8 milliseconds. mitmproxy alone handles up to 256 kB of one server in
-one turn.
+"""A read of more bytes than this is long: other connections get a turn after it. To rewrite so many
+bytes of the slowest frames takes some 8 milliseconds. mitmproxy alone handles up to 256 kB of one
+server in one turn.
 """
 
 
 @dataclass
 class UnfinishedHook(StartHook):
-    """A hook of ours that waits for a task. mitmproxy pauses the exchange until the hook
-    is over.
+    """A hook of ours, by which a layer waits for a task: mitmproxy pauses the exchange until the
+    hook's function in `OwnLayers` has waited for the task.
     """
 
     name = "think_unfinished_hook"
@@ -41,7 +41,7 @@ class UnfinishedHook(StartHook):
 def give_turns(layer: Connections, handler: Any) -> None:
     """Give other connections a turn after each long read of the client or its servers, and stop
     reading a server while its exchange is paused. `handler`: mitmproxy's handler of the client's
-    connection, which calls `drain_writers` after each read.
+    connection. It calls `drain_writers` after each read, which is replaced here.
     """
     drain = handler.drain_writers
 
@@ -56,8 +56,9 @@ def give_turns(layer: Connections, handler: Any) -> None:
 
 
 async def hold_back(layer: Connections, read: Connection | None) -> None:
-    """Wait until no hook pauses an exchange of a server's connection (`read`). The task that reads
-    from the connection calls this after each read, so that it reads no further meanwhile.
+    """Wait until no hook pauses the exchange of a server's connection (`read`; `None`: do not
+    wait). The task that reads the connection calls this after each read, so that it does not read
+    on meanwhile.
     """
     if read is None:
         return
@@ -66,9 +67,8 @@ async def hold_back(layer: Connections, read: Connection | None) -> None:
 
 
 def call_in_turns(function: StreamFunction, chunk: bytes) -> CommandGenerator[list[bytes]]:
-    """Call a stream function with a chunk, and return its pieces. If the call may take long, it
-    runs in a task, and the exchange and the reading of its server are paused until the task ends
-    (`hold_back`).
+    """Call a stream function with a chunk, and return its pieces. A call that may take long runs in
+    a task; until the task ends, the exchange is paused, and its server is not read.
     """
     if not function.is_long and len(chunk) <= LONG_READ:
         return function(chunk)
@@ -78,8 +78,8 @@ def call_in_turns(function: StreamFunction, chunk: bytes) -> CommandGenerator[li
 
 
 async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
-    """Call a stream function with parts of a chunk, with a turn for others between them. Return all
-    pieces.
+    """Call a stream function with one part of a chunk after another, and give other tasks a turn
+    between the calls. Return the pieces of all calls.
     """
     pieces: list[bytes] = []
     for at in range(0, max(len(chunk), 1), LONG_READ):

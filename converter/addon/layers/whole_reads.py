@@ -1,4 +1,4 @@
-"""A reader of bodies that returns all data of one read as one piece."""
+"""A reader of HTTP/1 bodies that returns all data of one read of the socket as one piece."""
 
 import re
 from typing import Any
@@ -11,13 +11,13 @@ _USUAL_SIZE = re.compile(rb"([0-9a-fA-F]{1,7})\r\n")
 
 
 class WholeReads:
-    """Reads a body by h11's reader. h11's reader returns one HTTP chunk at each call; this reader
-    returns the data of all chunks in the buffer.
+    """Reads a body by h11's reader, which mitmproxy uses too. h11's reader returns one HTTP chunk
+    at each call; this reader returns the data of all chunks in the buffer.
 
     Attributes:
-        after: the event of the body's end, or the error for a fault of the framing, which follows
-            the data that was returned last. The next call returns the event or raises the error.
-            `None`: neither follows.
+        after: what follows the data that was returned last: h11's event of the body's end, or its
+            error for a fault of the framing; `None`: neither. The next call returns the event or
+            raises the error.
     """
 
     def __init__(self, reader: Any) -> None:
@@ -26,8 +26,9 @@ class WholeReads:
         self.after: Any = None
 
     def __call__(self, buffer: Any) -> Any:
-        """Return all data in the buffer as one event. If the buffer has no data, return the event
-        of the body's end, or `None` if the body has not ended. Raises h11's error for bad framing.
+        """Return all data in the buffer as one event of h11's. If the buffer has no data, return
+        the event of the body's end, or `None` if the body has not ended. Raises h11's error for bad
+        framing.
         """
         if self.after is None and (data := self.take(buffer)):
             return h11.Data(data=data)
@@ -37,42 +38,46 @@ class WholeReads:
         return after
 
     def take(self, buffer: Any) -> bytes:
-        """Return all data in the buffer, perhaps none, and set `after`."""
+        """Remove all data of the body from the buffer and return it, perhaps none. Set `after`."""
         pieces = self._usual(buffer)
-        if pieces and not buffer:  # usually a read has whole chunks, and h11 need not be called
+        if pieces and not buffer:  # the usual read has only complete chunks: no work for h11
             return b"".join(pieces)
         try:
             while isinstance(event := self._reader(buffer), h11.Data):
                 pieces.append(event.data)
-                if len(pieces) == 1:  # h11 has read the rest of a chunk; whole chunks may follow
+                # behind the rest of a chunk, which h11 has read, may be complete chunks
+                if len(pieces) == 1:
                     pieces += self._usual(buffer)
         except h11.ProtocolError as error:
             event = error
-        if event is None and len(buffer) > LONGEST_HEAD:  # the buffer has no data, only framing
+        # without an event the buffer has only framing, such as a size line or trailers
+        if event is None and len(buffer) > LONGEST_HEAD:
             event = h11.RemoteProtocolError(f"more than {LONGEST_HEAD} bytes between chunks")
         self.after = h11.EndOfMessage() if isinstance(event, h11.EndOfMessage) else event
         return b"".join(pieces)
 
     def _usual(self, buffer: Any) -> list[bytes]:
-        """Return the data of the complete chunks at the buffer's beginning, if the body has chunks
-        and h11's reader is between two of them.
+        """Remove the complete chunks at the buffer's beginning and return their data. Return none
+        if the body is not sent in HTTP chunks, or h11's reader is in the middle of a chunk.
         """
         pending = between_chunks(self._reader) if self._is_chunked else None
         return [] if pending is None else usual_chunks(buffer, pending)
 
     def read_eof(self) -> Any:
-        """Return the event of the body's end if the end of the connection ends this body. Else
-        raise h11's error.
+        """Handle the end of the connection: return h11's event of the body's end if the body ends
+        with the connection; else raise h11's error for a body that was cut off.
         """
         return self._reader.read_eof()
 
 
 def usual_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
-    """Remove complete chunks from the buffer's beginning, and return their data. A chunk with an
-    extension, the last chunk and an incomplete chunk are left to h11.
+    """Remove the complete chunks at the beginning of `buffer`, and return their data. For example
+    `5⏎hello⏎` gives `hello` (⏎: CR and LF). A chunk with an extension, the last chunk and an
+    incomplete chunk are left to h11, which takes 2.7 microseconds for a chunk; this function takes
+    0.5.
 
-    `pending`: the rest of the line break of the chunk before, which h11 still expects. As many
-    bytes stay in the buffer for h11. h11 takes 2.7 microseconds for a chunk, this function 0.5.
+    `pending`: the rest of the line break of the chunk before, which h11 has not read yet. As many
+    bytes are left in the buffer for h11.
     """
     data, at, pieces = bytes(buffer), len(pending), []
     if not data.startswith(pending):
@@ -85,6 +90,7 @@ def usual_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
         pieces.append(data[begin:end])
         at = end + 2
     if pieces:
-        # h11 still expects `pending`: the end of the last line break, which is equal, stays for h11
+        # h11 still expects the bytes `pending`: in their place the end of the last chunk's line
+        # break stays in the buffer, which has the same bytes
         buffer.maybe_extract_at_most(at - len(pending))
     return pieces
