@@ -32,7 +32,12 @@ from converter.addon.aside import exempt_old_objects
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange, begin
 from converter.addon.hooks import options
-from converter.addon.hooks.doors import Doorkeeper, identity, is_at_home, is_reverse
+from converter.addon.hooks.doors import (
+    Doorkeeper,
+    identity_response,
+    is_for_private_network,
+    is_reverse,
+)
 from converter.addon.hooks.exchange_listener import ExchangeListener
 from converter.addon.hooks.reply_steps import ReplySteps
 from converter.addon.hooks.request_steps import RequestSteps
@@ -75,21 +80,21 @@ class ThinkAddon:
         self._watchers = Watchers(each for each in extras if isinstance(each, Watcher))
         self._requests = RequestSteps(client, self._settings)
         self._replies = ReplySteps(client, self._watchers)
-        self._listener = ExchangeListener(self._chosen, self._replies.tap)
+        self._listener = ExchangeListener(self._chosen, self._replies.make_tap)
         self.addons = [OwnLayers(self._listener), *extras]
 
     def load(self, loader: Loader) -> None:
         """Declare the options."""
         write_each_line_at_once()
-        options.declare(loader)
+        options.declare_options(loader)
 
     def configure(self, updated: set[str]) -> None:
         """Use changed options from the next reply on. Raises OptionsError for a bad one."""
         if not any(name.startswith("think_") for name in updated):
             return
         try:
-            self._settings, self._filter = options.chosen()
-            self._in_force = options.in_force()
+            self._settings, self._filter = options.read_settings()
+            self._in_force = options.recorded_values()
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
         if updated & {"think_limits", "think_lessons", "think_memory", "think_memory_days"}:
@@ -99,7 +104,7 @@ class ThinkAddon:
         """Have mitmproxy keep streamed bodies where people look at flows, or save them. Now that
         all is loaded, exempt it from the garbage collector.
         """
-        options.refuse_unknown()
+        options.refuse_unknown_options()
         exempt_old_objects()
         if self._looked_at():
             ctx.options.update(store_streamed_bodies=True)
@@ -110,7 +115,7 @@ class ThinkAddon:
             return None  # read from a file, or refused by another addon, such as proxyauth
         forget(flow)
         host = self._listener.hosts.pop(flow, None)  # none without our layers
-        flow.response = self._doors.refusal(flow, host, self._settings) or identity(flow)
+        flow.response = self._doors.refusal(flow, host, self._settings) or identity_response(flow)
         if flow.response:
             return None
         request, at = flow.request, int(flow.request.timestamp_start)
@@ -124,12 +129,12 @@ class ThinkAddon:
         return self._begin_at_home(flow, exchange)
 
     async def _begin_at_home(self, flow: HTTPFlow, exchange: Exchange) -> None:
-        self._begin(flow, exchange if await is_at_home(flow) else None)
+        self._begin(flow, exchange if await is_for_private_network(flow) else None)
 
     def _begin(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
         headers = flow.request.headers.copy()
         if exchange or is_reverse(flow):
-            self._doors.clean(flow, exchange)
+            self._doors.clean_headers(flow, exchange)
         if exchange is None:
             # keep another addon's function
             flow.request.stream = flow.request.stream or not must_hold_request()

@@ -82,7 +82,7 @@ class HeldStream(StreamFunction, Protocol):
     def is_silent(self) -> bool:
         """Return True if a request for the reason of an empty stream was sent."""
 
-    def take_second(self, status: int, body: bytes) -> None:
+    def take_second_response(self, status: int, body: bytes) -> None:
         """Take the whole response to a later request, and close the reply."""
 
 

@@ -13,7 +13,7 @@ from converter.addon.http_messages import remove_fields
 _CLOUD_KEY = re.compile(rb"\s*(?:bearer\s+)?sk-ant-", re.IGNORECASE)
 """Finds Anthropic's keys and OAuth tokens (sk-ant-api..., sk-ant-oat...)."""
 _CREDENTIALS = (b"authorization", b"x-api-key", b"proxy-authorization")
-_OF_PEOPLE = re.compile(
+_PERSONAL = re.compile(
     rb"cookie2?|anthropic-.*|x-claude-.*|x-app|x-session-.*"
     # Codex 0.169: `x-codex-*` has the id of the installation and the path of the user's folder
     rb"|x-codex-.*|session-id|thread-id"
@@ -34,9 +34,9 @@ def withhold_headers(headers: Headers, kept: Collection[str]) -> None:
     """Remove cookies, and headers that Claude Code and Codex send to their clouds. `kept`: names of
     headers that stay, because they belong to the dialect in which the server gets the request.
     """
-    remove_fields(headers, lambda name: _is_of_people(name) and name.decode() not in kept)
+    remove_fields(headers, lambda name: _is_personal(name) and name.decode() not in kept)
 
 
 @lru_cache(maxsize=256)
-def _is_of_people(name: bytes) -> bool:
-    return _OF_PEOPLE.fullmatch(name) is not None
+def _is_personal(name: bytes) -> bool:
+    return _PERSONAL.fullmatch(name) is not None

@@ -56,7 +56,7 @@ refused`.
 """
 
 
-def fault_of(flow: HTTPFlow, reason: str) -> str:
+def fault_message(flow: HTTPFlow, reason: str) -> str:
     """Return the message for the client about a failed connection, with the server's address.
     `reason`: the text for the fault, by mitmproxy or the operating system.
     """

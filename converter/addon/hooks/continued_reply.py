@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from mitmproxy.http import Request
 
 from converter.addon import http_messages
-from converter.addon.hooks.connection_faults import fault_of
+from converter.addon.hooks.connection_faults import fault_message
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.servers.refused_fields import without_fields
 from converter.core.dialects.error_words import server_message
@@ -70,7 +70,7 @@ class ContinuedReply:
             asking = self._end_thought(self._rewriter.continuation.reply_id)
             self._answer = asyncio.ensure_future(asking)
 
-    async def answered(self) -> list[bytes]:
+    async def await_answer(self) -> list[bytes]:
         """Wait for the server's answer to the request of `ask_server`. Return the bytes with which
         the client's thought ends; none if the server ends the thought itself.
 
@@ -84,10 +84,10 @@ class ContinuedReply:
         """Return the message for the client about a broken connection. `reason`: mitmproxy's text
         for the fault. If the second request was sent, the message says that this request failed.
         """
-        message = fault_of(self._record.flow, reason)
+        message = fault_message(self._record.flow, reason)
         return WHILE.format(message) if self._has_sent else message
 
-    def request(self, possible: bool) -> Request | None:
+    def second_request(self, possible: bool) -> Request | None:
         """Return the second request; `None` if there is none, so that the reply ends behind the
         ended thought. `possible`: False if the connection's protocol allows no second request.
         """
@@ -107,7 +107,7 @@ class ContinuedReply:
         self._has_sent = True
         return second
 
-    def failure(self, status: int, body: bytes) -> str:
+    def read_whole_response(self, status: int, body: bytes) -> str:
         """Handle a complete response to the second request that is no stream. Return the client's
         error message; empty if the response has the rest of the reply. A response with a status of
         `REFUSALS` gives an empty text too, and ends the reply behind the ended thought.

@@ -25,7 +25,7 @@ _LOCAL_NAME = re.compile(r"[^.]+|(?:.*\.)?(?:localhost|local|internal|lan|home\.
 
 
 @lru_cache(maxsize=64)
-def foreign_page(host: str, origin: str | None, allowed: tuple[str, ...]) -> str:
+def foreign_page_header(host: str, origin: str | None, allowed: tuple[str, ...]) -> str:
     """Return the header that shows that a foreign web page sent a request, such as
     `Origin: https://evil.example`; empty for any other request.
 
@@ -39,14 +39,14 @@ def foreign_page(host: str, origin: str | None, allowed: tuple[str, ...]) -> str
     """
     if "*" in allowed:
         return ""
-    if not _may_come(_host_of(f"//{host}"), allowed):
+    if not _allows_host(_host_of(f"//{host}"), allowed):
         return f"Host: {host}"
-    if origin is None or _may_come_from(origin, allowed):
+    if origin is None or _allows_origin(origin, allowed):
         return ""
     return f"Origin: {origin}"
 
 
-def _may_come_from(origin: str, allowed: tuple[str, ...]) -> bool:
+def _allows_origin(origin: str, allowed: tuple[str, ...]) -> bool:
     """Return True if a page with this `Origin` may send requests: the page of an allowed or local
     host, or a program or browser extension, which has a scheme of its own. False for `null`, the
     origin of files and of pages that hide their origin.
@@ -55,10 +55,10 @@ def _may_come_from(origin: str, allowed: tuple[str, ...]) -> bool:
     if not rest or scheme.lower() not in ("http", "https"):
         return bool(rest)
     host = _host_of(origin)
-    return is_private(host) if ip_address_of(host) else _may_come(host, allowed)
+    return is_private(host) if ip_address_of(host) else _allows_host(host, allowed)
 
 
-def _may_come(host: str, allowed: tuple[str, ...]) -> bool:
+def _allows_host(host: str, allowed: tuple[str, ...]) -> bool:
     """Return True if a request may have this `Host`: an allowed or local name, or an IP address,
     which DNS cannot redirect.
     """
@@ -98,7 +98,7 @@ class Doorkeeper:
         if not is_reverse(flow) or not is_loopback(str(flow.client_conn.sockname[0])):
             return None
         origin = flow.request.headers.get("origin")
-        page = foreign_page(host or "", origin, settings.hosts)
+        page = foreign_page_header(host or "", origin, settings.hosts)
         if not page:
             return None
         shown = bounded(page, LONGEST)
@@ -107,7 +107,7 @@ class Doorkeeper:
         body = dialect_of(flow).answers.error(message, "permission_error", 403)
         return Response.make(403, body, {"content-type": JSON})
 
-    def clean(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
+    def clean_headers(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
         """Remove the headers that a model server must not get, and put in the server's key, which
         the user has configured. Log a warning for the first key of Anthropic's that is removed.
         """
@@ -138,7 +138,7 @@ def dialect_of(flow: HTTPFlow) -> Dialect:
     return by_headers(flow.request.headers) if endpoint.shared else by_name(endpoint.dialect)
 
 
-def identity(flow: HTTPFlow) -> Response | None:
+def identity_response(flow: HTTPFlow) -> Response | None:
     """Return the addon's own answer to `GET /.well-known/think-addon`, by which a program finds out
     that this proxy runs the addon; `None` for any other request.
     """
@@ -153,7 +153,7 @@ def is_reverse(flow: HTTPFlow) -> bool:
     return isinstance(flow.client_conn.proxy_mode, ReverseMode)
 
 
-async def is_at_home(flow: HTTPFlow) -> bool:
+async def is_for_private_network(flow: HTTPFlow) -> bool:
     """Return True if a forward proxy's request goes to this machine or a private network. The
     address of the server's connection decides if there is one, else the requested host.
     """

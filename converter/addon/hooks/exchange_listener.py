@@ -12,7 +12,7 @@ from converter.addon import http_messages
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON
 from converter.addon.exchange.settings import Settings
-from converter.addon.hooks.connection_faults import fault_of
+from converter.addon.hooks.connection_faults import fault_message
 from converter.addon.hooks.doors import dialect_of, is_reverse
 from converter.addon.hooks.refused_request import start_reader
 from converter.addon.hooks.tap import Tap
@@ -84,7 +84,9 @@ class ExchangeListener(Listener):
         if record is None and not is_reverse(flow):
             return None
         # `explain` also says whether it was a second request that failed (`ContinuedReply`)
-        message = record.tap.explain(reason) if record and record.tap else fault_of(flow, reason)
+        message = (
+            record.tap.explain(reason) if record and record.tap else fault_message(flow, reason)
+        )
         passing = reason in _PASSING
         # 529 is the status of an overloaded server, after which clients retry later
         status, kind = (529, "overloaded_error") if passing else (502, "api_error")

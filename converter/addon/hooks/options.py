@@ -17,34 +17,34 @@ _types = {PREFIX + option.name: option.type for option in settings.OPTIONS}
 _log = logging.getLogger(__name__)
 
 
-def declare(loader: Loader) -> None:
+def declare_options(loader: Loader) -> None:
     """Add the addon's options to mitmproxy. For a bad value log one line, which stops mitmproxy."""
     for option in settings.OPTIONS:
         choices = option.choices if option.type is str and option.choices else None
         name = PREFIX + option.name
         loader.add_option(name, option.type, option.default, option.meaning, choices)
-    _refuse_unreadable()
+    _refuse_unreadable_values()
     try:
-        chosen()
+        read_settings()
     except ValueError as error:
         # a logged error stops mitmproxy at its start, without the traceback of a failing hook
         _log.error("think: %s", error)
         ctx.options.update(**{PREFIX + option.name: option.default for option in settings.OPTIONS})
 
 
-def refuse_unknown() -> None:
+def refuse_unknown_options() -> None:
     """Log an error for each `think_` option that does not exist. The logged error stops mitmproxy
     at its start; mitmproxy 12.2 alone ignores unknown options.
     """
-    for name in _undeclared():
+    for name in _undeclared_names():
         _log.error("think: %s", settings.unknown(one_line(name)))
 
 
-def _undeclared() -> list[str]:
+def _undeclared_names() -> list[str]:
     return [name for name in ctx.options.deferred if settings.is_ours(name)]
 
 
-def in_force() -> dict[str, object]:
+def recorded_values() -> dict[str, object]:
     """Return the values of the options that recordings store: option's name without `think_` ->
     value as JSON has it, so a list in place of any other sequence.
     """
@@ -55,7 +55,7 @@ def in_force() -> dict[str, object]:
     }
 
 
-def _refuse_unreadable() -> None:
+def _refuse_unreadable_values() -> None:
     """Check the values from the command line and the configuration file. Log an error for a value
     of a wrong type, which stops mitmproxy; mitmproxy 12.2 alone would run without this addon, and
     without a message.
@@ -73,11 +73,11 @@ def _refuse_unreadable() -> None:
     # mitmproxy raises TypeError for a value of a wrong type in the configuration file
     except (exceptions.OptionsError, TypeError) as error:
         _log.error("think: %s", error)
-        for name in _undeclared():
+        for name in _undeclared_names():
             del ctx.options.deferred[name]
 
 
-def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
+def read_settings() -> tuple[settings.Settings, flowfilter.TFilter | None]:
     """Return the settings, and the flow filter of the option `think_flows` (`None`: all flows).
     Make the folder of `think_record`. Raises ValueError for the first bad option.
     """

@@ -63,7 +63,7 @@ def start_reader(record: FlowRecord) -> Refusal | None:
     return record.refused if record.refused is not before else None
 
 
-def for_our_reader(
+def unparsed_request(
     record: FlowRecord, body: Mapping[str, object], prompt: object
 ) -> tuple[Mapping[str, object], str]:
     """Return a request to which the server sends the model's text unparsed, so that the addon reads
@@ -159,7 +159,7 @@ class RefusalReader(NextRequest):
     refusal names.
     """
 
-    def in_stream(self, chunk: bytes) -> bool:
+    def read_first_chunk(self, chunk: bytes) -> bool:
         """Read the first chunk of a stream with the status 200. Return True if the chunk is a
         refusal, and a request without the refused part is ready.
         """
@@ -215,7 +215,7 @@ class SilentStream(NextRequest):
 
 class PromptReader(NextRequest):
     """Reads the response of llama.cpp that contains the rendered prompt. The next request completes
-    this prompt as text (`for_our_reader`), because llama.cpp's own parser has discarded the reply
+    this prompt as text (`unparsed_request`), because llama.cpp's own parser has discarded the reply
     to the chat request.
     """
 
@@ -224,5 +224,5 @@ class PromptReader(NextRequest):
     def _make_next(self, answer: bytes, status: int) -> None:  # noqa: ARG002
         body = json_text.object_in(http_messages.content_of(self._record.sides.sent))
         prompt = json_text.object_in(answer).get("prompt")
-        self._next, path = for_our_reader(self._record, body, prompt)
+        self._next, path = unparsed_request(self._record, body, prompt)
         self._path = path or self._record.exchange.path

@@ -13,7 +13,7 @@ from converter.addon import http_messages
 from converter.addon.aside import aside
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON, Answer, Kind
-from converter.addon.hooks.connection_faults import fault_of
+from converter.addon.hooks.connection_faults import fault_message
 from converter.addon.hooks.tap import Tap
 from converter.addon.hooks.whole_bodies import must_hold_reply
 from converter.addon.keep.flow_record import FlowRecord, client_left
@@ -49,7 +49,7 @@ class ReplySteps:
         streamed = is_stream(flow.response.headers.get("content-type", ""))
         if streamed and http_messages.may_close_after_streams(flow.response):
             http_messages.use_connection_once(flow)
-        if record and _is_another_response(record):
+        if record and _is_no_reply(record):
             return  # its body is read by `record.refused` or the tap, or rewritten in `complete`
         if record is None or record.awaited is None:
             # a stream function that another addon has set stays in place
@@ -58,7 +58,7 @@ class ReplySteps:
         self._learn_refusal(record)
         streams = streamed and flow.response.status_code == 200
         readable = streams and not http_messages.is_compressed(flow.response)
-        if _goes_on(record):
+        if _continues_reply(record):
             # the client has the head and the beginning of this reply: the stream function in the
             # first response's head takes the rest too
             flow.response = record.head if readable else flow.response
@@ -81,7 +81,7 @@ class ReplySteps:
         if refused and refused.left_out and response and response.status_code == 200:
             self._servers.saw_refusal(record.upstream, refused.body, refused.left_out)
 
-    def _learn_unread(self, record: FlowRecord, failure: str) -> None:
+    def _learn_parser_failure(self, record: FlowRecord, failure: str) -> None:
         """Store a lesson if the server's own parser of calls failed on this reply, so that the next
         such request avoids the parser. `failure`: the reply's error message, empty if there is
         none.
@@ -104,11 +104,11 @@ class ReplySteps:
         tap, is_open = record.tap, record.rewriter is not None and not record.rewriter.closed
         if flow.response.stream and not isinstance(flow.response.stream, Tap):
             notes.append(PASSED)
-        elif tap and is_open and (_goes_on(record) or awaited.watched or tap.is_silent):
+        elif tap and is_open and (_continues_reply(record) or awaited.watched or tap.is_silent):
             self._end_tap(tap, record, notes)
         elif record.early and is_open and flow.response.status_code == 200:
             # the client's stream began before the response, so the whole body goes through a tap
-            tap = self.tap(record, awaited)
+            tap = self.make_tap(record, awaited)
             rest = b"".join([*tap(http_messages.body(flow.response, notes)), *tap(b"")])
             kind = record.exchange.client.wire.framing.content_type
             http_messages.set_reply(flow.response, Answer(200, kind, rest))
@@ -120,7 +120,7 @@ class ReplySteps:
             record.server = self._servers.server(upstream) or record.server
             awaited.learn(rewriter.findings, self._servers, upstream)
             self._servers.answered(upstream)
-            self._learn_unread(record, rewriter.failure)
+            self._learn_parser_failure(record, rewriter.failure)
             self._client.lessons.tell(upstream)
             report(record.client_request, rewriter.findings.hints, logging.INFO)
             # the record gets the full hints for the flow's comment: `report` returns each up to
@@ -128,7 +128,7 @@ class ReplySteps:
             record.hints += rewriter.findings.hints
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(record.client_request, notes)
-        self._finish(record)
+        self._finish_exchange(record)
         # waited for at the end, because the memory's writes run beside the steps above
         await written(record.memory)
 
@@ -156,17 +156,17 @@ class ReplySteps:
             elif left:
                 record.hints += report(record.client_request, [flow.error.msg], logging.INFO)
             else:
-                record.hints += report(record.client_request, [fault_of(flow, flow.error.msg)])
-        self._finish(record)
+                record.hints += report(record.client_request, [fault_message(flow, flow.error.msg)])
+        self._finish_exchange(record)
 
-    def _finish(self, record: FlowRecord) -> None:
+    def _finish_exchange(self, record: FlowRecord) -> None:
         """Call `ended` of the watchers, and drop the record's tap. Tap and record refer to each
         other, so without this their memory would wait for a run of the garbage collector.
         """
         self._watchers.ended(record)
         record.tap = None
 
-    def tap(self, record: FlowRecord, awaited: AwaitedReply) -> Tap:
+    def make_tap(self, record: FlowRecord, awaited: AwaitedReply) -> Tap:
         """Make a tap with a new rewriter for a reply, and set the rewriter in the record. If the
         record has a rewriter already, the new one continues its reply.
         """
@@ -187,7 +187,7 @@ class ReplySteps:
         """
         if awaited.request.form is Form.WHOLE and not awaited.watched:
             return
-        record.tap, record.head = self.tap(record, awaited), response
+        record.tap, record.head = self.make_tap(record, awaited), response
         if awaited.watched:
             record.tap.holds = True
             return
@@ -209,7 +209,9 @@ class ReplySteps:
         if flow.response is record.head:
             tap(b"")
         else:
-            tap.take_second(flow.response.status_code, http_messages.body(flow.response, notes))
+            tap.take_second_response(
+                flow.response.status_code, http_messages.body(flow.response, notes)
+            )
             flow.response = http_messages.copied(record.head)
         if tap.holds and record.awaited and record.rewriter:
             answer = record.awaited.held(record.rewriter, b"".join(tap.late))
@@ -242,7 +244,9 @@ class ReplySteps:
             request = record.awaited.request.body, record.length
             counted = await self._client.count(record.upstream, client, record.server, *request)
             record.awaited = replace(record.awaited, counted=counted)
-        elif response.status_code >= 400 and (remedy := await self._remedy(record, response, body)):
+        elif response.status_code >= 400 and (
+            remedy := await self._find_remedy(record, response, body)
+        ):
             body = remedies.with_remedy(body, remedy)
             http_messages.set_reply(response, Answer(response.status_code, JSON, body))
             summary = f"the server answered with status {response.status_code}"
@@ -259,7 +263,7 @@ class ReplySteps:
         if rewritten.rewriter:
             self._pass_events(record, rewritten.rewriter)
 
-    async def _remedy(self, record: FlowRecord, response: Response, body: bytes) -> str:
+    async def _find_remedy(self, record: FlowRecord, response: Response, body: bytes) -> str:
         """Return what the user can do about a server's error that every request would get: a
         missing key, or a model that the server lacks. Empty for other errors.
         """
@@ -288,14 +292,14 @@ async def _rewrite_counterpart(record: FlowRecord) -> None:
         http_messages.set_reply(response, answer)
 
 
-def _goes_on(record: FlowRecord) -> bool:
+def _continues_reply(record: FlowRecord) -> bool:
     """Return True if the flow's response answers a second request, which continues a reply whose
     thought the addon has ended.
     """
     return record.rewriter is not None and record.rewriter.continuation.goes_on
 
 
-def _is_another_response(record: FlowRecord) -> bool:
+def _is_no_reply(record: FlowRecord) -> bool:
     """Return True if the response is not a reply for the client: it is the response of a
     counterpart endpoint (see `Kind`), a rendered prompt that the addon requested, or the answer to
     a request for the reason of an empty stream.

@@ -24,8 +24,8 @@ from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON, Kind, RequestTooLargeError
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.exchange.settings import Settings
-from converter.addon.hooks.connection_faults import fault_of
-from converter.addon.hooks.refused_request import for_our_reader
+from converter.addon.hooks.connection_faults import fault_message
+from converter.addon.hooks.refused_request import unparsed_request
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.log_lines import report
 from converter.addon.memory.known_turns import SHORT, KnownTurns
@@ -102,7 +102,7 @@ class RequestSteps:
         record.memory = memory = Memory(store=self._store, owner=record.exchange.owner)
         pending = PendingRequest(record, self._client, memory, keys, self._turns, self._in_turn)
         record.sides.client_request = request = http_messages.copied(flow.request)
-        # `sides` has the headers as the client sent them, before `Doorkeeper.clean` changed them
+        # `sides` has the headers of the client, before `Doorkeeper.clean_headers`
         request.headers = record.sides.headers
         if self._lessons:
             await self._client.lessons.look(record.upstream)
@@ -253,7 +253,7 @@ async def write(pending: PendingRequest) -> None:
     """
     record = pending.record
     writing = partial(record.request.written, record.server, pending.parses)
-    record.request = await _recalled(pending, partial(writing, pending.memory), writing)
+    record.request = await _run_with_memory(pending, partial(writing, pending.memory), writing)
 
 
 async def restore(pending: PendingRequest) -> None:
@@ -266,7 +266,7 @@ async def restore(pending: PendingRequest) -> None:
     server = record.exchange.settings.server or pending.client.servers.server(record.upstream)
     if request.wants_thoughts(server):
         restoring = partial(request.restored, pending.memory, server)
-        record.request = await _recalled(pending, restoring, lambda: request)
+        record.request = await _run_with_memory(pending, restoring, lambda: request)
 
 
 async def write_ids(pending: PendingRequest) -> None:
@@ -414,7 +414,7 @@ async def send(pending: PendingRequest) -> None:
 
 
 async def ask_for_text(pending: PendingRequest) -> None:
-    """Replace the request by that of `for_our_reader`, if the server's own parser of calls has
+    """Replace the request by that of `unparsed_request`, if the server's own parser of calls has
     failed on an earlier reply of this model.
     """
     record, body, servers = pending.record, pending.sent, pending.client.servers
@@ -423,7 +423,7 @@ async def ask_for_text(pending: PendingRequest) -> None:
     if not unread or record.awaited is None or not unread_replies.is_plain(body):
         return
     prompt = await pending.client.prompt(record.upstream, pending.keys, body, record.length)
-    text, path = for_our_reader(record, body, prompt)
+    text, path = unparsed_request(record, body, prompt)
     if text is not body:
         record.flow.request.path = path or record.flow.request.path
         written = await aside(record.length, partial(json_text.write, text), pending.worker)
@@ -492,7 +492,7 @@ async def _recognise(pending: PendingRequest) -> None:
         pending.record.server = await _server(pending)
 
 
-async def _recalled(
+async def _run_with_memory(
     pending: PendingRequest, work: Callable[[], ReadRequest], without: Callable[[], ReadRequest]
 ) -> ReadRequest:
     """Return the request that `work` writes, which may read earlier thoughts from the memory. If
@@ -514,7 +514,7 @@ def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response
     if not (record.exchange.kind in WRITTEN or isinstance(error, _REFUSED)):
         raise error
     if isinstance(error, ConnectionError):
-        error = ConnectionError(fault_of(record.flow, str(error)))
+        error = ConnectionError(fault_message(record.flow, str(error)))
     message, answer = record.exchange.refusal(error)
     notes.append(message)
     return http_messages.response_of(answer)

@@ -62,7 +62,7 @@ class Tap(HeldStream):
         self._repeats_reply = record.exchange.client.wire.retells
         request = record.sides.client_request
         self._came = len(request.raw_content or b"") if request else 0
-        self._unsaid = PendingPieces(record.memory)
+        self._pending = PendingPieces(record.memory)
         self._continued = ContinuedReply(rewriter, record, end_thought)
         self.explain = self._continued.explain
         self.late: list[bytes] = []
@@ -79,7 +79,7 @@ class Tap(HeldStream):
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
         at = time() - self._began
-        return self._pass_on(chunk, self._unsaid.due(self._rewritten(chunk, at), chunk), at)
+        return self._pass_on(chunk, self._pending.due(self._rewrite(chunk, at), chunk), at)
 
     def _read_refusal(self, chunk: bytes) -> bool:
         """Search the first chunk for an error by which the server refuses the request. Return True
@@ -89,12 +89,12 @@ class Tap(HeldStream):
             self._looks = False
             if b'"error"' in chunk:
                 reader = RefusalReader(self._record, self._record.refused)
-                if reader.in_stream(chunk):
+                if reader.read_first_chunk(chunk):
                     self._refusal, self._withheld = reader, chunk
-        return self._is_left
+        return self._is_refusal
 
     @property
-    def _is_left(self) -> bool:
+    def _is_refusal(self) -> bool:
         """Return True if the stream is a refusal, and the next request without the refused part is
         ready.
         """
@@ -105,7 +105,7 @@ class Tap(HeldStream):
         """Return True if another request follows the end of the body: the request was refused, or
         the body had no byte.
         """
-        return self._is_left or self._looks
+        return self._is_refusal or self._looks
 
     @property
     def is_silent(self) -> bool:
@@ -118,7 +118,7 @@ class Tap(HeldStream):
         complete a long frame, wait until the reply is stored elsewhere, or wait for the server's
         answer to the request to end a thought.
         """
-        if self._continued.is_ending or (self._unsaid.may_wait and self._rewriter.finished):
+        if self._continued.is_ending or (self._pending.may_wait and self._rewriter.finished):
             return True
         again = self._came // _REPEATED_BYTES if self._repeats_reply else 0
         return self._rewriter.held() + again > LONG
@@ -131,12 +131,12 @@ class Tap(HeldStream):
             return []
         at = time() - self._began
         if chunk and self._continued.is_ending:
-            pieces = await self._continued.answered()
+            pieces = await self._continued.await_answer()
             if self._continued.is_due:  # the thought has ended before this chunk: drop it
-                return self._pass_on(b"", self._unsaid.all(pieces), at)
-        pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
-        out = self._pass_on(chunk, self._unsaid.all(pieces), at)
-        await self._unsaid.until_written()
+                return self._pass_on(b"", self._pending.all(pieces), at)
+        pieces = await aside_of_streams(partial(self._rewrite, chunk, at))
+        out = self._pass_on(chunk, self._pending.all(pieces), at)
+        await self._pending.until_written()
         return out
 
     @property
@@ -152,7 +152,7 @@ class Tap(HeldStream):
         """Return True if the rest of this response must not be read: the addon has ended a thought,
         or the response is a refusal.
         """
-        return self._continued.is_due or self._is_left
+        return self._continued.is_due or self._is_refusal
 
     def next_request(self, possible: bool) -> Request | None:
         """Return the request to send after this response; `None` if there is none. It continues the
@@ -162,12 +162,12 @@ class Tap(HeldStream):
         """
         if self._looks:
             self._looks, self._refusal = False, SilentStream(self._record)
-        if self._refusal and self._is_left:
+        if self._refusal and self._is_refusal:
             self._record.refused = self._refusal
             return self._refusal.next_request(possible)
-        return self._continued.request(possible)
+        return self._continued.second_request(possible)
 
-    def take_second(self, status: int, body: bytes) -> None:
+    def take_second_response(self, status: int, body: bytes) -> None:
         """Rewrite the whole response (`status`, `body`) to the request of `next_request`, and close
         the reply. The client's pieces are then in `late`. A response to `SilentStream` counts only
         if it is an error.
@@ -176,13 +176,13 @@ class Tap(HeldStream):
             error = json_text.write(json_text.object_in(body)) if status != OK else b""
             self.late = [*(self(b"data: " + error + b"\n\n") if error else ()), *self(b"")]
             return
-        if reason := self._continued.failure(status, body):
+        if reason := self._continued.read_whole_response(status, body):
             out = self.abort(reason)
         else:
             out = [*(self(body) if status == OK else ()), *self(b"")]
         self.late = self.late or out
 
-    def _rewritten(self, chunk: bytes, at: float) -> list[bytes]:
+    def _rewrite(self, chunk: bytes, at: float) -> list[bytes]:
         """Return the client's pieces for a chunk that came `at` seconds after the request. For an
         empty chunk, which is the body's end, return the last pieces.
         """
@@ -201,13 +201,13 @@ class Tap(HeldStream):
         memory. `reason`: mitmproxy's text for the fault.
         """
         if self._rewriter.closed:
-            return self._unsaid.all([])
+            return self._pending.all([])
         pieces = self._rewriter.abort(self.explain(reason))
-        return self._pass_on(b"", self._unsaid.all(pieces), time() - self._began)
+        return self._pass_on(b"", self._pending.all(pieces), time() - self._began)
 
     def ping(self) -> list[bytes]:
         """Return a ping for the client; nothing if the reply allows none at this point."""
-        pieces = self._unsaid.all(self._rewriter.ping())
+        pieces = self._pending.all(self._rewriter.ping())
         return self._pass_on(b"", pieces, time() - self._began)
 
     def _pass_on(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:

@@ -22,7 +22,7 @@ from converter.addon.exchange.option_readers import MetricsTarget
 from converter.addon.exchange.settings import Settings
 from converter.addon.extra_packages import load_optional
 from converter.addon.files import FileError, write_whole
-from converter.addon.hooks.doors import foreign_page
+from converter.addon.hooks.doors import foreign_page_header
 from converter.addon.keep.flow_record import FlowRecord, outcome_of
 from converter.addon.watcher import OptionWatcher
 
@@ -99,7 +99,7 @@ class MetricsEndpoint(OptionWatcher):
         """Return False for a request that a page of another site may have sent."""
         host = request.headers.get("host", "")
         return not (
-            is_loopback(request.remote_ip) and foreign_page(host, None, self._chosen().hosts)
+            is_loopback(request.remote_ip) and foreign_page_header(host, None, self._chosen().hosts)
         )
 
 

@@ -51,5 +51,5 @@ def test_where_no_second_request_can_be_sent_the_reply_ends_at_the_thought(throu
 )
 def test_an_answer_that_is_no_reply(through: Tap, status: int, sent: bytes) -> None:
     through.next_request(possible=True)
-    through.take_second(status, b'{"error": {"message": "too many"}}')
+    through.take_second_response(status, b'{"error": {"message": "too many"}}')
     assert sent in b"".join(through.late)

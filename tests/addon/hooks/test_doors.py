@@ -9,7 +9,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 from converter.addon.exchange import settings
-from converter.addon.hooks.doors import Doorkeeper, foreign_page, is_at_home
+from converter.addon.hooks.doors import Doorkeeper, foreign_page_header, is_for_private_network
 from converter.addon.keep.flow_record import RUNNING_RECORDS
 from tests.support.addon_flows import CHAT, MESSAGES, ask, request, running
 from tests.support.rows import rows_of
@@ -19,13 +19,13 @@ ROWS = rows_of(__file__)
 
 @pytest.mark.parametrize("host", ROWS["hosts that no page can have come in"])
 def test_hosts_that_no_page_can_have_come_in(host: str) -> None:
-    assert foreign_page(host, None, ()) == ""
-    assert foreign_page("localhost", f"http://{host or 'localhost'}", ()) == ""
+    assert foreign_page_header(host, None, ()) == ""
+    assert foreign_page_header("localhost", f"http://{host or 'localhost'}", ()) == ""
 
 
 @pytest.mark.parametrize("host", ROWS["a page that points its name here stays outside"])
 def test_a_page_that_points_its_name_here_stays_outside(host: str) -> None:
-    assert foreign_page(host, None, ()) == f"Host: {host}"
+    assert foreign_page_header(host, None, ()) == f"Host: {host}"
 
 
 @pytest.mark.parametrize(
@@ -33,20 +33,20 @@ def test_a_page_that_points_its_name_here_stays_outside(host: str) -> None:
     ["https://evil.example", "http://evil.example:80", "null", "", "evil", "http://8.8.8.8"],
 )
 def test_a_foreign_page_that_posts_stays_outside(origin: str) -> None:
-    assert foreign_page("localhost:8080", origin, ()) == f"Origin: {origin}"
+    assert foreign_page_header("localhost:8080", origin, ()) == f"Origin: {origin}"
 
 
 @pytest.mark.parametrize(
     "origin", ["http://localhost:3000", "vscode-webview://x", "chrome-extension://abc", "app://x"]
 )
 def test_local_pages_and_programs_come_in(origin: str) -> None:
-    assert foreign_page("localhost:8080", origin, ()) == ""
+    assert foreign_page_header("localhost:8080", origin, ()) == ""
 
 
 def test_a_name_that_a_person_allows_comes_in() -> None:
-    assert foreign_page("llm.example", "https://llm.example", ("llm.example",)) == ""
-    assert foreign_page("llm.example", "https://other.example", ("llm.example",)) != ""
-    assert foreign_page("any.example", "null", ("*",)) == ""
+    assert foreign_page_header("llm.example", "https://llm.example", ("llm.example",)) == ""
+    assert foreign_page_header("llm.example", "https://other.example", ("llm.example",)) != ""
+    assert foreign_page_header("any.example", "null", ("*",)) == ""
 
 
 DEFAULT = settings.read()
@@ -122,10 +122,10 @@ def test_a_key_of_anthropics_stays_here_and_is_logged_once(
 def test_before_anthropics_own_api_its_keys_pass() -> None:
     flow = local(x_api_key="sk-ant-x", anthropic_version="1")
     flow.request.host, flow.request.scheme = "api.anthropic.com", "https"
-    Doorkeeper().clean(flow, None)
+    Doorkeeper().clean_headers(flow, None)
     assert flow.request.headers["x-api-key"] == "sk-ant-x"
     flow.request.scheme = "http"  # whoever answers there, it is not the API
-    Doorkeeper().clean(flow, None)
+    Doorkeeper().clean_headers(flow, None)
     assert "x-api-key" not in flow.request.headers
 
 
@@ -138,6 +138,6 @@ def test_what_is_none_of_our_requests_keeps_its_cookies() -> None:
 def test_home_is_where_the_connection_leads() -> None:
     flow = local(host="localhost")
     flow.request.host = "8.8.8.8"
-    assert not asyncio.run(is_at_home(flow))
+    assert not asyncio.run(is_for_private_network(flow))
     flow.server_conn.state, flow.server_conn.peername = ConnectionState.OPEN, ("10.0.0.1", 80)
-    assert asyncio.run(is_at_home(flow))
+    assert asyncio.run(is_for_private_network(flow))

@@ -26,7 +26,7 @@ def test_every_row_is_an_option_with_its_default() -> None:
 
 def test_the_options_in_force_are_plain_values_by_short_names() -> None:
     with running(tags=["think", "thinking"], start="thinking"):
-        noted = json.loads(json.dumps(options.in_force()))
+        noted = json.loads(json.dumps(options.recorded_values()))
     assert noted == {
         **noted,
         "tags": ["think", "thinking"],

@@ -172,7 +172,7 @@ def test_text_of_the_client_is_no_refusal() -> None:
 def test_a_stream_may_be_nothing_but_a_refusal(chunk: bytes, is_one: bool) -> None:
     with running() as (addon, _):
         watcher = refuse(addon, ask(addon, request(CHAT, BODY)))
-        assert watcher.in_stream(chunk) is is_one
+        assert watcher.read_first_chunk(chunk) is is_one
         assert watcher.stopped is is_one
 
 
