@@ -98,7 +98,7 @@ class ThinkAddon:
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
         if updated & {"think_limits", "think_lessons", "think_memory", "think_memory_days"}:
-            self._requests.forget(self._settings)
+            self._requests.reopen_stores(self._settings)
 
     def running(self) -> None:
         """Have mitmproxy keep streamed bodies where people look at flows, or save them. Now that
@@ -154,7 +154,7 @@ class ThinkAddon:
         if flow.response or is_replayed_by_the_server(flow):
             del RUNNING_RECORDS[flow.id]  # another addon has answered, or has what the client got
             return
-        await self._requests.take(record)
+        await self._requests.run(record)
         if flow.response:
             RUNNING_RECORDS.pop(flow.id, None)
             record.finish()

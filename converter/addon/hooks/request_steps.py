@@ -3,8 +3,8 @@ addon's own answer, or to the request that the server gets.
 
 A step changes the `PendingRequest`. If it returns a response, the client gets that, and no later
 step runs. A step's row in the table names the kinds of exchange (`Kind`) that take the step. The
-kind is decided when an exchange begins, and once more by the step `home`, which finds out whether
-the server speaks the client's dialect.
+kind is decided when an exchange begins, and once more by the step `recognise_native_server`, which
+finds out whether the server speaks the client's dialect.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ class RequestSteps:
         self._in_turn = asyncio.Lock()
         self._open_stores(settings)
 
-    def forget(self, settings: Settings) -> None:
+    def reopen_stores(self, settings: Settings) -> None:
         """Close the stores of kept replies and of lessons, and open those that the changed
         `settings` name.
         """
@@ -93,7 +93,7 @@ class RequestSteps:
         self._lessons = open_lessons(settings, self._store)
         self._client.lessons.share(self._lessons)
 
-    async def take(self, record: FlowRecord) -> None:
+    async def run(self, record: FlowRecord) -> None:
         """Run the steps for the request of `record`. Afterwards its flow has a response for the
         client, or the request that the server gets.
         """
@@ -112,7 +112,7 @@ class RequestSteps:
                     flow.response = response
                     break
         except Exception as error:
-            flow.response = _refused(record, error, pending.notes)
+            flow.response = _refusal_response(record, error, pending.notes)
         if notes := [*pending.notes, *record.request.notes]:
             record.hints += report(record.client_request, notes, logging.INFO)
         if flow.response:
@@ -121,7 +121,7 @@ class RequestSteps:
                 flow.response.raw_content = b""
 
 
-async def size(pending: PendingRequest) -> None:
+async def decompress_body(pending: PendingRequest) -> None:
     """Decompress the client's body, and choose where the work on it is done. Raises
     RequestTooLargeError for a body above the user's limit.
     """
@@ -137,14 +137,14 @@ async def size(pending: PendingRequest) -> None:
         pending.worker = BODIES
 
 
-async def home(pending: PendingRequest) -> None:
+async def recognise_native_server(pending: PendingRequest) -> None:
     """Find out whether the server is of the kind whose dialect the client speaks, and set
     `Exchange.at_home`. Do so only for a dialect of one kind of server (Ollama). Raises
     ConnectionError if no server can be reached.
     """
     record = pending.record
     if native_of := record.exchange.client.requests.native_of:
-        record.server = await _server(pending)
+        record.server = await _find_server(pending)
         at_home = record.server.name == native_of
         record.exchange = replace(record.exchange, at_home=at_home)
         record.request = ReadRequest(record.exchange)
@@ -167,7 +167,7 @@ async def own_answer(pending: PendingRequest) -> Response | None:
     return http_messages.response_of(answer) if answer else None
 
 
-async def counterpart(pending: PendingRequest) -> None:
+async def translate_to_counterpart(pending: PendingRequest) -> None:
     """Translate the request to the server's counterpart endpoint (see `Kind`). Raises RequestError
     and UnreadableError for a body that breaks the format.
     """
@@ -184,7 +184,7 @@ async def counterpart(pending: PendingRequest) -> None:
     record.flow.request.path = record.exchange.prefix + there.path
 
 
-async def read(pending: PendingRequest) -> None:
+async def read_translated(pending: PendingRequest) -> None:
     """Read a request that is translated, with the kept replies to which it refers. Raises
     RequestError and UnreadableError, and AwayError if the memory cannot be reached.
     """
@@ -198,7 +198,7 @@ async def read(pending: PendingRequest) -> None:
         record.request = await aside(length, work, pending.worker)
 
 
-async def note(pending: PendingRequest) -> None:
+async def read_untranslated(pending: PendingRequest) -> None:
     """Read a request that stays in its dialect, without translating it. Raises RequestError for a
     request that the server's own endpoint would answer wrongly.
     """
@@ -208,7 +208,7 @@ async def note(pending: PendingRequest) -> None:
     record.request = await aside(length, noting, pending.worker)
 
 
-async def model_name(pending: PendingRequest) -> None:
+async def replace_model_name(pending: PendingRequest) -> None:
     """Replace the model's name in the request by the name on the server, if a row of `think_models`
     has the client's name. If the row has an effort or a budget of thinking, set these in the
     request too.
@@ -223,31 +223,31 @@ async def model_name(pending: PendingRequest) -> None:
     if row is None:
         return
     if row.wishes and not record.exchange.native:
-        await _recognise(pending)
+        await _recognise_if_reachable(pending)
         parses = pending.client.servers.takes_thinking_out(record.upstream, row.name or name)
         request = request.wished(row, record.server, parses)
     record.request = request.served_as(row.name) if row.name not in ("", name) else request
 
 
-async def recognise(pending: PendingRequest) -> None:
+async def recognise_server(pending: PendingRequest) -> None:
     """Find out the server's profile, on which the form of the translated request depends. Raises
     ConnectionError if no server can be reached.
     """
     record = pending.record
-    record.server = await _server(pending)
+    record.server = await _find_server(pending)
     servers = pending.client.servers
     pending.parses = servers.takes_thinking_out(record.upstream, record.request.model)
 
 
-async def recognise_ended(pending: PendingRequest) -> None:
+async def recognise_for_ended_thoughts(pending: PendingRequest) -> None:
     """Find out the server's profile if the addon may end thoughts of the reply, because the profile
     has how a server continues a reply.
     """
     if AwaitedReply(pending.record.request).limits.ends:
-        await _recognise(pending)
+        await _recognise_if_reachable(pending)
 
 
-async def write(pending: PendingRequest) -> None:
+async def write_chat_completion(pending: PendingRequest) -> None:
     """Write a request of another dialect as a chat completion, and put earlier thoughts back into
     its turns.
     """
@@ -256,7 +256,7 @@ async def write(pending: PendingRequest) -> None:
     record.request = await _run_with_memory(pending, partial(writing, pending.memory), writing)
 
 
-async def restore(pending: PendingRequest) -> None:
+async def restore_thoughts(pending: PendingRequest) -> None:
     """Put earlier thoughts back into the turns of a chat completion, if its client has left them
     out.
     """
@@ -269,10 +269,10 @@ async def restore(pending: PendingRequest) -> None:
         record.request = await _run_with_memory(pending, restoring, lambda: request)
 
 
-async def write_ids(pending: PendingRequest) -> None:
+async def rewrite_call_ids(pending: PendingRequest) -> None:
     """Replace the ids of earlier calls, if the model's template accepts only ids of a certain form.
-    The steps `write` and `restore` must run before this one, because they look thoughts up by the
-    client's ids.
+    The steps that put thoughts back (`write_chat_completion`, `restore_thoughts`) must run before
+    this one, because they look thoughts up by the client's ids.
     """
     request = pending.record.request
     if not MODELS_WITH_IDS.search(str(request.body.get("model"))):
@@ -283,7 +283,7 @@ async def write_ids(pending: PendingRequest) -> None:
         pending.record.request = replace(request, body=body, calls=calls, mended=True)
 
 
-async def count(pending: PendingRequest) -> Response:
+async def count_tokens(pending: PendingRequest) -> Response:
     """Return the answer to a request to count a prompt's tokens. The header
     `x-think-tokens-counted-by` has the name of the server that counted, or `estimate`.
     """
@@ -299,14 +299,14 @@ async def count(pending: PendingRequest) -> Response:
     return response
 
 
-async def meet(pending: PendingRequest) -> None:
+async def register_server(pending: PendingRequest) -> None:
     """Register the server as one that a client uses. The probes for a person who looks at the
     tokens of a prompt, or at the facts about a model, go to no other server.
     """
     pending.client.meets(pending.record.upstream)
 
 
-async def models(pending: PendingRequest) -> None:
+async def await_models(pending: PendingRequest) -> None:
     """Make the awaited reply of a request for models. If the client wants one model, request the
     server's list of all models, because some servers have no path for one model.
     """
@@ -316,7 +316,7 @@ async def models(pending: PendingRequest) -> None:
         record.flow.request.path = f"{record.exchange.prefix}/v1/models"
 
 
-async def spare(pending: PendingRequest) -> None:
+async def leave_out_refused_parts(pending: PendingRequest) -> None:
     """Leave out the parts of the request that this server has refused before (such as a field)."""
     record, request = pending.record, pending.record.request
     body = pending.client.servers.spared(record.upstream, request.body, request.may_lack)
@@ -366,7 +366,7 @@ async def enforce_limits(pending: PendingRequest) -> None:
     pending.sent = sent
 
 
-async def ask_usage(pending: PendingRequest) -> None:
+async def request_usage(pending: PendingRequest) -> None:
     """Have the server send the counts of tokens at the end of a stream, although the client has not
     requested them. If no step has changed the body, this one field is inserted into the client's
     own bytes.
@@ -391,7 +391,7 @@ async def ask_usage(pending: PendingRequest) -> None:
         http_messages.set_body(record.flow.request, body)
 
 
-async def send(pending: PendingRequest) -> None:
+async def write_body(pending: PendingRequest) -> None:
     """Set the body that the server gets: the client's own bytes, or the written `pending.sent` if a
     step has changed the body.
     """
@@ -413,7 +413,7 @@ async def send(pending: PendingRequest) -> None:
         pending.turns.keep(record.exchange.owner, repeated, came)
 
 
-async def ask_for_text(pending: PendingRequest) -> None:
+async def avoid_server_parser(pending: PendingRequest) -> None:
     """Replace the request by that of `unparsed_request`, if the server's own parser of calls has
     failed on an earlier reply of this model.
     """
@@ -430,7 +430,7 @@ async def ask_for_text(pending: PendingRequest) -> None:
         http_messages.set_body(record.flow.request, written)
 
 
-async def probe_prompt(pending: PendingRequest) -> None:
+async def probe_prompt_end(pending: PendingRequest) -> None:
     """Start the probe that asks the server how the rendered prompt ends, which shows whether the
     reply begins in a thought. The request does not wait for the answer.
     """
@@ -448,33 +448,33 @@ AS_IT_CAME = frozenset((Kind.CHAT, Kind.NATIVE))
 REPLIED = AS_IT_CAME | {Kind.TRANSLATED}
 SENT = REPLIED | {Kind.COUNTERPART}
 STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
-    (size, EVERY),
-    (home, EVERY),
+    (decompress_body, EVERY),
+    (recognise_native_server, EVERY),
     (own_answer, frozenset((Kind.OWN,))),
-    (counterpart, frozenset((Kind.COUNTERPART,))),
-    (read, WRITTEN),
-    (note, AS_IT_CAME),
-    (model_name, WRITTEN | AS_IT_CAME),
-    (recognise, WRITTEN),
-    (recognise_ended, AS_IT_CAME),
-    (write, WRITTEN),
-    (restore, frozenset((Kind.CHAT,))),
-    (write_ids, WRITTEN | {Kind.CHAT}),
-    (count, frozenset((Kind.COUNTED,))),
-    (meet, REPLIED | {Kind.MODELS}),
-    (models, frozenset((Kind.MODELS,))),
-    (spare, REPLIED),
+    (translate_to_counterpart, frozenset((Kind.COUNTERPART,))),
+    (read_translated, WRITTEN),
+    (read_untranslated, AS_IT_CAME),
+    (replace_model_name, WRITTEN | AS_IT_CAME),
+    (recognise_server, WRITTEN),
+    (recognise_for_ended_thoughts, AS_IT_CAME),
+    (write_chat_completion, WRITTEN),
+    (restore_thoughts, frozenset((Kind.CHAT,))),
+    (rewrite_call_ids, WRITTEN | {Kind.CHAT}),
+    (count_tokens, frozenset((Kind.COUNTED,))),
+    (register_server, REPLIED | {Kind.MODELS}),
+    (await_models, frozenset((Kind.MODELS,))),
+    (leave_out_refused_parts, REPLIED),
     (ask_to_think, REPLIED),
     (enforce_limits, REPLIED),
-    (ask_usage, frozenset((Kind.CHAT,))),
-    (send, SENT),
-    (ask_for_text, REPLIED - {Kind.NATIVE}),
-    (probe_prompt, REPLIED - {Kind.NATIVE}),
+    (request_usage, frozenset((Kind.CHAT,))),
+    (write_body, SENT),
+    (avoid_server_parser, REPLIED - {Kind.NATIVE}),
+    (probe_prompt_end, REPLIED - {Kind.NATIVE}),
 )
 """The steps in their order, each with the kinds of exchange that take the step."""
 
 
-async def _server(pending: PendingRequest) -> Server:
+async def _find_server(pending: PendingRequest) -> Server:
     """Return the server's profile: of the user's option, or by probes of the server. Raises
     ConnectionError if no server can be reached.
     """
@@ -484,12 +484,12 @@ async def _server(pending: PendingRequest) -> Server:
     return await pending.client.recognise(record.upstream, pending.keys)
 
 
-async def _recognise(pending: PendingRequest) -> None:
+async def _recognise_if_reachable(pending: PendingRequest) -> None:
     """Set the server's profile, but ignore that no server can be reached: the request itself will
     then fail.
     """
     with suppress(ConnectionError):
-        pending.record.server = await _server(pending)
+        pending.record.server = await _find_server(pending)
 
 
 async def _run_with_memory(
@@ -506,7 +506,7 @@ async def _run_with_memory(
     return await aside(size, work, pending.worker)
 
 
-def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response:
+def _refusal_response(record: FlowRecord, error: Exception, notes: list[str]) -> Response:
     """Return the client's response for an error that a step has raised, and add its message to
     `notes`. Raise the error again if it is not one of `_REFUSED`, but a fault of the addon, and the
     server could still answer the client's request as it came.

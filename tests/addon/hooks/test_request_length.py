@@ -41,7 +41,7 @@ async def _taken(steps: RequestSteps, record: FlowRecord, note: Profile | None) 
     """Take a request; `note` hears of it alone."""
     sys.setprofile(note)
     try:
-        await steps.take(record)
+        await steps.run(record)
     finally:
         sys.setprofile(None)
 
