@@ -81,9 +81,7 @@ class RequestSteps:
         self._open_stores(settings)
 
     def reopen_stores(self, settings: Settings) -> None:
-        """Close the stores of kept replies and of lessons, and open those that the changed
-        `settings` name.
-        """
+        """Close the stores of replies and lessons, and open those that `settings` name."""
         for store in {self._store, self._lessons or self._store}:
             store.close()
         self._open_stores(settings)
@@ -94,9 +92,7 @@ class RequestSteps:
         self._client.lessons.share(self._lessons)
 
     async def run(self, record: FlowRecord) -> None:
-        """Run the steps for the request of `record`. Afterwards its flow has a response for the
-        client, or the request that the server gets.
-        """
+        """Run the steps. Then the flow has a response, or the request that the server gets."""
         flow, keys = record.flow, credentials(record.flow.request.headers)
         record.upstream = http_messages.upstream(flow, record.exchange)
         record.memory = memory = Memory(store=self._store, owner=record.exchange.owner)
@@ -122,9 +118,7 @@ class RequestSteps:
 
 
 async def decompress_body(pending: PendingRequest) -> None:
-    """Decompress the client's body, and choose where the work on it is done. Raises
-    RequestTooLargeError for a body above the user's limit.
-    """
+    """Decompress the client's body. Raises RequestTooLargeError above the user's limit."""
     record = pending.record
     limit = record.exchange.settings.limits.request
     if record.too_large:
@@ -230,9 +224,7 @@ async def replace_model_name(pending: PendingRequest) -> None:
 
 
 async def recognise_server(pending: PendingRequest) -> None:
-    """Find out the server's profile, on which the form of the translated request depends. Raises
-    ConnectionError if no server can be reached.
-    """
+    """Find out the server's profile, by which the request is written. Raises ConnectionError."""
     record = pending.record
     record.server = await _find_server(pending)
     servers = pending.client.servers
@@ -240,26 +232,20 @@ async def recognise_server(pending: PendingRequest) -> None:
 
 
 async def recognise_for_ended_thoughts(pending: PendingRequest) -> None:
-    """Find out the server's profile if the addon may end thoughts of the reply, because the profile
-    has how a server continues a reply.
-    """
+    """Find out the server's profile if thoughts may be ended: it says how to continue a reply."""
     if AwaitedReply(pending.record.request).limits.ends:
         await _recognise_if_reachable(pending)
 
 
 async def write_chat_completion(pending: PendingRequest) -> None:
-    """Write a request of another dialect as a chat completion, and put earlier thoughts back into
-    its turns.
-    """
+    """Write a request of another dialect as a chat completion, with earlier thoughts put back."""
     record = pending.record
     writing = partial(record.request.written, record.server, pending.parses)
     record.request = await _run_with_memory(pending, partial(writing, pending.memory), writing)
 
 
 async def restore_thoughts(pending: PendingRequest) -> None:
-    """Put earlier thoughts back into the turns of a chat completion, if its client has left them
-    out.
-    """
+    """Put earlier thoughts back into a chat completion, if its client has left them out."""
     record, request = pending.record, pending.record.request
     if request.tells_tools:
         return
@@ -300,9 +286,7 @@ async def count_tokens(pending: PendingRequest) -> Response:
 
 
 async def register_server(pending: PendingRequest) -> None:
-    """Register the server as one that a client uses. The probes for a person who looks at the
-    tokens of a prompt, or at the facts about a model, go to no other server.
-    """
+    """Register the server as one that a client uses: views for people probe no other server."""
     pending.client.meets(pending.record.upstream)
 
 
@@ -341,13 +325,9 @@ async def ask_to_think(pending: PendingRequest) -> None:
 
 
 async def enforce_limits(pending: PendingRequest) -> None:
-    """Change the request so that the addon can end the reply's thought or answer itself.
-
-    - Budgets and stop strings that the addon enforces are left out.
-    - A stream is requested although the client wants one whole body, because only a stream can be
-      ended midway.
-    - llama.cpp is requested to end the thought when a later request tells it to
-      (`reasoning_control`).
+    """Leave out the budgets and stop strings that the addon enforces. Request a stream, because
+    only a stream can be ended midway. Have llama.cpp accept a later request to end the thought
+    (`reasoning_control`).
     """
     awaited, upstream = pending.record.awaited, pending.record.upstream
     assert awaited  # the step `ask_to_think` has set it
@@ -392,9 +372,7 @@ async def request_usage(pending: PendingRequest) -> None:
 
 
 async def write_body(pending: PendingRequest) -> None:
-    """Set the body that the server gets: the client's own bytes, or the written `pending.sent` if a
-    step has changed the body.
-    """
+    """Set the body that the server gets: the client's own bytes if no step has changed it."""
     record, sent = pending.record, pending.sent
     translated = record.exchange.translated
     if record.exchange.kind is Kind.TRANSLATED:
@@ -431,9 +409,7 @@ async def avoid_server_parser(pending: PendingRequest) -> None:
 
 
 async def probe_prompt_end(pending: PendingRequest) -> None:
-    """Start the probe that asks the server how the rendered prompt ends, which shows whether the
-    reply begins in a thought. The request does not wait for the answer.
-    """
+    """Start the probe for the prompt's end, which shows if the reply begins in a thought."""
     record, exchange = pending.record, pending.record.exchange
     if exchange.guesses and record.upstream.direct:
         server = record.server if exchange.translated else exchange.settings.server
@@ -475,9 +451,7 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
 
 
 async def _find_server(pending: PendingRequest) -> Server:
-    """Return the server's profile: of the user's option, or by probes of the server. Raises
-    ConnectionError if no server can be reached.
-    """
+    """Return the server's profile, of the user's option or by probes. Raises ConnectionError."""
     record, chosen = pending.record, pending.record.exchange.settings.server
     if chosen or not record.upstream.direct:
         return chosen or record.server
@@ -485,9 +459,7 @@ async def _find_server(pending: PendingRequest) -> Server:
 
 
 async def _recognise_if_reachable(pending: PendingRequest) -> None:
-    """Set the server's profile, but ignore that no server can be reached: the request itself will
-    then fail.
-    """
+    """Set the server's profile. Ignore a server without an answer: the request will fail too."""
     with suppress(ConnectionError):
         pending.record.server = await _find_server(pending)
 
