@@ -174,5 +174,5 @@ class Stream(Protocol):
     def streams(self) -> bool:
         """Return True if the server's body is being passed on as it comes."""
 
-    def has_spoken(self) -> None:
+    def restart_silence(self) -> None:
         """Restart the time of silence, because bytes were sent to the client."""

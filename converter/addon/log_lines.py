@@ -70,7 +70,7 @@ def is_logged(level: int) -> bool:
     """
     handlers = logging.getLogger().handlers
     shown = any(handler.level <= level and not is_legacy_log(handler) for handler in handlers)
-    return shown or bool(TABLE.of("add_log"))
+    return shown or bool(TABLE.addons_with("add_log"))
 
 
 def write_each_line_at_once() -> None:

@@ -19,14 +19,14 @@ A reply's bytes take one of two lanes:
 
 - Every stream begins in the lane of the layers (`connection`, `promises`): they read its head, call
   the hooks, and send the first bytes of its body.
-- When the head is sent, `StreamLayer.start_response_stream` calls `splice()`, which moves the
+- When the head is sent, `StreamLayer.start_response_stream` calls `move_to_splice`, which moves the
   stream to the other lane. Only a stream of plain HTTP/1 on both sides moves; TLS and tunnels stay.
 - `Splice.data_received` gives a single read to the layers if the read has to wait, and
-  `Splice._end` gives the end of the stream to them. The layers also handle faults.
+  `Splice._restore_protocol` gives the end of the stream to them. The layers also handle faults.
 - One `WholeReads` (`whole_reads`) reads the body for both lanes from one buffer, so that a stream
   can change lanes at any read. In both lanes a read is one call of the stream function and one
   write.
-- All data that one event sends to a connection goes out in one write (`connection.in_one_write`).
+- All data that one event sends to a connection goes out in one write (`connection.join_writes`).
 
 The stream function, a `Tap`, is called on mitmproxy's loop, or in a thread if its `is_long` is
 True; such a call is always made in the layers. `stream_turns` makes these calls, lets other streams

@@ -26,12 +26,12 @@ from converter.addon.layers.guard import (
     is_paused,
     layer_within,
 )
-from converter.addon.layers.mends.http1_server import take_over
+from converter.addon.layers.mends.http1_server import replace_server_layer
 from converter.addon.layers.promises import StreamLayer, Tick
 from converter.addon.log_lines import log_if_read
 
 SECONDS_TO_OPEN = 0.5
-"""Seconds between two checks of the server connections that are being opened (`_look_at_openings`).
+"""Seconds between two checks of the server connections that are being opened (`_check_openings`).
 """
 LIVE: WeakSet["ReplyLayer"] = WeakSet()
 """The layers of all open client connections."""
@@ -48,7 +48,7 @@ class Quit(events.Event):
         self.reason = reason
 
 
-def in_one_write(handling: CommandGenerator[None]) -> CommandGenerator[None]:
+def join_writes(handling: CommandGenerator[None]) -> CommandGenerator[None]:
     """Yield the commands of `handling` (the handling of one event), but with successive writes to
     one connection joined into one.
 
@@ -59,7 +59,7 @@ def in_one_write(handling: CommandGenerator[None]) -> CommandGenerator[None]:
     try:
         for command in handling:
             send = command if isinstance(command, commands.SendData) else None
-            if waiting and send and _fit_together(waiting, send):
+            if waiting and send and _may_join(waiting, send):
                 waiting = commands.SendData(send.connection, waiting.data + send.data)
                 continue
             if waiting:
@@ -75,7 +75,7 @@ def in_one_write(handling: CommandGenerator[None]) -> CommandGenerator[None]:
         yield waiting
 
 
-def _fit_together(one: commands.SendData, more: commands.SendData) -> bool:
+def _may_join(one: commands.SendData, more: commands.SendData) -> bool:
     """Return True if two writes go to one connection and are short enough to be joined."""
     short = len(one.data) + len(more.data) <= LONGEST_JOINED
     return short and one.connection is more.connection
@@ -116,23 +116,23 @@ class ReplyLayer(HttpLayer):
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
         """Handle an event. Store the size and the connection of a read. Handle our own events
-        (`_own`) here, and leave all others to mitmproxy's method. mitmproxy never pauses this
-        layer, so none of our events waits in its queue.
+        (`_own_handling`) here, and leave all others to mitmproxy's method. mitmproxy never pauses
+        this layer, so none of our events waits in its queue.
         """
         if type(event) is events.DataReceived:
             self.last_read, self.last_from = len(event.data), event.connection
-        elif (own := self._own(event)) is not None:
+        elif (own := self._own_handling(event)) is not None:
             yield from own
             return
         handling = super().handle_event(event)
         if self.connection_handler and not SPEED.lacks:
-            handling = in_one_write(handling)
-            handling = handling if self._is_in_a_tunnel else self._with_hooks(handling)
+            handling = join_writes(handling)
+            handling = handling if self._is_in_a_tunnel else self._call_hooks(handling)
         yield from handling
         if type(event) is events.ConnectionClosed and event.connection is not self.context.client:
             self._closed.add(event.connection)
 
-    def _with_hooks(self, handling: CommandGenerator[None]) -> CommandGenerator[None]:
+    def _call_hooks(self, handling: CommandGenerator[None]) -> CommandGenerator[None]:
         """Yield the commands of `handling` (the handling of one event), except the hooks of
         exchanges, which are called here and not by mitmproxy. If no addon waits in a hook, the
         exchange goes on while the same event is handled.
@@ -163,27 +163,27 @@ class ReplyLayer(HttpLayer):
                 task.result()  # raises the hook's error if mitmproxy has not caught it
                 over.append(command)
             else:
-                create_task(self._go_on(command, task), name=command.name, keep_ref=True)
+                create_task(self._resume_after(command, task), name=command.name, keep_ref=True)
         # as in mitmproxy, the exchange goes on after all other commands of the event
         for hook in over:
             yield from self.handle_event(events.HookCompleted(hook))
 
-    async def _go_on(self, hook: commands.StartHook, task: asyncio.Task[None]) -> None:
+    async def _resume_after(self, hook: commands.StartHook, task: asyncio.Task[None]) -> None:
         """Wait for `task`, the call of a hook in which an addon waits. Then resume the exchange."""
         await task
         await self.connection_handler.server_event(events.HookCompleted(hook))
 
-    def _own(self, event: events.Event) -> CommandGenerator[None] | None:
+    def _own_handling(self, event: events.Event) -> CommandGenerator[None] | None:
         """Return the handling of one of our own events (`Quit`, or a wake-up by one of the two
         timers); `None` for mitmproxy's events.
         """
         if type(event) is Quit:
-            return self._quit(event)
+            return self._break_off_replies(event)
         if type(event) is not events.Wakeup:
             return None
         if event.command is self._timer:
-            return self._tick()
-        return self._look_at_openings() if event.command is self._watch else None
+            return self._check_silence()
+        return self._check_openings() if event.command is self._watch else None
 
     def make_stream(self, stream_id: int) -> CommandGenerator[None]:
         """Make our stream layer for a new exchange. Start the timer for silent streams if it does
@@ -192,15 +192,15 @@ class ReplyLayer(HttpLayer):
         stream = self.streams[stream_id] = StreamLayer(self.context.fork(), stream_id, self)
         yield from self.event_to_child(stream, events.Start())
         if self._timer is None:
-            yield from self._arm(self.listener.seconds_of_silence)
+            yield from self._start_timer(self.listener.seconds_of_silence)
 
     def get_connection(
         self, event: GetHttpConnection, *, reuse: bool = True
     ) -> CommandGenerator[None]:
         """Find or open a connection to a server. While it is being opened, a timer checks it
-        (`_look_at_openings`).
+        (`_check_openings`).
         """
-        self._forget_closed()
+        self._drop_closed_layers()
         for command in super().get_connection(event, reuse=reuse):
             yield command
             if isinstance(command, commands.OpenConnection):
@@ -209,7 +209,7 @@ class ReplyLayer(HttpLayer):
                     self._watch = commands.RequestWakeup(SECONDS_TO_OPEN)
                     yield self._watch
 
-    def _forget_closed(self) -> None:
+    def _drop_closed_layers(self) -> None:
         """Drop the layers of closed server connections. mitmproxy 12.2.3 keeps each of them, with
         its last reply, as long as the client stays connected: 15 kB for an exchange.
         """
@@ -219,7 +219,7 @@ class ReplyLayer(HttpLayer):
                 self._closed.discard(connection)
                 self.connections.pop(connection, None)
 
-    def _look_at_openings(self) -> CommandGenerator[None]:
+    def _check_openings(self) -> CommandGenerator[None]:
         """Report a connection as failed if the server reset it while it was being opened.
         mitmproxy's task for such a connection ends with an AssertionError, because the socket has
         no peer, and the client would wait for ever.
@@ -239,7 +239,7 @@ class ReplyLayer(HttpLayer):
 
     def register_connection(self, command: RegisterHttpConnection) -> CommandGenerator[None]:
         """Replace mitmproxy's layer of a server connection that was just opened by ours
-        (`take_over`).
+        (`replace_server_layer`).
 
         If the opening failed, clear the connection's error. mitmproxy would answer every later
         request of this client with this error, even when the server is up again.
@@ -247,10 +247,10 @@ class ReplyLayer(HttpLayer):
         if command.err:
             command.connection.error = None
         else:
-            take_over(layer_within(self.connections[command.connection], HttpClient))
+            replace_server_layer(layer_within(self.connections[command.connection], HttpClient))
         yield from super().register_connection(command)
 
-    def _arm(self, seconds: float) -> CommandGenerator[None]:
+    def _start_timer(self, seconds: float) -> CommandGenerator[None]:
         """Start the timer after which all streams are checked for silence, unless `seconds` is 0.
         With one timer for all streams, no timer is left over when a stream ends.
         """
@@ -258,7 +258,7 @@ class ReplyLayer(HttpLayer):
             self._timer = commands.RequestWakeup(seconds)
             yield self._timer
 
-    def _tick(self) -> CommandGenerator[None]:
+    def _check_silence(self) -> CommandGenerator[None]:
         """Have each stream check how long its client has got no byte, and start the timer again for
         the stream that is due next.
         """
@@ -270,9 +270,9 @@ class ReplyLayer(HttpLayer):
         silence = self.listener.seconds_of_silence
         if exchanges and silence > 0:
             spoke = min(monotonic() if is_paused(one) else one.spoke for one in exchanges)
-            yield from self._arm(min(silence, max(spoke + silence - monotonic(), 0.05)))
+            yield from self._start_timer(min(silence, max(spoke + silence - monotonic(), 0.05)))
 
-    def _quit(self, event: Quit) -> CommandGenerator[None]:
+    def _break_off_replies(self, event: Quit) -> CommandGenerator[None]:
         """Break off each reply of this connection, because mitmproxy ends. Send the event to the
         layers in its tunnels too.
         """

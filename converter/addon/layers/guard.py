@@ -46,7 +46,7 @@ with suppress(ImportError):  # names that this mitmproxy lacks are then in `PROM
     from mitmproxy.proxy.utils import ReceiveBuffer
 
 
-def _if_there(module: str, name: str) -> Any:
+def _import_member(module: str, name: str) -> Any:
     """Return the member `name` of a module of mitmproxy's; `None` if this mitmproxy lacks it."""
     try:
         return getattr(import_module(module), name, None)
@@ -54,19 +54,19 @@ def _if_there(module: str, name: str) -> Any:
         return None
 
 
-AddonManager = _if_there("mitmproxy.addonmanager", "AddonManager")
-ChunkedReader = _if_there("mitmproxy.proxy.layers.http._http1", "ChunkedReader")
-ConnectionHandler = _if_there("mitmproxy.proxy.server", "ConnectionHandler")
-ConnectionIO = _if_there("mitmproxy.proxy.server", "ConnectionIO")
-DestinationKnown = _if_there("mitmproxy.proxy.layers.modes", "DestinationKnown")
-Http1Buffer = _if_there("mitmproxy.proxy.layers.http._http1", "ReceiveBuffer")
-HttpProxy = _if_there("mitmproxy.proxy.layers.modes", "HttpProxy")
-TimeoutWatchdog = _if_there("mitmproxy.proxy.server", "TimeoutWatchdog")
-TunnelLayer = _if_there("mitmproxy.proxy.tunnel", "TunnelLayer")
-create_task = _if_there("mitmproxy.utils.asyncio_utils", "create_task")
-h11 = _if_there("mitmproxy.proxy.layers.http._http1", "h11")
-safecall = _if_there("mitmproxy.addonmanager", "safecall")
-traverse = _if_there("mitmproxy.addonmanager", "traverse")
+AddonManager = _import_member("mitmproxy.addonmanager", "AddonManager")
+ChunkedReader = _import_member("mitmproxy.proxy.layers.http._http1", "ChunkedReader")
+ConnectionHandler = _import_member("mitmproxy.proxy.server", "ConnectionHandler")
+ConnectionIO = _import_member("mitmproxy.proxy.server", "ConnectionIO")
+DestinationKnown = _import_member("mitmproxy.proxy.layers.modes", "DestinationKnown")
+Http1Buffer = _import_member("mitmproxy.proxy.layers.http._http1", "ReceiveBuffer")
+HttpProxy = _import_member("mitmproxy.proxy.layers.modes", "HttpProxy")
+TimeoutWatchdog = _import_member("mitmproxy.proxy.server", "TimeoutWatchdog")
+TunnelLayer = _import_member("mitmproxy.proxy.tunnel", "TunnelLayer")
+create_task = _import_member("mitmproxy.utils.asyncio_utils", "create_task")
+h11 = _import_member("mitmproxy.proxy.layers.http._http1", "h11")
+safecall = _import_member("mitmproxy.addonmanager", "safecall")
+traverse = _import_member("mitmproxy.addonmanager", "traverse")
 
 
 _MEMBER = re.compile(r"([\w.]+)(?:\(([^)]*)\))?")
@@ -88,17 +88,17 @@ class GuardedPart:
 
     def __init__(self, loses: str, table: str) -> None:
         self.loses = loses
-        self.built_upon = dict(_rows(table))
-        self.lacks = self.look()
+        self.built_upon = dict(_parse_table(table))
+        self.lacks = self.missing()
 
-    def look(self) -> list[str]:
+    def missing(self) -> list[str]:
         """Return the paths of the members that this mitmproxy lacks, or whose parameters differ."""
         return [
-            path for path, parameters in self.built_upon.items() if not _is_there(path, parameters)
+            path for path, parameters in self.built_upon.items() if not _is_member(path, parameters)
         ]
 
 
-def _rows(table: str) -> Iterator[tuple[str, str]]:
+def _parse_table(table: str) -> Iterator[tuple[str, str]]:
     """Yield the path and the parameters of each member in a `table`. The line
     `Http1Client: send(self, event) state` gives (`Http1Client.send`, `self, event`) and
     (`Http1Client.state`, an empty text).
@@ -109,7 +109,7 @@ def _rows(table: str) -> Iterator[tuple[str, str]]:
             yield f"{owner}.{name}" if colon else name, parameters
 
 
-def _is_there(path: str, parameters: str) -> bool:
+def _is_member(path: str, parameters: str) -> bool:
     """Return True if this mitmproxy has the member at `path`, and with these `parameters`; an empty
     text allows any.
     """
@@ -216,7 +216,7 @@ def awaited_command(layer: Layer) -> Command | None:
     return layer._paused.command if layer._paused else None
 
 
-def forget_waiting(layer: Layer, kinds: tuple[type, ...]) -> None:
+def drop_queued_events(layer: Layer, kinds: tuple[type, ...]) -> None:
     """Drop the events of these `kinds` from the queue of a paused layer, which has not handled them
     yet.
     """
@@ -242,7 +242,7 @@ def is_outermost(layer: Layer) -> bool:
     return all(isinstance(outer, (DestinationKnown, HttpProxy)) for outer in above)
 
 
-def between_chunks(reader: Any) -> bytes | None:
+def unread_line_break(reader: Any) -> bytes | None:
     """Return the bytes that h11's reader of a chunked body still expects before the size line of
     the next chunk: the rest of the last chunk's line break, perhaps none. `None` if the reader is
     in the middle of a chunk or behind the last chunk.
@@ -258,7 +258,7 @@ def waits_for_data(reader: asyncio.StreamReader) -> bool:
     return getattr(reader, "_waiter", None) is not None
 
 
-def hand_events_to(client: "HttpClient", handle: Callable[..., Any]) -> None:
+def set_event_handler(client: "HttpClient", handle: Callable[..., Any]) -> None:
     """Have `handle` handle the events of mitmproxy's layer `client` of a server connection, in
     place of the layer's own function.
     """

@@ -33,7 +33,7 @@ class HookTable:
         self._rows: dict[str, list[Addon]] = {}
         self._names: dict[str, list[str]] = {}
 
-    def of(self, name: str) -> list[Addon]:
+    def addons_with(self, name: str) -> list[Addon]:
         """Return the addons that have the hook `name`, themselves or in an addon within them, each
         with the hook's functions, in mitmproxy's order. If the part `SPEED` is switched off, return
         one row without functions, so that a caller assumes that an addon has the hook.
@@ -45,7 +45,7 @@ class HookTable:
         if current != self._addons:
             self._addons, self._rows = current, {}
         if name not in self._rows:
-            rows = ((addon, _hooks(addon, name)) for addon in addons.chain)
+            rows = ((addon, _hook_functions(addon, name)) for addon in addons.chain)
             self._rows[name] = [row for row in rows if row[1]]
         return self._rows[name]
 
@@ -55,7 +55,7 @@ class HookTable:
         """
         subject = self._arguments(event)[0]
         await self.trigger_event(event)
-        if isinstance(subject, Flow) and self.of(UpdateHook.name):
+        if isinstance(subject, Flow) and self.addons_with(UpdateHook.name):
             await self.trigger_event(UpdateHook([subject]))
 
     async def trigger_event(self, event: Hook) -> None:
@@ -63,7 +63,7 @@ class HookTable:
         that is asynchronous.
         """
         arguments = self._arguments(event)
-        for _, functions in self.of(event.name):
+        for _, functions in self.addons_with(event.name):
             try:
                 for function in functions:
                     done = function(*arguments)
@@ -88,11 +88,11 @@ class HookTable:
         """Call a hook without waiting, as mitmproxy's method of this name does, but only if an
         addon has it. Most such hooks are for a line of the log.
         """
-        if self.of(event.name):
+        if self.addons_with(event.name):
             AddonManager.trigger(ctx.master.addons, event)
 
 
-def _hooks(addon: object, name: str) -> list[Callable[..., Any]]:
+def _hook_functions(addon: object, name: str) -> list[Callable[..., Any]]:
     """Return the functions of the hook `name` in an addon and in the addons within it. A module of
     this name, which a script may have imported, is no hook.
     """

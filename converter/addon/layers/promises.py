@@ -2,8 +2,8 @@
 silent replies get pings, and failures are reported in the client's dialect.
 
 The layer calls mitmproxy's own methods. If such a method is about to send the client an error,
-`_in_dialect` replaces the command that sends it: by the last pieces of the stream function if the
-reply is a running stream, else by an error in the client's dialect.
+`_report_in_dialect` replaces the command that sends it: by the last pieces of the stream function
+if the reply is a running stream, else by an error in the client's dialect.
 """
 
 import asyncio
@@ -34,12 +34,12 @@ from converter.addon.layers.guard import (
     ResponseProtocolError,
     SendHttp,
     awaited_command,
-    forget_waiting,
+    drop_queued_events,
     is_paused,
     layer_within,
 )
 from converter.addon.layers.mends.http1_server import ServerConnection
-from converter.addon.layers.splice import splice
+from converter.addon.layers.splice import move_to_splice
 from converter.addon.layers.stream_turns import call_in_turns
 from converter.addon.mitmproxy_internals import value_of
 from converter.core.wire.bounds import BODY_LIMIT
@@ -89,7 +89,7 @@ class StreamLayer(HttpStream):
         return bool(self.server_state == self.state_stream_response_body)
 
     @property
-    def _waits(self) -> bool:
+    def _is_unanswered(self) -> bool:
         """Return True if the client waits: its request is complete, and it has got no byte of a
         response.
         """
@@ -97,11 +97,11 @@ class StreamLayer(HttpStream):
         unanswered = self.server_state in waiting and self._function is None
         return unanswered and self.client_state == self.state_done
 
-    def has_spoken(self) -> None:
+    def restart_silence(self) -> None:
         """Set `spoke` to now, because bytes are sent to the client."""
         self.spoke = monotonic()
 
-    async def resumed(self) -> None:
+    async def wait_until_resumed(self) -> None:
         """Wait until no hook pauses the exchange, and the events that were queued meanwhile are
         handled.
         """
@@ -112,7 +112,7 @@ class StreamLayer(HttpStream):
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
         """Handle an event by mitmproxy's method. If the exchange is not paused afterwards, wake the
-        tasks that wait in `resumed`.
+        tasks that wait in `wait_until_resumed`.
         """
         yield from super().handle_event(event)
         if self._resumed and not is_paused(self):
@@ -120,18 +120,18 @@ class StreamLayer(HttpStream):
             self._resumed = None
 
     def _handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        return self._tick() if isinstance(event, Tick) else super()._handle_event(event)
+        return self._end_silence() if isinstance(event, Tick) else super()._handle_event(event)
 
-    def _tick(self) -> CommandGenerator[None]:
+    def _end_silence(self) -> CommandGenerator[None]:
         """Send the client a ping if it has got no byte for too long; a head and a ping if it has no
         head yet (`_start_early`).
         """
         if monotonic() < self.spoke + self._layer.listener.seconds_of_silence:
             return
-        self.has_spoken()
+        self.restart_silence()
         if self._function:
-            yield from self._say(self._function.ping())
-        elif self._waits and self.server_state == self.state_wait_for_response_headers:
+            yield from self._send_pieces(self._function.ping())
+        elif self._is_unanswered and self.server_state == self.state_wait_for_response_headers:
             yield from self._start_early()
 
     def _start_early(self) -> CommandGenerator[None]:
@@ -145,7 +145,7 @@ class StreamLayer(HttpStream):
         yield from super().start_response_stream()
         self.server_state = self.state_wait_for_response_headers
         self._function = early.stream
-        yield from self._say(self._function.ping())
+        yield from self._send_pieces(self._function.ping())
 
     def start_request_stream(self) -> CommandGenerator[None]:
         """Begin to stream the request to the server. If another addon has set a response already,
@@ -167,8 +167,8 @@ class StreamLayer(HttpStream):
         assert self.flow.response
         if isinstance(self.flow.response.stream, StreamFunction):
             self._function = self.flow.response.stream
-        self.has_spoken()
-        splice(self._layer.connection_handler, cast(HttpLayer, self._layer), self)
+        self.restart_silence()
+        move_to_splice(self._layer.connection_handler, cast(HttpLayer, self._layer), self)
 
     def state_stream_response_body(self, event: events.Event) -> CommandGenerator[None]:
         """Handle an event of a body that is streamed: send the client the pieces that the stream
@@ -178,19 +178,19 @@ class StreamLayer(HttpStream):
         function = self._function
         if function and isinstance(event, ResponseData):
             if event.data:  # HTTP/2 has empty frames, but the function takes b"" for the body's end
-                yield from self._say((yield from call_in_turns(function, event.data)))
+                yield from self._send_pieces((yield from call_in_turns(function, event.data)))
                 if function.ends_thoughts and function.stopped:
-                    yield from self._leave(function)
+                    yield from self._leave_server(function)
             return
         if function and function.follows and isinstance(event, ResponseEndOfMessage):
-            yield from self._leave(function)
+            yield from self._leave_server(function)
             return
         if function and function.is_long and isinstance(event, ResponseEndOfMessage):
-            yield from self._say((yield from call_in_turns(function, b"")))
+            yield from self._send_pieces((yield from call_in_turns(function, b"")))
             self.flow.response.stream = True  # type: ignore[union-attr]  # the function got its end
         yield from super().state_stream_response_body(event)
 
-    def _leave(self, function: StreamFunction | BodyReader) -> CommandGenerator[None]:
+    def _leave_server(self, function: StreamFunction | BodyReader) -> CommandGenerator[None]:
         """Leave the server, because no more of its response is wanted: close its connection
         (HTTP/1), or cancel the stream (HTTP/2). Then send the next request that `function` returns;
         if there is none, end the client's body.
@@ -199,18 +199,18 @@ class StreamLayer(HttpStream):
         connection = self._layer.connections.get(server)
         ours = layer_within(connection, ServerConnection)
         again = function.next_request(possible=bool(ours))
-        forget_waiting(self, (ResponseData, ResponseEndOfMessage, ResponseProtocolError))
+        drop_queued_events(self, (ResponseData, ResponseEndOfMessage, ResponseProtocolError))
         if ours:
             yield from ours.leave()
         else:
             reason, code = "the addon leaves the reply", ErrorCode.CANCEL
             yield SendHttp(RequestProtocolError(self.stream_id, reason, code), server)
         if again:
-            yield from self._ask_again(again)
+            yield from self._send_next_request(again)
         else:
             yield from self.server_state(ResponseEndOfMessage(self.stream_id))
 
-    def _ask_again(self, request: Request) -> CommandGenerator[None]:
+    def _send_next_request(self, request: Request) -> CommandGenerator[None]:
         """Send another request. Its response goes on in the client's body, or becomes the client's
         response if the client has got no head yet.
         """
@@ -253,7 +253,7 @@ class StreamLayer(HttpStream):
         if watch is None or not watch.holds:
             yield from super().state_consume_response_body(event)
         if watch and watch.stopped:
-            yield from self._leave(watch)
+            yield from self._leave_server(watch)
         if watch:
             return
         if fault := self.response_body_buf.fault:
@@ -278,7 +278,7 @@ class StreamLayer(HttpStream):
                 self._early.stream, StreamFunction
             ):
                 late = self._layer.listener.late(self.flow, self._early.stream)
-                yield from self._say(late)
+                yield from self._send_pieces(late)
 
     def handle_protocol_error(
         self, event: RequestProtocolError | ResponseProtocolError
@@ -291,7 +291,7 @@ class StreamLayer(HttpStream):
             yield from failing
         # only the first failure: the close of the failed connection is reported as another one
         elif self.server_state != self.state_errored:
-            yield from self._in_dialect(failing)
+            yield from self._report_in_dialect(failing)
 
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
         """Check a request's or a response's head by mitmproxy's method, which refuses bad headers.
@@ -300,7 +300,7 @@ class StreamLayer(HttpStream):
         if request:
             self._layer.listener.hosts[self.flow] = self.flow.request.host_header or ""
         checks = super().check_invalid(request)
-        return checks if request else self._in_dialect(checks)
+        return checks if request else self._report_in_dialect(checks)
 
     def check_body_size(self, request: bool) -> CommandGenerator[bool]:
         """Refuse a body that is larger than mitmproxy's option `body_size_limit`, and return True
@@ -309,13 +309,14 @@ class StreamLayer(HttpStream):
         this option off.
         """
         if not value_of("body_size_limit", self.context.options):
-            return _nothing()
+            return _never_too_large()
         checks = super().check_body_size(request)
-        return checks if request else self._in_dialect(checks)
+        return checks if request else self._report_in_dialect(checks)
 
-    def _in_dialect[T](self, failing: CommandGenerator[T]) -> Generator[Any, Any, T]:
+    def _report_in_dialect[T](self, failing: CommandGenerator[T]) -> Generator[Any, Any, T]:
         """Run `failing`, a method of mitmproxy's that may report a failure, and return its result.
-        If the method sends the client an error, send what `_fail` returns in its place.
+        If the method sends the client an error, send the end that `_end_failed_response` returns in
+        its place.
         """
         ending: Ending | None = None
         answer = None
@@ -325,57 +326,57 @@ class StreamLayer(HttpStream):
             except StopIteration as stop:
                 return stop.value  # type: ignore[no-any-return]
             if isinstance(command, HttpErrorHook) and self.flow.error:
-                ending = yield from self._fail(self.flow.error.msg)
-            if ending and _is_error(command):
+                ending = yield from self._end_failed_response(self.flow.error.msg)
+            if ending and _sends_error(command):
                 yield from ending()
                 answer = None
             else:
                 answer = yield command
 
-    def _fail(self, reason: str) -> CommandGenerator[Ending | None]:
+    def _end_failed_response(self, reason: str) -> CommandGenerator[Ending | None]:
         """Prepare the end of a response that failed for `reason`. If it is a running stream, send
         its last pieces. Return the function that ends the response to the client; `None` if
         mitmproxy's own error ends it.
         """
         function, self._function = self._function, None
         if function:
-            yield from self._say(function.abort(reason))
-            return self._end
-        if self._waits and (answer := self._layer.listener.failed(self.flow, reason)):
+            yield from self._send_pieces(function.abort(reason))
+            return self._end_response
+        if self._is_unanswered and (answer := self._layer.listener.failed(self.flow, reason)):
             self.flow.response = answer
-            return self._answer
+            return self._send_whole_response
         return None
 
-    def _answer(self) -> CommandGenerator[None]:
+    def _send_whole_response(self) -> CommandGenerator[None]:
         """Send the client the flow's response, which is whole."""
         response, client = self.flow.response, self.context.client
         assert response
         yield SendHttp(ResponseHeaders(self.stream_id, response, end_stream=False), client)
         yield SendHttp(ResponseData(self.stream_id, response.raw_content or b""), client)
-        yield from self._end()
+        yield from self._end_response()
 
-    def _end(self) -> CommandGenerator[None]:
+    def _end_response(self) -> CommandGenerator[None]:
         """End the client's response as complete."""
         yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
 
-    def _say(self, pieces: list[bytes]) -> CommandGenerator[None]:
+    def _send_pieces(self, pieces: list[bytes]) -> CommandGenerator[None]:
         """Send the client the pieces that a stream function has returned, joined into one."""
         data = b"".join(pieces)
         if not data:
             return
-        self.has_spoken()
+        self.restart_silence()
         if self.context.options.store_streamed_bodies:
             self.response_body_buf += data
         yield SendHttp(ResponseData(self.stream_id, data), self.context.client)
 
 
-def _nothing() -> CommandGenerator[bool]:
+def _never_too_large() -> CommandGenerator[bool]:
     """Return False, as mitmproxy's check does if a body is not too large."""
     return False
     yield  # never reached, but makes this function a generator, as mitmproxy's check is
 
 
-def _is_error(command: commands.Command) -> bool:
+def _sends_error(command: commands.Command) -> bool:
     """Return True if a command sends the client an error. Return False if the user has killed the
     flow: its connection is closed without a message.
     """

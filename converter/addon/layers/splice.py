@@ -79,7 +79,7 @@ class Carrier:
         out = b"".join(self.function(body)) if body and self.function else body
         if not out:
             return b""
-        self.stream.has_spoken()
+        self.stream.restart_silence()
         if self.keeps:
             self.stream.response_body_buf += out
         return b"%x\r\n%s\r\n" % (len(out), out) if self.chunked else out
@@ -116,22 +116,22 @@ class Splice(asyncio.Protocol):
         for name in _PASSED_ON:
             setattr(self, name, getattr(self.theirs, name))
         self._transport.set_protocol(self)
-        _read_at_once(self._transport, LONG_READ)
+        _set_read_size(self._transport, LONG_READ)
 
     def data_received(self, data: bytes) -> None:
         """Rewrite the bytes of a read (`data`), and send them to the client at once. If the read
         has to wait, give it to the layers.
         """
-        if len(data) > LONG_READ or not self._is_free():
+        if len(data) > LONG_READ or not self._may_send_at_once():
             self.theirs.data_received(data)
             return
         self._handler.timeout_watchdog.register_activity()
         if out := self._carrier.take(data):
             self._client.write(out)
         if not self._carrier.goes_on:
-            self._end()
+            self._restore_protocol()
 
-    def _is_free(self) -> bool:
+    def _may_send_at_once(self) -> bool:
         """Return True if a read can be sent to the client at once: no earlier bytes wait for the
         layers or for the client, and the carrier is open.
         """
@@ -143,18 +143,18 @@ class Splice(asyncio.Protocol):
             and self._carrier.is_open()
         )
 
-    def _end(self) -> None:
+    def _restore_protocol(self) -> None:
         """Put the replaced protocol back. Send the layers an event without data: it makes them ask
         their reader for the reply's end, which the reader has already read.
         """
         self._transport.set_protocol(self.theirs)
-        _read_at_once(self._transport, None)
+        _set_read_size(self._transport, None)
         event, handler = DataReceived(self._server, b""), self._handler
         peer = handler.client.peername
         create_task(handler.server_event(event), name="end of reply", keep_ref=True, client=peer)
 
 
-def _read_at_once(transport: Any, size: int | None) -> None:
+def _set_read_size(transport: Any, size: int | None) -> None:
     """Set how many bytes a transport reads at most at once; `None` sets its usual number. uvloop's
     transport has no such number, so its reads of more than `LONG_READ` bytes go through the layers.
     """
@@ -162,25 +162,25 @@ def _read_at_once(transport: Any, size: int | None) -> None:
         transport.max_size = size or type(transport).max_size
 
 
-def splice(handler: Any, layer: HttpLayer, stream: Stream) -> None:
+def move_to_splice(handler: Any, layer: HttpLayer, stream: Stream) -> None:
     """Move a streamed reply, whose head is sent, from the lane of the layers to the splice, if a
     `Carrier` can do all the work on its bytes. `handler`: mitmproxy's handler of the client's
     connection; without a handler the reply stays in the layers.
     """
     if SPEED.lacks or handler is None:
         return
-    if is_outermost(layer) and (carrier := find_carrier(layer, stream)):
-        join(handler, stream.context.server, carrier)
+    if is_outermost(layer) and (carrier := make_carrier(layer, stream)):
+        start_splice(handler, stream.context.server, carrier)
 
 
-def join(handler: Any, server: Connection, carrier: Carrier) -> None:
+def start_splice(handler: Any, server: Connection, carrier: Carrier) -> None:
     """Begin a splice from the server's socket to the client's, if both are sockets of asyncio."""
     ends = (handler.transports.get(server), handler.transports.get(handler.client))
     if all(end and isinstance(end.writer, asyncio.StreamWriter) for end in ends):
         Splice(handler, server, carrier).begin()
 
 
-def find_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
+def make_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
     """Return a carrier for the body of a reply; `None` if the reply must stay in the layers."""
     response = stream.flow.response
     server = getattr(layer.connections.get(stream.context.server), "child_layer", None)

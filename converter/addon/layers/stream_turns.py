@@ -49,13 +49,13 @@ def give_turns(layer: Connections, handler: Any) -> None:
         read = layer.last_from
         if layer.last_read >= LONG_READ:
             await asyncio.sleep(0)
-        await hold_back(layer, read)
+        await wait_while_paused(layer, read)
         await drain()
 
     handler.drain_writers = drain_in_turn
 
 
-async def hold_back(layer: Connections, read: Connection | None) -> None:
+async def wait_while_paused(layer: Connections, read: Connection | None) -> None:
     """Wait until no hook pauses the exchange of a server's connection (`read`; `None`: do not
     wait). The task that reads the connection calls this after each read, so that it does not read
     on meanwhile.
@@ -63,7 +63,7 @@ async def hold_back(layer: Connections, read: Connection | None) -> None:
     if read is None:
         return
     for stream in [one for one in layer.streams.values() if one.context.server is read]:
-        await stream.resumed()
+        await stream.wait_until_resumed()
 
 
 def call_in_turns(function: StreamFunction, chunk: bytes) -> CommandGenerator[list[bytes]]:
@@ -72,12 +72,12 @@ def call_in_turns(function: StreamFunction, chunk: bytes) -> CommandGenerator[li
     """
     if not function.is_long and len(chunk) <= LONG_READ:
         return function(chunk)
-    task = asyncio.ensure_future(_in_steps(function, chunk))
+    task = asyncio.ensure_future(_call_in_steps(function, chunk))
     yield UnfinishedHook(task)
     return task.result()
 
 
-async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
+async def _call_in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
     """Call a stream function with one part of a chunk after another, and give other tasks a turn
     between the calls. Return the pieces of all calls.
     """

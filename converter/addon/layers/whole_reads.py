@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from converter.addon.bounds import LONGEST_HEAD
-from converter.addon.layers.guard import ChunkedReader, between_chunks, h11
+from converter.addon.layers.guard import ChunkedReader, h11, unread_line_break
 
 _USUAL_SIZE = re.compile(rb"([0-9a-fA-F]{1,7})\r\n")
 """The size line of an HTTP chunk as servers write it, without an extension."""
@@ -39,7 +39,7 @@ class WholeReads:
 
     def take(self, buffer: Any) -> bytes:
         """Remove all data of the body from the buffer and return it, perhaps none. Set `after`."""
-        pieces = self._usual(buffer)
+        pieces = self._take_complete_chunks(buffer)
         if pieces and not buffer:  # the usual read has only complete chunks: no work for h11
             return b"".join(pieces)
         try:
@@ -47,7 +47,7 @@ class WholeReads:
                 pieces.append(event.data)
                 # behind the rest of a chunk, which h11 has read, may be complete chunks
                 if len(pieces) == 1:
-                    pieces += self._usual(buffer)
+                    pieces += self._take_complete_chunks(buffer)
         except h11.ProtocolError as error:
             event = error
         # without an event the buffer has only framing, such as a size line or trailers
@@ -56,12 +56,12 @@ class WholeReads:
         self.after = h11.EndOfMessage() if isinstance(event, h11.EndOfMessage) else event
         return b"".join(pieces)
 
-    def _usual(self, buffer: Any) -> list[bytes]:
+    def _take_complete_chunks(self, buffer: Any) -> list[bytes]:
         """Remove the complete chunks at the buffer's beginning and return their data. Return none
         if the body is not sent in HTTP chunks, or h11's reader is in the middle of a chunk.
         """
-        pending = between_chunks(self._reader) if self._is_chunked else None
-        return [] if pending is None else usual_chunks(buffer, pending)
+        pending = unread_line_break(self._reader) if self._is_chunked else None
+        return [] if pending is None else take_complete_chunks(buffer, pending)
 
     def read_eof(self) -> Any:
         """Handle the end of the connection: return h11's event of the body's end if the body ends
@@ -70,7 +70,7 @@ class WholeReads:
         return self._reader.read_eof()
 
 
-def usual_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
+def take_complete_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
     """Remove the complete chunks at the beginning of `buffer`, and return their data. For example
     `5⏎hello⏎` gives `hello` (⏎: CR and LF). A chunk with an extension, the last chunk and an
     incomplete chunk are left to h11, which takes 2.7 microseconds for a chunk; this function takes

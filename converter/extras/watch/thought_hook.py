@@ -70,7 +70,7 @@ class ThoughtEvents(Watcher):
 
     def call_hooks(self, events: Sequence[ThoughtEvent]) -> None:
         """Begin to call the `thought` hooks of other addons for ended thoughts of one exchange."""
-        if events and len(self._tasks) < MOST_HOOKS and TABLE.of(ThoughtHook.name):
+        if events and len(self._tasks) < MOST_HOOKS and TABLE.addons_with(ThoughtHook.name):
             exchange = events[0]["taskId"]
             before = [
                 task for task, its_exchange in self._tasks.items() if its_exchange == exchange

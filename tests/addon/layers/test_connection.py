@@ -19,7 +19,7 @@ from converter.addon.layers.connection import (
     LONGEST_JOINED,
     Quit,
     ReplyLayer,
-    in_one_write,
+    join_writes,
     replace_layer,
 )
 from converter.addon.layers.guard import HttpLayer, HTTPMode
@@ -235,7 +235,7 @@ def test_a_connection_that_a_stream_still_uses_stays() -> None:
         core.ask(b"       ")
         core.layer._closed = {core.servers[-1]}
         core.servers[-1].state = ConnectionState.CLOSED
-        core.layer._forget_closed()
+        core.layer._drop_closed_layers()
         assert core.servers[-1] in core.layer.connections
 
 
@@ -335,7 +335,7 @@ def test_what_goes_to_one_connection_at_once_goes_in_one_write() -> None:
 
     def says(*parts: tuple[Any, bytes] | commands.Command) -> list[object]:
         built = (commands.SendData(*each) if isinstance(each, tuple) else each for each in parts)
-        done = in_one_write(each for each in built)
+        done = join_writes(each for each in built)
         return [
             (each.connection, each.data) if isinstance(each, commands.SendData) else each
             for each in done
@@ -362,7 +362,7 @@ def test_data_before_a_fault_is_sent() -> None:
         yield commands.SendData(client, b"b")
         raise ValueError("a script's")
 
-    done = in_one_write(handling())
+    done = join_writes(handling())
     command = next(done)
     assert isinstance(command, commands.SendData)
     assert command.data == b"ab"

@@ -82,7 +82,7 @@ def at_the_edge(core: Core) -> bool:
 def by_the_table(_: Core) -> bool:
     with taddons.context() as context:
         table.install(context.master.addons)
-        assert table.TABLE.of("thought") == [] or guard.SPEED.lacks
+        assert table.TABLE.addons_with("thought") == [] or guard.SPEED.lacks
         return "trigger_event" in vars(context.master.addons)
 
 
@@ -97,8 +97,8 @@ def from_socket_to_socket(core: Core) -> bool:
     streaming(core)
     joined = list[object]()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(splice, "join", lambda *ends: joined.append(ends))
-        splice.splice(Handler(core), core.layer, core.layer.streams[1])
+        patch.setattr(splice, "start_splice", lambda *ends: joined.append(ends))
+        splice.move_to_splice(Handler(core), core.layer, core.layer.streams[1])
     return bool(joined)
 
 
@@ -178,7 +178,7 @@ def test_this_mitmproxy_lacks_nothing() -> None:
 @pytest.mark.parametrize(("name", "path"), ROWS)
 def test_a_member_that_is_gone_is_missed_by_what_builds_upon_it(name: str, path: str) -> None:
     with without(path):
-        lacking = {name_of_part for name_of_part, part in PARTS.items() if path in part.look()}
+        lacking = {name_of_part for name_of_part, part in PARTS.items() if path in part.missing()}
     assert lacking == {
         name_of_part for name_of_part, part in PARTS.items() if path in part.built_upon
     }
@@ -198,7 +198,7 @@ async def test_a_part_without_its_footing_is_left_out_and_the_others_stay(
 
 def test_a_function_with_other_parameters_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard.HttpStream, "check_invalid", lambda _: None)
-    assert guard.PROMISES.look() == ["HttpStream.check_invalid"]
+    assert guard.PROMISES.missing() == ["HttpStream.check_invalid"]
 
 
 def test_functions_are_compared_by_their_parameters() -> None:

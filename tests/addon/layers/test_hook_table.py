@@ -162,23 +162,23 @@ def test_addons_that_hold_one_with_the_hook_are_listed_in_order() -> None:
     last = Hears("last")
     outer = Deaf("outer", Deaf("between", Hears("deep")), Hears("inner"))
     with taddons.context(Deaf("deaf"), outer, last):
-        rows = HookTable().of("request")
+        rows = HookTable().addons_with("request")
         assert [addon for addon, _ in rows] == [outer, last]
         assert [len(functions) for _, functions in rows] == [2, 1]
-        assert HookTable().of("response") == []
+        assert HookTable().addons_with("response") == []
 
 
 def test_an_addon_that_a_script_loads_anew_is_listed() -> None:
     script = Deaf("script", first := Hears("within"))
     with taddons.context(script) as context:
         addons, listeners = context.master.addons, HookTable()
-        assert listeners.of("request") == [(script, [first.request])]
+        assert listeners.addons_with("request") == [(script, [first.request])]
         addons.remove(first)
         script.addons = []
-        assert listeners.of("request") == []
+        assert listeners.addons_with("request") == []
         script.addons = [second := Hears("within")]
         addons.register(second)
-        assert listeners.of("request") == [(script, [second.request])]
+        assert listeners.addons_with("request") == [(script, [second.request])]
 
 
 async def test_a_whole_exchange_of_hooks_goes_by_the_table() -> None:

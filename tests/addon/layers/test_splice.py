@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.events import DataReceived
 
-from converter.addon.layers.splice import Splice, find_carrier, join
+from converter.addon.layers.splice import Splice, make_carrier, start_splice
 from converter.addon.layers.stream_turns import LONG_READ
 from tests.support.proxy_core import END, HEAD, REQUEST, Core, Marker, chunk
 
@@ -57,7 +57,7 @@ class Ends:
     busy: asyncio.Event
 
     def begin(self) -> None:
-        join(self.handler, self.connection, self.short)  # type: ignore[arg-type]
+        start_splice(self.handler, self.connection, self.short)  # type: ignore[arg-type]
 
     def say(self, data: bytes) -> None:
         self.server.send(data)
@@ -254,7 +254,7 @@ def carry(core: Core, data: bytes) -> None:
     layers'.
     """
     (stream,) = core.layer.streams.values()
-    carrier = find_carrier(core.layer, stream)
+    carrier = make_carrier(core.layer, stream)
     assert carrier
     if not carrier.is_open():
         core.answer(data)
@@ -320,7 +320,7 @@ def test_what_needs_more_work_is_not_carried(function: Any, options: dict[str, A
         core.streams_with(function)
         core.ask()
         core.answer(HEAD)
-        assert find_carrier(core.layer, core.layer.streams[1]) is None
+        assert make_carrier(core.layer, core.layer.streams[1]) is None
 
 
 def test_a_client_of_http_1_0_gets_bytes_without_framing() -> None:

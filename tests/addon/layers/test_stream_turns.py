@@ -14,7 +14,7 @@ from converter.addon.layers.stream_turns import (
     UnfinishedHook,
     call_in_turns,
     give_turns,
-    hold_back,
+    wait_while_paused,
 )
 from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
 
@@ -38,7 +38,7 @@ def waiting() -> Iterator[tuple[Core, UnfinishedHook]]:
 def test_a_server_is_read_on_when_the_exchange_goes_on_and_not_before() -> None:
     async def holds() -> None:
         with waiting() as (core, hook):
-            held = asyncio.create_task(hold_back(core.layer, core.servers[-1]))
+            held = asyncio.create_task(wait_while_paused(core.layer, core.servers[-1]))
             await hook.task
             await asyncio.sleep(0.005)
             assert not held.done()  # mitmproxy has yet to hear of it
@@ -52,7 +52,7 @@ def test_what_came_behind_is_taken_before_more_is_read() -> None:
     async def holds() -> None:
         with waiting() as (core, hook):
             core.answer(chunk(b"b"))
-            held = asyncio.create_task(hold_back(core.layer, core.servers[-1]))
+            held = asyncio.create_task(wait_while_paused(core.layer, core.servers[-1]))
             await over(core, hook)
             (behind,) = core.held[1:]
             assert isinstance(behind, UnfinishedHook)
@@ -81,7 +81,7 @@ def test_who_else_is_read_goes_on(other: Callable[[Core], Connection | None]) ->
         with waiting() as (core, hook):
             read = other(core)
             assert read is not core.servers[-1]
-            await asyncio.wait_for(hold_back(core.layer, read), SECONDS)
+            await asyncio.wait_for(wait_while_paused(core.layer, read), SECONDS)
             assert not hook.task.done()
 
     asyncio.run(goes_on())
@@ -94,7 +94,7 @@ def test_a_hook_of_an_addon_is_waited_for_too() -> None:
             core.ask()
             core.hold = "responseheaders"
             core.answer(HEAD + chunk(b"a"))
-            held = asyncio.create_task(hold_back(core.layer, core.servers[-1]))
+            held = asyncio.create_task(wait_while_paused(core.layer, core.servers[-1]))
             await asyncio.sleep(0.005)
             assert not held.done()
             core.release()
@@ -109,7 +109,7 @@ def test_a_reply_that_flows_is_not_held_back() -> None:
             core.streams_with(Marker())
             core.ask()
             core.answer(HEAD + chunk(b"a"))
-            await asyncio.wait_for(hold_back(core.layer, core.servers[-1]), SECONDS)
+            await asyncio.wait_for(wait_while_paused(core.layer, core.servers[-1]), SECONDS)
             core.answer(END)
 
     asyncio.run(goes_on())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from converter.addon.bounds import LONGEST_HEAD
 from converter.addon.layers.guard import h11
-from converter.addon.layers.whole_reads import WholeReads, usual_chunks
+from converter.addon.layers.whole_reads import WholeReads, take_complete_chunks
 from tests.support.proxy_core import END, chunk
 
 
@@ -101,7 +101,7 @@ def test_only_chunks_of_the_usual_form_are_taken_quickly() -> None:
     for unusual in (b"1;a=b\r\nx\r\n", b"0x1\r\nx\r\n", b"+1\r\nx\r\n", b"1\nx\n", b"1\r\nxy\r\n"):
         buffer = ReceiveBuffer()
         buffer += chunk(b"a") + unusual
-        assert (usual_chunks(buffer), bytes(buffer)) == ([b"a"], unusual)
+        assert (take_complete_chunks(buffer), bytes(buffer)) == ([b"a"], unusual)
 
 
 PIECES = st.lists(

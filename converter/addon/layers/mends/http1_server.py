@@ -24,7 +24,7 @@ from converter.addon.layers.guard import (
     HttpClient,
     ReceiveHttp,
     ResponseProtocolError,
-    hand_events_to,
+    set_event_handler,
 )
 from converter.addon.layers.whole_reads import WholeReads
 
@@ -89,7 +89,7 @@ def fault_of_head(received: bytes, request: Request | None = None) -> str:
     return ""
 
 
-def take_over(client: HttpClient) -> ServerConnection | None:
+def replace_server_layer(client: HttpClient) -> ServerConnection | None:
     """Replace mitmproxy's layer of a connection that was just opened to an HTTP/1 server by a
     `ServerConnection`, and return our layer. Return `None`, and change nothing, for another
     protocol.
@@ -101,5 +101,5 @@ def take_over(client: HttpClient) -> ServerConnection | None:
     ours = ServerConnection(theirs.context)
     ours.state = ours.read_headers
     client.child_layer = ours
-    hand_events_to(client, ours.handle_event)
+    set_event_handler(client, ours.handle_event)
     return ours
