@@ -44,15 +44,15 @@ class StreamFunction(BodyReader, Protocol):
     never raises, and never returns an empty piece in mid-stream.
     """
 
-    async def beside(self, chunk: bytes) -> list[bytes]:
+    async def call_in_thread(self, chunk: bytes) -> list[bytes]:
         """Do the same as `__call__` in a thread beside mitmproxy's loop."""
 
     @property
     def is_long(self) -> bool:
-        """Return True if the next call will take long, and the layers should call `beside`."""
+        """Return True if the next call may take long; the layers then use `call_in_thread`."""
 
     @property
-    def follows(self) -> bool:
+    def wants_next_request(self) -> bool:
         """Return True if the layers should send another request when the body has ended."""
 
     @property
@@ -115,27 +115,27 @@ class Listener(Protocol):
     def seconds_of_silence(self) -> float:
         """The seconds of silence after which a stream's client gets a ping; 0 for no pings."""
 
-    def takes(self, flow: HTTPFlow, size: int) -> bool:
+    def allows_size(self, flow: HTTPFlow, size: int) -> bool:
         """Return True if a request may have so many bytes."""
 
-    def watcher(self, flow: HTTPFlow) -> BodyReader | None:
+    def body_reader(self, flow: HTTPFlow) -> BodyReader | None:
         """Return the reader of a response that is not yet sent; None if the response goes on at
         once.
         """
 
-    def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
+    def make_error(self, flow: HTTPFlow, reason: str) -> Response | None:
         """Return the error response for a client whose request failed for this `reason`; None for
         mitmproxy's own error page.
         """
 
-    def early(self, flow: HTTPFlow) -> Response | None:
+    def early_head(self, flow: HTTPFlow) -> Response | None:
         """Return a response head that is sent to the client before the server answers; None if the
         client waits for the server's.
         """
 
-    def late(self, flow: HTTPFlow, begun: Any) -> list[bytes]:
+    def last_pieces(self, flow: HTTPFlow, begun: Any) -> list[bytes]:
         """Return the last pieces of a stream that began early, if the server's response did not go
-        through `begun`, the stream function of the head that `early` returned.
+        through `begun`, the stream function of the head that `early_head` returned.
         """
 
 

@@ -39,7 +39,7 @@ class Marker:
     is_long: bool = False
     holds: bool = False
     stopped: bool = False
-    follows: bool = False
+    wants_next_request: bool = False
     ends_thoughts: bool = False
     beside_calls: list[bytes] = field(default_factory=list)
 
@@ -49,7 +49,7 @@ class Marker:
             return []
         return [b"<", chunk, b">"] if chunk else [b"<end>"]
 
-    async def beside(self, chunk: bytes) -> list[bytes]:
+    async def call_in_thread(self, chunk: bytes) -> list[bytes]:
         self.beside_calls.append(chunk)
         await asyncio.sleep(0.01)
         return self(chunk)
@@ -74,23 +74,23 @@ class Says(ExchangeListener):
     longest_request: int = 1 << 30
     hosts: WeakKeyDictionary[HTTPFlow, str] = field(default_factory=WeakKeyDictionary)
 
-    def takes(self, flow: HTTPFlow, size: int) -> bool:  # noqa: ARG002
+    def allows_size(self, flow: HTTPFlow, size: int) -> bool:  # noqa: ARG002
         return size <= self.longest_request
 
-    def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
+    def make_error(self, flow: HTTPFlow, reason: str) -> Response | None:
         if not self.fails or flow.request.path == "/unknown":
             return None
         return Response.make(502, b"{" + reason.encode() + b"}", {"content-type": "a/json"})
 
-    def early(self, flow: HTTPFlow) -> Response | None:
+    def early_head(self, flow: HTTPFlow) -> Response | None:
         if self.starts_early is None or flow.request.path == "/unknown":
             return None
         return streamed(self.starts_early)
 
-    def watcher(self, flow: HTTPFlow) -> None:  # noqa: ARG002
+    def body_reader(self, flow: HTTPFlow) -> None:  # noqa: ARG002
         return None
 
-    def late(self, flow: HTTPFlow, begun: object) -> list[bytes]:
+    def last_pieces(self, flow: HTTPFlow, begun: object) -> list[bytes]:
         assert begun is self.starts_early
         assert flow.response
         return [b"<late: %d " % flow.response.status_code, flow.response.content or b"", b">"]

@@ -52,7 +52,7 @@ class ExchangeListener(Listener):
         """The seconds of silence after which a stream's client gets a ping; 0: no pings."""
         return self._chosen().ping.seconds
 
-    def takes(self, flow: HTTPFlow, size: int) -> bool:
+    def allows_size(self, flow: HTTPFlow, size: int) -> bool:
         """Return True if a request may have a body of `size` bytes. If it has more than the user's
         limit, mark its record as too large, and return False from then on. A request that the addon
         leaves alone has no record and no limit.
@@ -62,7 +62,7 @@ class ExchangeListener(Listener):
             record.too_large = True
         return record is None or not record.too_large
 
-    def watcher(self, flow: HTTPFlow) -> BodyReader | None:
+    def body_reader(self, flow: HTTPFlow) -> BodyReader | None:
         """Return the object that reads a response whose body is not yet sent to the client; `None`
         if the body need not be read as it comes.
 
@@ -76,7 +76,7 @@ class ExchangeListener(Listener):
         holds = record.tap and record.tap.holds and flow.response is record.head
         return start_reader(record) or (record.tap if holds else None)
 
-    def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
+    def make_error(self, flow: HTTPFlow, reason: str) -> Response | None:
         """Return the error response for a client whose request got no response; `None` for traffic
         that the addon leaves alone. `reason`: mitmproxy's text for the fault.
         """
@@ -94,7 +94,7 @@ class ExchangeListener(Listener):
         body = client.answers.error(message, kind, status)
         return Response.make(status, body, {"content-type": JSON})
 
-    def early(self, flow: HTTPFlow) -> Response | None:
+    def early_head(self, flow: HTTPFlow) -> Response | None:
         """Return a response head with which the client's stream begins before the server answers,
         so that the client can get pings. `None` if the client requested no stream, or the option
         `think_ping` is not `early`.
@@ -114,7 +114,7 @@ class ExchangeListener(Listener):
         record.early = True
         return head
 
-    def late(self, flow: HTTPFlow, begun: Tap) -> list[bytes]:
+    def last_pieces(self, flow: HTTPFlow, begun: Tap) -> list[bytes]:
         """Return the last pieces of a stream that began early, if the server then sent a response
         that did not go through the stream's tap (`begun`): the rewritten body, or an error.
         """

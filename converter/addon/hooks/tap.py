@@ -101,7 +101,7 @@ class Tap(HeldStream):
         return self._refusal is not None and self._refusal.stopped
 
     @property
-    def follows(self) -> bool:
+    def wants_next_request(self) -> bool:
         """Return True if another request follows the end of the body: the request was refused, or
         the body had no byte.
         """
@@ -114,16 +114,16 @@ class Tap(HeldStream):
 
     @property
     def is_long(self) -> bool:
-        """Return True if the next chunk must go to `beside`, because the call may take long. It may
-        complete a long frame, wait until the reply is stored elsewhere, or wait for the server's
-        answer to the request to end a thought.
+        """Return True if the next chunk must go to `call_in_thread`, because the call may take
+        long. It may complete a long frame, wait until the reply is stored elsewhere, or wait for
+        the server's answer to the request to end a thought.
         """
         if self._continued.is_ending or (self._pending.may_wait and self._rewriter.finished):
             return True
         again = self._came // _REPEATED_BYTES if self._repeats_reply else 0
         return self._rewriter.held() + again > LONG
 
-    async def beside(self, chunk: bytes) -> list[bytes]:
+    async def call_in_thread(self, chunk: bytes) -> list[bytes]:
         """Do the same as a call of the tap, but rewrite in a thread beside mitmproxy's loop. The
         events are passed to the watchers in the loop.
         """

@@ -138,7 +138,7 @@ class StreamLayer(HttpStream):
         """Send the client a head and a ping before the server answers, if the listener returns a
         head for this exchange. Go on waiting for the server's own head.
         """
-        early = self._layer.listener.early(self.flow)
+        early = self._layer.listener.early_head(self.flow)
         if early is None or not isinstance(early.stream, StreamFunction):
             return
         self.flow.response = self._early = early
@@ -172,8 +172,8 @@ class StreamLayer(HttpStream):
 
     def state_stream_response_body(self, event: events.Event) -> CommandGenerator[None]:
         """Handle an event of a body that is streamed: send the client the pieces that the stream
-        function returns for the data. If the function wants another request (`stopped`, `follows`),
-        leave the server.
+        function returns for the data. If the function wants another request (`stopped`,
+        `wants_next_request`), leave the server.
         """
         function = self._function
         if function and isinstance(event, ResponseData):
@@ -182,7 +182,7 @@ class StreamLayer(HttpStream):
                 if function.ends_thoughts and function.stopped:
                     yield from self._leave_server(function)
             return
-        if function and function.follows and isinstance(event, ResponseEndOfMessage):
+        if function and function.wants_next_request and isinstance(event, ResponseEndOfMessage):
             yield from self._leave_server(function)
             return
         if function and function.is_long and isinstance(event, ResponseEndOfMessage):
@@ -232,7 +232,7 @@ class StreamLayer(HttpStream):
         """
         if isinstance(event, RequestData):
             size = len(self.request_body_buf) + len(event.data)
-            if not self._layer.listener.takes(self.flow, size):
+            if not self._layer.listener.allows_size(self.flow, size):
                 return
         yield from super().state_consume_request_body(event)
 
@@ -241,7 +241,7 @@ class StreamLayer(HttpStream):
         has a reader for it, the reader gets each chunk; it may keep the body itself (`holds`), or
         want another request (`stopped`).
         """
-        watch = self._layer.listener.watcher(self.flow)
+        watch = self._layer.listener.body_reader(self.flow)
         watch = watch if isinstance(event, ResponseData) else None
         # a reader takes b"" for the body's end
         if watch and isinstance(event, ResponseData) and event.data:
@@ -277,7 +277,7 @@ class StreamLayer(HttpStream):
             if isinstance(command, HttpResponseHook) and isinstance(
                 self._early.stream, StreamFunction
             ):
-                late = self._layer.listener.late(self.flow, self._early.stream)
+                late = self._layer.listener.last_pieces(self.flow, self._early.stream)
                 yield from self._send_pieces(late)
 
     def handle_protocol_error(
@@ -342,7 +342,7 @@ class StreamLayer(HttpStream):
         if function:
             yield from self._send_pieces(function.abort(reason))
             return self._end_response
-        if self._is_unanswered and (answer := self._layer.listener.failed(self.flow, reason)):
+        if self._is_unanswered and (answer := self._layer.listener.make_error(self.flow, reason)):
             self.flow.response = answer
             return self._send_whole_response
         return None

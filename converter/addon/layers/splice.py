@@ -69,7 +69,7 @@ class Carrier:
 
     def take(self, data: bytes) -> bytes:
         """Return the bytes that the client gets for the bytes of one read (`data`), perhaps none.
-        Set `goes_on` to False at the body's end.
+        Set `goes_on` to False at the body's end, or at a fault of its framing.
         """
         server = self.server
         server.buf += data

@@ -84,7 +84,7 @@ async def _call_in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
     pieces: list[bytes] = []
     for at in range(0, max(len(chunk), 1), LONG_READ):
         if function.is_long:
-            return pieces + list(await function.beside(chunk[at:]))
+            return pieces + list(await function.call_in_thread(chunk[at:]))
         pieces += function(chunk[at : at + LONG_READ])
         await asyncio.sleep(0)
     return pieces

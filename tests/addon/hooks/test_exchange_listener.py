@@ -33,7 +33,7 @@ def listener(addon: ThinkAddon) -> ExchangeListener:
 def test_a_server_that_is_not_there_is_named(path: str) -> None:
     with running() as (addon, _):
         flow = ask(addon, request(path))
-        answer = listener(addon).failed(flow, "[Errno 111] Connect call failed ('x', 1)")
+        answer = listener(addon).make_error(flow, "[Errno 111] Connect call failed ('x', 1)")
         assert answer
         assert (answer.status_code, answer.headers["content-type"]) == (502, "application/json")
         message = json.loads(answer.content or b"")["error"]["message"]
@@ -43,7 +43,7 @@ def test_a_server_that_is_not_there_is_named(path: str) -> None:
 def test_a_server_that_hung_up_at_once_is_worth_another_try() -> None:
     with running() as (addon, _):
         flow = ask(addon, request(MESSAGES))
-        answer = listener(addon).failed(flow, "server closed connection")
+        answer = listener(addon).make_error(flow, "server closed connection")
         assert answer
         assert answer.status_code == 529
         assert json.loads(answer.content or b"")["error"]["type"] == "overloaded_error"
@@ -53,13 +53,13 @@ def test_what_is_not_ours_is_left_to_mitmproxy_by_a_forward_proxy() -> None:
     with running() as (addon, _):
         flow = ask(addon, request("/v1/unknown"))
         flow.client_conn.proxy_mode = ProxyMode.parse("regular")
-        assert listener(addon).failed(flow, "server closed connection") is None
-        assert listener(addon).early(flow) is None
+        assert listener(addon).make_error(flow, "server closed connection") is None
+        assert listener(addon).early_head(flow) is None
 
 
 def test_before_one_server_all_that_fails_is_an_error_in_json() -> None:
     with running() as (addon, _):
-        answer = listener(addon).failed(ask(addon, request("/v1/models")), "no answer")
+        answer = listener(addon).make_error(ask(addon, request("/v1/models")), "no answer")
         assert answer
         assert "message" in json.loads(answer.content or b"")["error"]
 
@@ -90,12 +90,12 @@ def test_silence_is_as_long_as_the_option_says() -> None:
 
 def test_a_stream_begins_early_only_when_somebody_wants_it() -> None:
     with running() as (addon, _):
-        assert listener(addon).early(ask(addon, streaming())) is None
+        assert listener(addon).early_head(ask(addon, streaming())) is None
     with running(ping="10,early") as (addon, _):
-        assert listener(addon).early(ask(addon, request(MESSAGES))) is None
-        assert listener(addon).early(ask(addon, request(CHAT))) is None
+        assert listener(addon).early_head(ask(addon, request(MESSAGES))) is None
+        assert listener(addon).early_head(ask(addon, request(CHAT))) is None
         for flow in (ask(addon, streaming()), ask(addon, request(CHAT, STREAM))):
-            head = listener(addon).early(flow)
+            head = listener(addon).early_head(flow)
             assert head
             assert isinstance(head.stream, Tap)
             assert head.headers["content-type"].startswith(EVENT_STREAM)
@@ -106,11 +106,11 @@ def test_a_stream_begins_early_only_when_somebody_wants_it() -> None:
 def test_a_late_error_has_the_servers_message() -> None:
     with running(ping="10,early") as (addon, _):
         flow = ask(addon, streaming())
-        head = listener(addon).early(flow)
+        head = listener(addon).early_head(flow)
         assert head
         assert isinstance(head.stream, Tap)
         flow.response = Response.make(400, b'{"error": {"message": "too long"}}')
-        sent = b"".join(listener(addon).late(flow, head.stream))
+        sent = b"".join(listener(addon).last_pieces(flow, head.stream))
         assert sent.startswith(b"event: error\n")
         assert b"status 400: too long" in sent
 
@@ -118,11 +118,11 @@ def test_a_late_error_has_the_servers_message() -> None:
 def test_a_whole_reply_that_became_a_stream_goes_on_as_one() -> None:
     with running(ping="10,early") as (addon, _):
         flow = ask(addon, streaming())
-        head = listener(addon).early(flow)
+        head = listener(addon).early_head(flow)
         assert head
         assert isinstance(head.stream, Tap)
         flow.response = Response.make(200, b"data: x\n\n", {"content-type": EVENT_STREAM})
-        assert listener(addon).late(flow, head.stream) == [b"data: x\n\n"]
+        assert listener(addon).last_pieces(flow, head.stream) == [b"data: x\n\n"]
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/responses", f"{MESSAGES}/count_tokens"])
@@ -130,9 +130,9 @@ def test_a_request_that_is_too_large_is_answered_in_its_dialect(path: str) -> No
     with running(limits=["request_mb=1"]) as (addon, _):
         flow = request(path)
         begin(addon, flow)
-        assert listener(addon).takes(flow, 1024 * 1024)
-        assert not listener(addon).takes(flow, 1024 * 1024 + 1)
-        assert not listener(addon).takes(flow, 5)  # the rest of it
+        assert listener(addon).allows_size(flow, 1024 * 1024)
+        assert not listener(addon).allows_size(flow, 1024 * 1024 + 1)
+        assert not listener(addon).allows_size(flow, 5)  # the rest of it
         wait(addon.request(flow))
         assert flow.response
         assert flow.response.status_code == 413
@@ -144,11 +144,11 @@ def test_a_request_that_is_not_ours_may_be_of_any_size() -> None:
     with running(limits=["request_mb=1"]) as (addon, _):
         flow = request("/api/blobs/sha256")
         begin(addon, flow)
-        assert listener(addon).takes(flow, 10**12)
+        assert listener(addon).allows_size(flow, 10**12)
 
 
 def test_without_a_limit_a_request_may_be_of_any_size() -> None:
     with running(limits=["request_mb=0"]) as (addon, _):
         flow = request(CHAT)
         begin(addon, flow)
-        assert listener(addon).takes(flow, 10**12)
+        assert listener(addon).allows_size(flow, 10**12)

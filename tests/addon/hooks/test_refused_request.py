@@ -21,7 +21,7 @@ def refuse(addon: Any, flow: HTTPFlow) -> RefusalReader:
     """Have the server refuse what it was sent."""
     flow.response = Response.make(400, b"", {"content-type": "application/json"})
     wait(addon.responseheaders(flow))
-    watcher = addon._listener.watcher(flow)
+    watcher = addon._listener.body_reader(flow)
     assert isinstance(watcher, RefusalReader)
     return watcher
 

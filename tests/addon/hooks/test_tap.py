@@ -105,7 +105,7 @@ def test_a_long_frame_is_read_beside_the_loop_to_the_same_bytes() -> None:
         through, sent, long = tap(), b"", 0
         for chunk in [*(whole[at : at + LONG // 2] for at in offsets), b""]:
             long += through.is_long
-            pieces = await through.beside(chunk) if through.is_long else through(chunk)
+            pieces = await through.call_in_thread(chunk) if through.is_long else through(chunk)
             sent += b"".join(pieces)
         return sent, long
 
@@ -118,7 +118,7 @@ def test_a_long_frame_is_read_beside_the_loop_to_the_same_bytes() -> None:
 def test_watchers_of_a_long_call_are_called_in_the_loop() -> None:
     threads: list[threading.Thread] = []
     through = tap(lambda: threads.append(threading.current_thread()))
-    asyncio.run(through.beside(stream("b")[0]))
+    asyncio.run(through.call_in_thread(stream("b")[0]))
     assert threads == [threading.main_thread()]
 
 
@@ -143,7 +143,7 @@ def _ends_with_its_writing(through: Tap, chunks: list[bytes], may_write: threadi
     assert through.is_long
 
     async def end() -> list[bytes]:
-        ending = asyncio.ensure_future(through.beside(b""))
+        ending = asyncio.ensure_future(through.call_in_thread(b""))
         await asyncio.sleep(0)
         assert not ending.done()
         may_write.set()
@@ -173,7 +173,7 @@ def test_a_server_ends_a_thought_in_its_reply_or_is_left(
     async def replied(through: Tap) -> bytes:
         sent = through(b"".join([ROLE, *text("<think>ab", "cdef")]))
         assert through.is_long
-        sent += await through.beside(b"".join(text("of the thought")))
+        sent += await through.call_in_thread(b"".join(text("of the thought")))
         assert through.stopped is not ends
         if not ends:
             assert through(b"".join(text("of the thought"))) == []
