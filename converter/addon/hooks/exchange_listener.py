@@ -1,6 +1,6 @@
-"""Answers for our layers of mitmproxy, which know no exchange: who reads a response's body, the
-error for a request that got no response, the head of a stream that begins before the server
-answers.
+"""Answers what our layers of mitmproxy's proxy core ask about an exchange: who reads a response's
+body, which error a client gets for a request without a response, and which head begins a stream
+before the server answers.
 """
 
 from collections.abc import Callable

@@ -151,7 +151,7 @@ class ReplySteps:
         # nothing is logged for a client that has disconnected behind the reply's finish
         if not (left and rewriter and rewriter.summary.finish):
             if left and record.exchange.endpoint.is_chat:
-                # only for the flow's comment: a watcher logs a line for each reply, with its end
+                # not logged here: a watcher logs a line for each reply, which says how it ended
                 record.hints.append(in_short(flow.error.msg))
             elif left:
                 record.hints += report(record.client_request, [flow.error.msg], logging.INFO)

@@ -61,7 +61,7 @@ class PendingRequest:
     client: UpstreamClient  # sends probes to the server
     memory: Memory  # the kept replies of this client
     keys: Mapping[str, str]  # the header with the client's key for the server
-    turns: KnownTurns  # has turns that earlier requests have too, so that they are not read again
+    turns: KnownTurns  # turns of earlier requests; repeated turns are not read again
     worker: Worker  # where work on a long body is done: in the loop, or in a thread
     body: bytes = b""  # the client's body, uncompressed
     notes: list[str] = field(default_factory=list)  # lines for the log and the flow's comment
@@ -98,7 +98,7 @@ class RequestSteps:
         record.memory = memory = Memory(store=self._store, owner=record.exchange.owner)
         pending = PendingRequest(record, self._client, memory, keys, self._turns, self._in_turn)
         record.sides.client_request = request = http_messages.copied(flow.request)
-        # `sides` has the headers of the client, before `Doorkeeper.clean_headers`
+        # `sides` has the client's headers as they were before `Doorkeeper.clean_headers`
         request.headers = record.sides.headers
         if self._lessons:
             await self._client.lessons.look(record.upstream)
@@ -286,7 +286,9 @@ async def count_tokens(pending: PendingRequest) -> Response:
 
 
 async def register_server(pending: PendingRequest) -> None:
-    """Register the server as one that a client uses: views for people probe no other server."""
+    """Register the server as one that a client uses. The probes for a person who looks at a request
+    (for the tokens of its prompt, for facts about its model) go to no other server.
+    """
     pending.client.meets(pending.record.upstream)
 
 
@@ -451,7 +453,7 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
 
 
 async def _find_server(pending: PendingRequest) -> Server:
-    """Return the server's profile, of the user's option or by probes. Raises ConnectionError."""
+    """Return the server's profile, from the user's option or by probes. Raises ConnectionError."""
     record, chosen = pending.record, pending.record.exchange.settings.server
     if chosen or not record.upstream.direct:
         return chosen or record.server

@@ -140,8 +140,8 @@ class ReplyLayer(HttpLayer):
         mitmproxy itself starts a task for each hook, which runs in a later turn of its loop: 6% of
         the processor time of a whole reply. The task also waits for the lock that the running event
         holds. If a server's task is cancelled while it waits for this lock, its connection stays
-        open (12.3.1), so that with many streams a server went on generating for a client that had
-        left.
+        open (mitmproxy 12.3.1), so that with many streams a server went on generating for a client
+        that had left.
 
         A layer in a tunnel does not call its hooks here, but yields them to the outer layer:
         mitmproxy gives the completion of a hook to the outer layer first, which must know the
@@ -238,8 +238,8 @@ class ReplyLayer(HttpLayer):
             yield self._watch
 
     def register_connection(self, command: RegisterHttpConnection) -> CommandGenerator[None]:
-        """Replace mitmproxy's layer of a server connection that was just opened by ours
-        (`replace_server_layer`).
+        """Put our layer of a server connection in place of mitmproxy's (`replace_server_layer`),
+        once the connection is open.
 
         If the opening failed, clear the connection's error. mitmproxy would answer every later
         request of this client with this error, even when the server is up again.

@@ -90,9 +90,8 @@ def fault_of_head(received: bytes, request: Request | None = None) -> str:
 
 
 def replace_server_layer(client: HttpClient) -> ServerConnection | None:
-    """Replace mitmproxy's layer of a connection that was just opened to an HTTP/1 server by a
-    `ServerConnection`, and return our layer. Return `None`, and change nothing, for another
-    protocol.
+    """Put a `ServerConnection` in place of mitmproxy's layer of a connection to an HTTP/1 server
+    that was just opened, and return it. Return `None`, and change nothing, for another protocol.
     """
     theirs = client.child_layer
     if type(theirs) is not Http1Client:
