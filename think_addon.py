@@ -32,11 +32,11 @@ from converter.addon.aside import exempt_old_objects
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange, begin
 from converter.addon.hooks import options
-from converter.addon.hooks.doors import (
-    Doorkeeper,
+from converter.addon.hooks.access_rules import (
+    AccessRules,
     identity_response,
-    is_for_private_network,
     is_reverse,
+    is_to_private_host,
 )
 from converter.addon.hooks.exchange_listener import ExchangeListener
 from converter.addon.hooks.reply_steps import ReplySteps
@@ -72,7 +72,7 @@ class ThinkAddon:
         self._settings = settings.read()
         self._in_force: dict[str, object] = {}
         self._filter: flowfilter.TFilter | None = None
-        self._doors = Doorkeeper()
+        self._access = AccessRules()
         client = UpstreamClient(KnownServers(time.time))
         services = ExtraServices(self._chosen, client)
         keeper = FlowKeeper(lambda: self._settings.limits)
@@ -115,7 +115,7 @@ class ThinkAddon:
             return None  # read from a file, or refused by another addon, such as proxyauth
         forget(flow)
         host = self._listener.hosts.pop(flow, None)  # none without our layers
-        flow.response = self._doors.refusal(flow, host, self._settings) or identity_response(flow)
+        flow.response = self._access.refusal(flow, host, self._settings) or identity_response(flow)
         if flow.response:
             return None
         request, at = flow.request, int(flow.request.timestamp_start)
@@ -129,12 +129,12 @@ class ThinkAddon:
         return self._begin_at_home(flow, exchange)
 
     async def _begin_at_home(self, flow: HTTPFlow, exchange: Exchange) -> None:
-        self._begin(flow, exchange if await is_for_private_network(flow) else None)
+        self._begin(flow, exchange if await is_to_private_host(flow) else None)
 
     def _begin(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
         headers = flow.request.headers.copy()
         if exchange or is_reverse(flow):
-            self._doors.clean_headers(flow, exchange)
+            self._access.clean_headers(flow, exchange)
         if exchange is None:
             # keep another addon's function
             flow.request.stream = flow.request.stream or not must_hold_request()

@@ -12,8 +12,8 @@ from converter.addon import http_messages
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON
 from converter.addon.exchange.settings import Settings
+from converter.addon.hooks.access_rules import dialect_of, is_reverse
 from converter.addon.hooks.connection_faults import fault_message
-from converter.addon.hooks.doors import dialect_of, is_reverse
 from converter.addon.hooks.refused_request import start_reader
 from converter.addon.hooks.tap import Tap
 from converter.addon.keep.flow_record import RUNNING_RECORDS, FlowRecord

@@ -98,7 +98,7 @@ class RequestSteps:
         record.memory = memory = Memory(store=self._store, owner=record.exchange.owner)
         pending = PendingRequest(record, self._client, memory, keys, self._turns, self._in_turn)
         record.sides.client_request = request = http_messages.copied(flow.request)
-        # `sides` has the client's headers as they were before `Doorkeeper.clean_headers`
+        # `sides` has the client's headers as they were before `AccessRules.clean_headers`
         request.headers = record.sides.headers
         if self._lessons:
             await self._client.lessons.look(record.upstream)

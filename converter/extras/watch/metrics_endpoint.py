@@ -22,7 +22,7 @@ from converter.addon.exchange.option_readers import MetricsTarget
 from converter.addon.exchange.settings import Settings
 from converter.addon.extra_packages import load_optional
 from converter.addon.files import FileError, write_whole
-from converter.addon.hooks.doors import foreign_page_header
+from converter.addon.hooks.access_rules import foreign_page_header
 from converter.addon.keep.flow_record import FlowRecord, outcome_of
 from converter.addon.watcher import OptionWatcher
 

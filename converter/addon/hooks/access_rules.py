@@ -82,7 +82,7 @@ keys of Anthropic's.
 _log = logging.getLogger(__name__)
 
 
-class Doorkeeper:
+class AccessRules:
     """Refuses requests of foreign web pages, and removes keys and cookies that the model server
     must not get. It handles each request's head before the steps of the request do.
     """
@@ -153,7 +153,7 @@ def is_reverse(flow: HTTPFlow) -> bool:
     return isinstance(flow.client_conn.proxy_mode, ReverseMode)
 
 
-async def is_for_private_network(flow: HTTPFlow) -> bool:
+async def is_to_private_host(flow: HTTPFlow) -> bool:
     """Return True if a forward proxy's request goes to this machine or a private network. The
     address of the server's connection decides if there is one, else the requested host.
     """

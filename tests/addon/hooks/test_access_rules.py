@@ -9,7 +9,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 from converter.addon.exchange import settings
-from converter.addon.hooks.doors import Doorkeeper, foreign_page_header, is_for_private_network
+from converter.addon.hooks.access_rules import AccessRules, foreign_page_header, is_to_private_host
 from converter.addon.keep.flow_record import RUNNING_RECORDS
 from tests.support.addon_flows import CHAT, MESSAGES, ask, request, running
 from tests.support.rows import rows_of
@@ -64,7 +64,7 @@ def local(path: str = CHAT, **headers: str) -> HTTPFlow:
 def test_a_foreign_page_is_refused_in_the_dialect_of_its_path(
     path: str, dialect: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    refused = Doorkeeper().refusal(local(path, **FOREIGN), "localhost:8080", DEFAULT)
+    refused = AccessRules().refusal(local(path, **FOREIGN), "localhost:8080", DEFAULT)
     assert refused
     assert refused.status_code == 403
     body = json.loads(refused.content or b"")
@@ -74,28 +74,28 @@ def test_a_foreign_page_is_refused_in_the_dialect_of_its_path(
 
 
 def test_a_name_pointed_at_this_machine_is_refused() -> None:
-    refused = Doorkeeper().refusal(local(), "evil.example:8080", DEFAULT)
+    refused = AccessRules().refusal(local(), "evil.example:8080", DEFAULT)
     assert refused
     assert b"Host: evil.example:8080" in (refused.content or b"")
 
 
 def test_what_is_not_a_pages_comes_in() -> None:
-    assert Doorkeeper().refusal(local(), "localhost:8080", DEFAULT) is None
-    assert Doorkeeper().refusal(local(), None, DEFAULT) is None
+    assert AccessRules().refusal(local(), "localhost:8080", DEFAULT) is None
+    assert AccessRules().refusal(local(), None, DEFAULT) is None
 
 
 def test_what_a_person_allows_comes_in() -> None:
     allowed = settings.read({"hosts": ["Evil.Example"]})
-    assert Doorkeeper().refusal(local(**FOREIGN), "evil.example", allowed) is None
+    assert AccessRules().refusal(local(**FOREIGN), "evil.example", allowed) is None
 
 
 def test_a_proxy_that_listens_elsewhere_or_goes_forward_refuses_nobody() -> None:
     flow = local(**FOREIGN)
     flow.client_conn.sockname = ("192.168.1.5", 8080)
-    assert Doorkeeper().refusal(flow, "evil.example", DEFAULT) is None
+    assert AccessRules().refusal(flow, "evil.example", DEFAULT) is None
     flow = local(**FOREIGN)
     flow.client_conn.proxy_mode = ProxyMode.parse("regular")
-    assert Doorkeeper().refusal(flow, "evil.example", DEFAULT) is None
+    assert AccessRules().refusal(flow, "evil.example", DEFAULT) is None
 
 
 def test_the_addon_refuses_before_anything_else() -> None:
@@ -122,10 +122,10 @@ def test_a_key_of_anthropics_stays_here_and_is_logged_once(
 def test_before_anthropics_own_api_its_keys_pass() -> None:
     flow = local(x_api_key="sk-ant-x", anthropic_version="1")
     flow.request.host, flow.request.scheme = "api.anthropic.com", "https"
-    Doorkeeper().clean_headers(flow, None)
+    AccessRules().clean_headers(flow, None)
     assert flow.request.headers["x-api-key"] == "sk-ant-x"
     flow.request.scheme = "http"  # whoever answers there, it is not the API
-    Doorkeeper().clean_headers(flow, None)
+    AccessRules().clean_headers(flow, None)
     assert "x-api-key" not in flow.request.headers
 
 
@@ -138,6 +138,6 @@ def test_what_is_none_of_our_requests_keeps_its_cookies() -> None:
 def test_home_is_where_the_connection_leads() -> None:
     flow = local(host="localhost")
     flow.request.host = "8.8.8.8"
-    assert not asyncio.run(is_for_private_network(flow))
+    assert not asyncio.run(is_to_private_host(flow))
     flow.server_conn.state, flow.server_conn.peername = ConnectionState.OPEN, ("10.0.0.1", 80)
-    assert asyncio.run(is_for_private_network(flow))
+    assert asyncio.run(is_to_private_host(flow))
