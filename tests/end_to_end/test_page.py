@@ -638,7 +638,7 @@ def test_the_list_comes_back_when_mitmweb_does(
     ask(web, web_server)
     think.show(web)
     think.pick()
-    think.script("return import('./think/connection.js').then((one) => one.line.close())")
+    think.script("return import('./think/connection.js').then((one) => one.socket.close())")
     think.until_shown("not connected", "#line")
     think.until_shown("live", "#line")
     think.until(lambda: len(think.rows()) == 1, "the row")

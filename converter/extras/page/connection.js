@@ -2,39 +2,39 @@
 
 import { $ } from "./elements.js";
 
-export async function ask(path, body) {
+export async function fetchText(path, body) {
   const cookie = /(?:^|; )_mitmproxy_xsrf=([^;]*)/.exec(document.cookie);
   const headers = { "Content-Type": "application/json", "X-XSRFToken": cookie ? cookie[1] : "" };
-  const answer = await fetch("think/" + path, body === undefined ? {} : { method: "POST", headers, body: JSON.stringify(body) });
-  const words = await answer.text();
-  if (!answer.ok) throw new Error(answer.status === 403 ? "mitmweb asks for its password again: load the page anew" : words);
-  return words;
+  const response = await fetch("think/" + path, body === undefined ? {} : { method: "POST", headers, body: JSON.stringify(body) });
+  const text = await response.text();
+  if (!response.ok) throw new Error(response.status === 403 ? "mitmweb asks for its password again: load the page anew" : text);
+  return text;
 }
 
-export let line = null;
-let wait = 1000;
+export let socket = null;
+let retryDelay = 1000;
 
 // Hear what is new, now and whenever the line is there again; `opened` begins anew.
-export function connect(opened, heard) {
-  line = new WebSocket(new URL("think/updates", location.href.split("#")[0].split("?")[0]).href.replace(/^http/, "ws"));
-  line.addEventListener("open", () => {
-    wait = 1000;
-    status("live", "live");
-    opened();
+export function connect(onOpen, onMessage) {
+  socket = new WebSocket(new URL("think/updates", location.href.split("#")[0].split("?")[0]).href.replace(/^http/, "ws"));
+  socket.addEventListener("open", () => {
+    retryDelay = 1000;
+    showStatus("live", "live");
+    onOpen();
   });
-  line.addEventListener("message", (event) => heard(JSON.parse(event.data)));
-  line.addEventListener("close", () => {
-    status("not connected; trying again", "");
-    setTimeout(() => connect(opened, heard), wait);
-    wait = Math.min(wait * 2, 10000);
+  socket.addEventListener("message", (event) => onMessage(JSON.parse(event.data)));
+  socket.addEventListener("close", () => {
+    showStatus("not connected; trying again", "");
+    setTimeout(() => connect(onOpen, onMessage), retryDelay);
+    retryDelay = Math.min(retryDelay * 2, 10000);
   });
 }
 
-function status(words, cls) {
-  $("line").textContent = words;
-  $("line").className = cls;
+function showStatus(text, className) {
+  $("line").textContent = text;
+  $("line").className = className;
 }
 
 export function send(message) {
-  if (line && line.readyState === WebSocket.OPEN) line.send(JSON.stringify(message));
+  if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 }

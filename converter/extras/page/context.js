@@ -1,36 +1,36 @@
 // What fills a request.
 
-import { el, number, plural } from "./elements.js";
+import { element, formatNumber, plural } from "./elements.js";
 
-export const share = (tokens, whole) => (whole ? `${((100 * tokens) / whole).toFixed(1)}%` : "–");
+export const percentOf = (tokens, whole) => (whole ? `${((100 * tokens) / whole).toFixed(1)}%` : "–");
 
-export function draw(into, { note, about, window: room, unused, kinds, parts }) {
-  const mark = (at, grow = 0) => {
-    const made = el("i");
-    made.style.cssText = `--kind:${at};flex-grow:${grow}`;
+export function drawContext(panel, { note, about, window: windowSize, unused, kinds, parts }) {
+  const coloredMark = (kind, width = 0) => {
+    const made = element("i");
+    made.style.cssText = `--kind:${kind};flex-grow:${width}`;
     return made;
   };
   const sum = kinds.reduce((all, [, tokens]) => all + tokens, 0);
-  const body = el("tbody");
-  const heads = ["Kind", "Part", "Tokens", room ? "Of the window" : "Share"].map((name, at) => {
+  const body = element("tbody");
+  const heads = ["Kind", "Part", "Tokens", windowSize ? "Of the window" : "Share"].map((name, at) => {
     const column = Math.min(at, 2); // shares are in the order of tokens
-    const head = el("th", "", el("button", "copy", name));
-    head.onclick = () => sort(head, column, head.ariaSort === "descending" ? 1 : -1);
+    const head = element("th", "", element("button", "copy", name));
+    head.onclick = () => sortParts(head, column, head.ariaSort === "descending" ? 1 : -1);
     return head;
   });
-  function sort(by, at, way) {
+  function sortParts(head, column, direction) {
     for (const each of heads) each.ariaSort = "none";
-    by.ariaSort = way < 0 ? "descending" : "ascending";
-    parts.sort((one, other) => way * String(one[at]).localeCompare(other[at], "en", { numeric: true }));
-    body.replaceChildren(...parts.map(([kind, part, tokens]) => el("tr", "", el("td", "", kind), el("td", "", part), el("td", "", number(tokens)), el("td", "", share(tokens, room || sum)))));
+    head.ariaSort = direction < 0 ? "descending" : "ascending";
+    parts.sort((one, other) => direction * String(one[column]).localeCompare(other[column], "en", { numeric: true }));
+    body.replaceChildren(...parts.map(([kind, part, tokens]) => element("tr", "", element("td", "", kind), element("td", "", part), element("td", "", formatNumber(tokens)), element("td", "", percentOf(tokens, windowSize || sum)))));
   }
-  const legend = kinds.map(([kind, tokens], at) => el("span", "", mark(at), `${kind} ${number(tokens)}`));
-  const filled = room ? `${share(sum, room)} of a window of ${number(room)} tokens. ` : "";
+  const legend = kinds.map(([kind, tokens], at) => element("span", "", coloredMark(at), `${kind} ${formatNumber(tokens)}`));
+  const filled = windowSize ? `${percentOf(sum, windowSize)} of a window of ${formatNumber(windowSize)} tokens. ` : "";
   const idle = unused ? `Tools that were never called: ${plural(unused, "token")}. ` : "";
-  into.replaceChildren(
-    el("p", "note", note, ` ${filled}${idle}`, about && `Of the model: ${about}.`),
-    el("div", "bar large", ...kinds.map(([, tokens], at) => mark(at, tokens))),
-    el("p", "legend", ...legend),
-    el("div", "md", el("table", "", el("thead", "", el("tr", "", ...heads)), body)));
-  sort(heads[2], 2, -1);
+  panel.replaceChildren(
+    element("p", "note", note, ` ${filled}${idle}`, about && `Of the model: ${about}.`),
+    element("div", "bar large", ...kinds.map(([, tokens], at) => coloredMark(at, tokens))),
+    element("p", "legend", ...legend),
+    element("div", "md", element("table", "", element("thead", "", element("tr", "", ...heads)), body)));
+  sortParts(heads[2], 2, -1);
 }

@@ -4,59 +4,59 @@ export const $ = (id) => document.getElementById(id);
 const ACTING = /\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\p{Cs}/gu;
 
 // Spell out what would act on a reader or a terminal: control characters, marks that turn the direction of text.
-export function visible(text) {
-  return String(text).replace(ACTING, (found) => {
-    const code = found.codePointAt(0);
+export function printable(text) {
+  return String(text).replace(ACTING, (character) => {
+    const code = character.codePointAt(0);
     if (code < 32) return String.fromCharCode(0x2400 + code);
     return code === 127 ? "␡" : (code < 256 ? "\\x" : "\\u") + code.toString(16).padStart(code < 256 ? 2 : 4, "0");
   });
 }
 
-export function el(name, cls, ...inside) {
+export function element(name, className, ...children) {
   const made = document.createElement(name);
-  if (cls) made.className = cls;
-  for (const each of inside) if (each !== null) made.append(each.nodeType ? each : visible(each));
+  if (className) made.className = className;
+  for (const each of children) if (each !== null) made.append(each.nodeType ? each : printable(each));
   return made;
 }
 
-export function svg(name, values) {
+export function svgElement(name, attributes) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const key in values) made.setAttribute(key, values[key]);
+  for (const key in attributes) made.setAttribute(key, attributes[key]);
   return made;
 }
 
-export const number = (value) => value.toLocaleString("en");
-export const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
+export const formatNumber = (value) => value.toLocaleString("en");
+export const plural = (count, word) => `${formatNumber(count)} ${word}${count === 1 ? "" : "s"}`;
 
-export function seconds(value) {
+export function formatSeconds(value) {
   if (value == null) return "–";
   if (value < 1) return `${Math.round(value * 1000)} ms`;
   if (value < 60) return `${value.toFixed(value < 10 ? 2 : 1)} s`;
   return `${Math.floor(value / 60)} min ${String(Math.floor(value % 60)).padStart(2, "0")} s`;
 }
 
-export function say(words) {
-  $("toast").textContent = visible(words);
+export function showToast(text) {
+  $("toast").textContent = printable(text);
   $("toast").classList.add("seen");
-  clearTimeout(say.later);
-  say.later = setTimeout(() => $("toast").classList.remove("seen"), 4000);
+  clearTimeout(showToast.timer);
+  showToast.timer = setTimeout(() => $("toast").classList.remove("seen"), 4000);
 }
 
-export async function copy(words, what) {
+export async function copyText(text, description) {
   try {
-    await navigator.clipboard.writeText(words);
+    await navigator.clipboard.writeText(text);
   } catch { // no permission, or a page that is not on this machine
-    const field = el("textarea");
-    field.value = words;
+    const field = element("textarea");
+    field.value = text;
     (document.querySelector("dialog[open]") || document.body).append(field);
     field.select();
     document.execCommand("copy");
     field.remove();
   }
-  say(`Copied ${what}`);
+  showToast(`Copied ${description}`);
 }
 
-export const stored = {
+export const storage = {
   get(name) { try { return localStorage.getItem("think-" + name); } catch { return null; } },
   set(name, value) { try { localStorage.setItem("think-" + name, value); } catch { /* a browser that keeps nothing */ } },
 };

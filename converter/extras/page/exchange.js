@@ -1,22 +1,22 @@
 // One exchange: its head, the conversation, its end, and the frames of both sides.
 
-import { ask, send } from "./connection.js";
-import { draw, share } from "./context.js";
-import { $, copy, el, number, plural, say, seconds, visible } from "./elements.js";
+import { fetchText, send } from "./connection.js";
+import { drawContext, percentOf } from "./context.js";
+import { $, copyText, element, formatNumber, plural, showToast, formatSeconds, printable } from "./elements.js";
 import { GrowingText } from "./growing_text.js";
-import { keep } from "./keep.js";
+import { keepDialog } from "./keep.js";
 import { codeBlock } from "./markdown.js";
-import { root, rows } from "./rows.js";
-import { LONG_THOUGHT, PARTS, Turn, apart, folded, later, line, speaks, thoughtsOpen, turn } from "./turns.js";
+import { rootSession, rows } from "./rows.js";
+import { LONG_THOUGHT, PARTS, Turn, splitTags, foldElement, lazyFold, partAsLine, hasUserText, savedThoughtsOpen, turnElement } from "./turns.js";
 
 const SEGMENTS = ["waited", "thought", "answered"];
-const CALLED = { waited: "waiting", thought: "thinking", answered: "answer" };
-const SURE = "Delete: sure?";
-const MOST_FRAMES = 1500;
-const RESULTS = 3; // of tools, the last of which are in sight, a line each
-const KINDS = { result: "results of tools", tool: "descriptions of tools", turn: "questions and answers", system: "the system prompt", thought: "earlier thoughts", call: "calls", picture: "pictures" };
+const LABELS = { waited: "waiting", thought: "thinking", answered: "answer" };
+const CONFIRM_DELETE = "Delete: sure?";
+const MOST_STEPS = 1500;
+const RESULTS_SHOWN = 3; // of tools, the last of which are in sight, a line each
+const KIND_LABELS = { result: "results of tools", tool: "descriptions of tools", turn: "questions and answers", system: "the system prompt", thought: "earlier thoughts", call: "calls", picture: "pictures" };
 
-function spans(row) {
+function durations(row) {
   const now = row.running ? Math.max(row.end ?? 0, (Date.now() - row.began) / 1000) : row.end;
   if (now == null) return null;
   const waited = row.waited ?? now;
@@ -26,25 +26,25 @@ function spans(row) {
 }
 
 export function drawBar(bar, row) {
-  const times = spans(row);
+  const times = durations(row);
   SEGMENTS.forEach((name, at) => { bar.children[at].style.flexGrow = times ? (1000 * times[name]) / (times.end || 1) : 0; });
   return times;
 }
 
 export const STATES = { waiting: "waiting", thinking: "thinking", answering: "answering", calling: "calling a tool", done: "done", left: "left", misread: "misread", broken: "broken" };
-export const stateOf = (row) => STATES[row.state] + (row.calling ? `, ${row.calling.toLocaleString("en")} chars` : "");
+export const stateText = (row) => STATES[row.state] + (row.calling ? `, ${row.calling.toLocaleString("en")} chars` : "");
 
 // What was read and written: of an exchange, or of a session, where the sizes of prompts have no sum.
-export function tokens(row) {
-  if ("context" in row) return `${row.context ? `context ${number(row.context)} · ` : ""}wrote ${number(row.output_tokens)} in all`;
+export function tokensText(row) {
+  if ("context" in row) return `${row.context ? `context ${formatNumber(row.context)} · ` : ""}wrote ${formatNumber(row.output_tokens)} in all`;
   if (row.output_tokens == null) {
-    const said = (row.thinking || 0) + (row.text || 0);
-    return said ? `${number(said)} characters` : "";
+    const length = (row.thinking || 0) + (row.text || 0);
+    return length ? `${formatNumber(length)} characters` : "";
   }
   const speed = row.end - row.waited > 0.05 ? ` · ${Math.round(row.output_tokens / (row.end - row.waited))}/s` : "";
-  const cached = row.cached_tokens ? ` (${number(row.cached_tokens)} cached)` : "";
+  const cached = row.cached_tokens ? ` (${formatNumber(row.cached_tokens)} cached)` : "";
   const about = row.tokens_estimated ? "about " : "";
-  return `${about}${number(row.input_tokens || 0)}${cached} → ${number(row.output_tokens)} tokens${speed}`;
+  return `${about}${formatNumber(row.input_tokens || 0)}${cached} → ${formatNumber(row.output_tokens)} tokens${speed}`;
 }
 
 export class Exchange {
@@ -55,244 +55,244 @@ export class Exchange {
     this.choices = new Map();
     this.tab = "talk";
     this.frames = 0;
-    this.root.addEventListener("click", (event) => this.clicked(event));
-    this.part("[data-do=mitmweb]").href = `./#/flows/${id}/response`;
-    this.part(".about").textContent = "Reading …";
-    this.row();
+    this.root.addEventListener("click", (event) => this.onClick(event));
+    this.find("[data-do=mitmweb]").href = `./#/flows/${id}/response`;
+    this.find(".about").textContent = "Reading …";
+    this.drawRow();
   }
 
-  part(selector) { return this.root.querySelector(selector); }
+  find(selector) { return this.root.querySelector(selector); }
 
-  rowsChanged(changed) { if (changed.some((row) => row.id === this.id)) this.row(); }
+  onRowsChanged(changed) { if (changed.some((row) => row.id === this.id)) this.drawRow(); }
 
   // Draw what the list knows.
-  row() {
+  drawRow() {
     const row = rows.get(this.id);
     if (!row) return;
-    const link = this.part("[data-do=session]");
-    link.href = row.broke ? `think/exchanges/${row.id}/session?from=${row.broke}&to=${row.id}` : `#s${root(row)}`;
+    const link = this.find("[data-do=session]");
+    link.href = row.broke ? `think/exchanges/${row.id}/session?from=${row.broke}&to=${row.id}` : `#s${rootSession(row)}`;
     link.target = row.broke ? "_blank" : "";
     if (row.broke) link.textContent = "What broke the cache";
     this.root.classList.remove(...Object.keys(STATES));
     this.root.classList.add(row.state);
-    this.part("h2").textContent = visible(row.title || row.model || "no model");
-    this.part(".title .state").textContent = stateOf(row);
+    this.find("h2").textContent = printable(row.title || row.model || "no model");
+    this.find(".title .state").textContent = stateText(row);
     const when = new Date(row.at * 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
     const about = [row.title && (row.model || "no model"), row.path, row.client, row.server, when, row.again && "asked again"];
-    this.part(".about").textContent = visible(about.filter(Boolean).join(" · "));
-    const times = drawBar(this.part(".bar"), row);
+    this.find(".about").textContent = printable(about.filter(Boolean).join(" · "));
+    const times = drawBar(this.find(".bar"), row);
     const legend = times ? SEGMENTS.filter((name) => times[name] > 0.0005).map((name) => {
-      const mark = el("i", name);
-      return el("span", "", mark, `${CALLED[name]} ${seconds(times[name])}`);
+      const mark = element("i", name);
+      return element("span", "", mark, `${LABELS[name]} ${formatSeconds(times[name])}`);
     }) : [];
-    this.part(".legend").replaceChildren(...legend, el("span", "", tokens(row)));
-    for (const name of ["keep", "again", "forget"]) this.part(`[data-do=${name}]`).disabled = row.running;
+    this.find(".legend").replaceChildren(...legend, element("span", "", tokensText(row)));
+    for (const name of ["keep", "again", "forget"]) this.find(`[data-do=${name}]`).disabled = row.running;
   }
 
   // Take all of it, or what is new.
-  hear(data) {
-    const follows = data.request || this.atEnd();
-    if (data.gone) this.part(".reply").replaceChildren(el("p", "note", "This exchange is not in mitmweb's list any more."));
-    if (data.request || data.end) this.reads().catch((error) => say(error.message));
-    if (data.request) this.whole(data);
-    for (const part of data.said || []) this.choice(part.choice).add(part, part.fresh);
-    if (data.said && data.said.length) this.part(".waiting")?.remove();
+  applyChanges(data) {
+    const follows = data.request || this.isAtEnd();
+    if (data.gone) this.find(".reply").replaceChildren(element("p", "note", "This exchange is not in mitmweb's list any more."));
+    if (data.request || data.end) this.drawPromptSummary().catch((error) => showToast(error.message));
+    if (data.request) this.drawWhole(data);
+    for (const part of data.said || []) this.turnOfChoice(part.choice).add(part, part.fresh);
+    if (data.said && data.said.length) this.find(".waiting")?.remove();
     if (data.end) {
       this.running = false;
-      this.end(data.end);
-      this.fold(follows);
+      this.drawEnd(data.end);
+      this.labelAndFoldThoughts(follows);
     }
     // of two beside each other the end of one would take the other out of sight
-    if (follows && this.running && !$("shown").classList.contains("two")) this.toEnd();
+    if (follows && this.running && !$("shown").classList.contains("two")) this.scrollToEnd();
   }
 
-  whole(data) {
+  drawWhole(data) {
     this.running = data.running;
     this.choices.clear();
-    this.part(".asked").replaceChildren(...this.asked(data.request));
-    this.part(".reply").replaceChildren();
-    this.part(".end").replaceChildren();
-    for (const each of data.reply.turns) for (const part of each.parts) this.choice(each.choice).add(part);
-    for (const part of data.reply.rest) this.choice(0).add(part);
-    if (!data.running) this.fold();
-    if (data.running && !data.said?.length) this.part(".reply").append(el("p", "waiting", "Waiting for the first word …"));
-    if (!data.running) this.end({ ...data, facts: data.reply.facts, beside: data.reply.beside });
+    this.find(".asked").replaceChildren(...this.requestElements(data.request));
+    this.find(".reply").replaceChildren();
+    this.find(".end").replaceChildren();
+    for (const each of data.reply.turns) for (const part of each.parts) this.turnOfChoice(each.choice).add(part);
+    for (const part of data.reply.rest) this.turnOfChoice(0).add(part);
+    if (!data.running) this.labelAndFoldThoughts();
+    if (data.running && !data.said?.length) this.find(".reply").append(element("p", "waiting", "Waiting for the first word …"));
+    if (!data.running) this.drawEnd({ ...data, facts: data.reply.facts, beside: data.reply.beside });
   }
 
   // Say in a line what fills the prompt.
-  async reads() {
-    const { window: room, counted, kinds, unused } = JSON.parse(await ask(`exchanges/${this.id}/read`));
+  async drawPromptSummary() {
+    const { window: windowSize, counted, kinds, unused } = JSON.parse(await fetchText(`exchanges/${this.id}/read`));
     const sum = kinds.reduce((all, [, tokens]) => all + tokens, 0);
     const [largest] = [...kinds].sort(([, one], [, other]) => other - one);
-    const words = [`Read ${counted ? "" : "about "}${room ? `${number(sum)} of ${number(room)} tokens (${share(sum, room)})` : plural(sum, "token")}`];
-    if (largest && kinds.length > 1) words.push(`most: ${KINDS[largest[0]] || largest[0]}, about ${number(largest[1])}`);
-    if (unused) words.push(`tools never called: about ${number(unused)}`);
-    this.part(".read").textContent = sum ? words.join(" · ") : "";
+    const words = [`Read ${counted ? "" : "about "}${windowSize ? `${formatNumber(sum)} of ${formatNumber(windowSize)} tokens (${percentOf(sum, windowSize)})` : plural(sum, "token")}`];
+    if (largest && kinds.length > 1) words.push(`most: ${KIND_LABELS[largest[0]] || largest[0]}, about ${formatNumber(largest[1])}`);
+    if (unused) words.push(`tools never called: about ${formatNumber(unused)}`);
+    this.find(".read").textContent = sum ? words.join(" · ") : "";
   }
 
-  asked(request) {
-    const made = [], folds = el("div", "folds");
+  requestElements(request) {
+    const made = [], folds = element("div", "folds");
     const system = request.turns.filter((each) => each.role === "system" || each.role === "developer");
     const long = request.turns.filter((each) => each.role === "settings").flatMap((each) => each.parts); // Codex sends a screen of them
     const others = request.turns.filter((each) => !system.includes(each) && each.role !== "settings");
     const settings = request.asked.length + long.length;
-    if (settings) folds.append(later(plural(settings, "setting"), () => [el("p", "asks", ...request.asked.map(([name, words]) => el("span", "", `${name} ${words}`))), ...long.map(PARTS.field)]));
-    const last = Math.max(0, others.findLastIndex((each) => each.role === "user" && speaks(each)));
-    if (system.length) folds.append(later("System prompt", () => system.map((each) => turn(each, this))));
-    if (last) folds.append(later(plural(last, "earlier turn"), () => others.slice(0, last).map((each) => turn(each, this))));
+    if (settings) folds.append(lazyFold(plural(settings, "setting"), () => [element("p", "asks", ...request.asked.map(([name, words]) => element("span", "", `${name} ${words}`))), ...long.map(PARTS.field)]));
+    const last = Math.max(0, others.findLastIndex((each) => each.role === "user" && hasUserText(each)));
+    if (system.length) folds.append(lazyFold("System prompt", () => system.map((each) => turnElement(each, this))));
+    if (last) folds.append(lazyFold(plural(last, "earlier turn"), () => others.slice(0, last).map((each) => turnElement(each, this))));
     const [asking, ...steps] = others.slice(last);
-    made.push(folds, ...(asking ? [turn(asking, this)] : []));
+    made.push(folds, ...(asking ? [turnElement(asking, this)] : []));
     const old = steps.findLastIndex((each) => each.role === "assistant") + 1;
-    const more = el("div", "folds");
-    if (old) more.append(later(plural(old, "earlier step"), () => steps.slice(0, old).map((each) => turn(each, this))));
+    const more = element("div", "folds");
+    if (old) more.append(lazyFold(plural(old, "earlier step"), () => steps.slice(0, old).map((each) => turnElement(each, this))));
     const named = new Map(others.flatMap((each) => each.parts).filter((part) => part.kind === "call").map((part) => [part.id, part.name]));
-    const fresh = steps.slice(old).flatMap((each) => each.parts).flatMap((part) => [...apart(part)]).map((part) => (part.kind === "result" ? { ...part, name: part.name || named.get(part.id) } : part));
-    const seen = fresh.filter((part) => part.kind !== "beside"), below = seen.slice(-RESULTS);
+    const fresh = steps.slice(old).flatMap((each) => each.parts).flatMap((part) => [...splitTags(part)]).map((part) => (part.kind === "result" ? { ...part, name: part.name || named.get(part.id) } : part));
+    const seen = fresh.filter((part) => part.kind !== "beside"), below = seen.slice(-RESULTS_SHOWN);
     const above = fresh.filter((part) => !below.includes(part));
-    if (above.length) more.append(later(plural(above.length, "more part"), () => above.map((part) => line(part, this))));
-    made.push(more, ...below.map((part) => line(part, this)), ...request.rest.map((part) => PARTS[part.kind](part, this)));
+    if (above.length) more.append(lazyFold(plural(above.length, "more part"), () => above.map((part) => partAsLine(part, this))));
+    made.push(more, ...below.map((part) => partAsLine(part, this)), ...request.rest.map((part) => PARTS[part.kind](part, this)));
     return made;
   }
 
   // Say how long each thought was, and fold a long one, so that its answer is in sight: not under the eyes of who reads it.
-  fold(unread = true) {
+  labelAndFoldThoughts(isUnread = true) {
     const thoughts = [...this.choices.values()].flatMap((choice) => choice.parts.filter((part) => part.kind === "thinking" && part.made));
     const took = thoughts.length === 1 && rows.get(this.id)?.thought;
     for (const part of thoughts) {
       const length = part.pieces.reduce((sum, piece) => sum + piece.length, 0);
-      const about = [part.note, plural(length, "character"), took ? seconds(took) : ""].filter(Boolean).join(" · ");
-      part.made.firstElementChild.replaceChildren("Thinking", el("small", "", about));
-      if (unread && length > LONG_THOUGHT && (this.thoughts ?? thoughtsOpen()) === null) part.made.open = false;
+      const about = [part.note, plural(length, "character"), took ? formatSeconds(took) : ""].filter(Boolean).join(" · ");
+      part.made.firstElementChild.replaceChildren("Thinking", element("small", "", about));
+      if (isUnread && length > LONG_THOUGHT && (this.thoughtsOpen ?? savedThoughtsOpen()) === null) part.made.open = false;
     }
   }
 
-  choice(index) {
+  turnOfChoice(index) {
     let found = this.choices.get(index);
     if (!found) {
-      const body = el("div", "body");
-      this.part(".reply").append(el("section", "turn assistant", el("h3", "", index ? `assistant ${index + 1}` : "assistant"), body));
+      const body = element("div", "body");
+      this.find(".reply").append(element("section", "turn assistant", element("h3", "", index ? `assistant ${index + 1}` : "assistant"), body));
       this.choices.set(index, (found = new Turn(body, this)));
     }
     return found;
   }
 
-  end(data) {
+  drawEnd(data) {
     const made = [];
     const thoughts = (data.withheld || []).map((words) => {
-      const fold = folded("thinking", "Thinking that the client did not get", plural(words.length, "character"), words.length <= LONG_THOUGHT);
-      new GrowingText(fold.appendChild(el("div"))).add(words);
+      const fold = foldElement("thinking", "Thinking that the client did not get", plural(words.length, "character"), words.length <= LONG_THOUGHT);
+      new GrowingText(fold.appendChild(element("div"))).add(words);
       return fold;
     });
     const failure = rows.get(this.id)?.failure || "";
-    const told = this.part(".reply .error b"); // its words stand there already
-    if (told && data.status) told.textContent = visible(`The client got ${data.status}`);
-    else if (rows.get(this.id)?.state === "left") made.push(el("p", "note", "The client hung up before the reply was whole."));
-    else if (!told && (data.status || data.ended || failure)) {
-      made.push(el("div", "part error", el("b", "", data.status ? `The client got ${data.status}` : "The connection ended"), data.ended || (data.status ? "" : failure)));
+    const shownError = this.find(".reply .error b"); // its words stand there already
+    if (shownError && data.status) shownError.textContent = printable(`The client got ${data.status}`);
+    else if (rows.get(this.id)?.state === "left") made.push(element("p", "note", "The client hung up before the reply was whole."));
+    else if (!shownError && (data.status || data.ended || failure)) {
+      made.push(element("div", "part error", element("b", "", data.status ? `The client got ${data.status}` : "The connection ended"), data.ended || (data.status ? "" : failure)));
     }
-    this.part(".how").replaceChildren(...data.notes.map((words) => el("p", "", words)));
-    this.part(".reply").prepend(...thoughts);
-    const facts = el("dl", "", ...data.facts.filter(([label]) => label !== "broke off").flatMap(([label, words]) => [el("dt", "", label), el("dd", "", words)]));
+    this.find(".how").replaceChildren(...data.notes.map((words) => element("p", "", words)));
+    this.find(".reply").prepend(...thoughts);
+    const facts = element("dl", "", ...data.facts.filter(([label]) => label !== "broke off").flatMap(([label, words]) => [element("dt", "", label), element("dd", "", words)]));
     if (data.facts.length) made.push(facts);
     made.push(...data.beside.map((part) => PARTS[part.kind](part, this)));
-    this.part(".waiting")?.remove();
-    this.part(".end").replaceChildren(...made);
+    this.find(".waiting")?.remove();
+    this.find(".end").replaceChildren(...made);
     this.remedy = data.remedy;
-    this.part(".remedy").hidden = !data.remedy;
-    this.part(".remedy figure").replaceWith(codeBlock(data.remedy || "", "options"));
-    this.part("[data-do=keep]").hidden = !data.kept;
-    this.row();
+    this.find(".remedy").hidden = !data.remedy;
+    this.find(".remedy figure").replaceWith(codeBlock(data.remedy || "", "options"));
+    this.find("[data-do=keep]").hidden = !data.kept;
+    this.drawRow();
   }
 
-  scroller() { return $("talk").scrollHeight > $("talk").clientHeight + 1 ? $("talk") : document.querySelector("main"); }
-  atEnd() { const at = this.scroller(); return at.scrollHeight - at.scrollTop - at.clientHeight < 120; }
+  scrollingElement() { return $("talk").scrollHeight > $("talk").clientHeight + 1 ? $("talk") : document.querySelector("main"); }
+  isAtEnd() { const at = this.scrollingElement(); return at.scrollHeight - at.scrollTop - at.clientHeight < 120; }
   // Go to the end, and again while what has come into view is laid out and grows.
-  toEnd(pictures = 3) {
-    const at = this.scroller();
+  scrollToEnd(repeats = 3) {
+    const at = this.scrollingElement();
     at.scrollTop = at.scrollHeight;
-    if (pictures) requestAnimationFrame(() => this.toEnd(pictures - 1));
+    if (repeats) requestAnimationFrame(() => this.scrollToEnd(repeats - 1));
   }
 
   // The frames of both sides.
-  wire(data) {
-    const into = this.part(".frames");
-    if (data.from !== this.frames || !data.from) { into.replaceChildren(); this.first = data.from; this.before = new Set(); }
-    for (const [at, came, went] of data.rows) {
-      into.append(el("li", "",
-        el("span", "at", at === null ? "end" : `${at.toFixed(3)} s`),
-        el("div", "came", ...framesOf(came, this.before)),
-        el("div", "went", ...(came === went && came ? [el("p", "held", "as it came")] : framesOf(went, this.before)))));
+  drawSteps(data) {
+    const list = this.find(".frames");
+    if (data.from !== this.frames || !data.from) { list.replaceChildren(); this.first = data.from; this.seenFields = new Set(); }
+    for (const [at, chunk, got] of data.rows) {
+      list.append(element("li", "",
+        element("span", "at", at === null ? "end" : `${at.toFixed(3)} s`),
+        element("div", "came", ...frameElements(chunk, this.seenFields)),
+        element("div", "went", ...(chunk === got && chunk ? [element("p", "held", "as it came")] : frameElements(got, this.seenFields)))));
     }
     this.frames = data.from + data.rows.length;
-    while (this.running && into.childElementCount > MOST_FRAMES) { into.firstElementChild.remove(); this.first++; }
+    while (this.running && list.childElementCount > MOST_STEPS) { list.firstElementChild.remove(); this.first++; }
     const above = this.first ? `${plural(this.first, "earlier chunk")} not shown. ` : "";
-    this.part(".wire .note").textContent = visible(above + data.note);
-    this.part("[data-do=frames]").hidden = this.running || this.frames >= data.total;
-    this.part("[data-do=frames]").textContent = `Show more of ${plural(data.total, "chunk")}`;
+    this.find(".wire .note").textContent = printable(above + data.note);
+    this.find("[data-do=frames]").hidden = this.running || this.frames >= data.total;
+    this.find("[data-do=frames]").textContent = `Show more of ${plural(data.total, "chunk")}`;
   }
 
-  show(tab) {
+  showTab(tab) {
     this.tab = tab;
     for (const button of this.root.querySelectorAll("[data-tab]")) button.setAttribute("aria-selected", button.dataset.tab === tab);
     for (const panel of this.root.querySelectorAll(".panel")) panel.hidden = !panel.classList.contains(tab);
     this.frames = 0;
-    this.part(".frames").replaceChildren();
-    if (tab === "context") ask(`exchanges/${this.id}/context`).then((parts) => draw(this.part(".context"), JSON.parse(parts)), (error) => say(error.message));
+    this.find(".frames").replaceChildren();
+    if (tab === "context") fetchText(`exchanges/${this.id}/context`).then((parts) => drawContext(this.find(".context"), JSON.parse(parts)), (error) => showToast(error.message));
     send({ wire: tab === "wire" ? { id: this.id, from: this.running ? -1 : 0 } : null });
   }
 
-  async clicked(event) {
+  async onClick(event) {
     const button = event.target.closest("[data-do], [data-tab]");
     if (!button) return;
-    if (button.dataset.tab) return this.show(button.dataset.tab);
+    if (button.dataset.tab) return this.showTab(button.dataset.tab);
     try {
       await this.actions[button.dataset.do]?.call(this);
     } catch (error) {
-      say(error.message);
+      showToast(error.message);
     }
   }
 
   actions = {
-    async keep() { keep.open(this, this.remedy ? JSON.parse(await ask(`exchanges/${this.id}/reread`)) : {}); },
-    async apply() { say(await ask(`exchanges/${this.id}/apply`, {})); },
+    async keep() { keepDialog.open(this, this.remedy ? JSON.parse(await fetchText(`exchanges/${this.id}/reread`)) : {}); },
+    async apply() { showToast(await fetchText(`exchanges/${this.id}/apply`, {})); },
     frames() { send({ wire: { id: this.id, from: this.frames } }); },
-    async again() { const other = await ask(`exchanges/${this.id}/again`, {}); location.hash = `${this.id}&${other}`; },
+    async again() { const other = await fetchText(`exchanges/${this.id}/again`, {}); location.hash = `${this.id}&${other}`; },
     async forget() {
-      const button = this.part("[data-do=forget]");
-      if (button.textContent !== SURE) { button.textContent = SURE; return; }
-      await ask(`exchanges/${this.id}/forget`, {});
+      const button = this.find("[data-do=forget]");
+      if (button.textContent !== CONFIRM_DELETE) { button.textContent = CONFIRM_DELETE; return; }
+      await fetchText(`exchanges/${this.id}/forget`, {});
       location.hash = "";
     },
-    async curl() { await copy(await ask(`exchanges/${this.id}/curl`), "as curl"); },
-    async text() { await copy(await ask(`exchanges/${this.id}/text`), "as text"); },
+    async curl() { await copyText(await fetchText(`exchanges/${this.id}/curl`), "as curl"); },
+    async text() { await copyText(await fetchText(`exchanges/${this.id}/text`), "as text"); },
   };
 }
 
-const SHORT = 4000;
+const LONGEST_FRAME = 4000;
 const FIELD = '"(?:id|object|created|model|system_fingerprint|service_tier)": ?(?:"[^"\\\\]{0,200}"|\\d{1,20}|null)';
-const SAME = new RegExp(`${FIELD}(?:, ?${FIELD})+,? ?`, "g"); // what servers repeat in every frame
+const REPEATED_FIELDS = new RegExp(`${FIELD}(?:, ?${FIELD})+,? ?`, "g"); // what servers repeat in every frame
 
 // Draw a body's frames; fields that the frame before had as well are cut to a few dots.
-function framesOf(text, before) {
+function frameElements(text, seenFields) {
   return text.split(/(?:\r?\n){2,}/).filter((frame) => frame.trim()).map((frame) => {
-    const made = el("p");
-    if (frame.length > SHORT) {
-      const more = el("button", "more", `Show all ${number(frame.length)} characters`);
-      more.addEventListener("click", () => made.replaceChildren(visible(frame)));
-      made.append(visible(frame.slice(0, SHORT)), " … ", more);
+    const made = element("p");
+    if (frame.length > LONGEST_FRAME) {
+      const more = element("button", "more", `Show all ${formatNumber(frame.length)} characters`);
+      more.addEventListener("click", () => made.replaceChildren(printable(frame)));
+      made.append(printable(frame.slice(0, LONGEST_FRAME)), " … ", more);
       return made;
     }
     let at = 0;
-    for (const found of frame.matchAll(SAME)) {
-      if (before.has(found[0])) {
-        const dots = el("span", "same", "… ");
-        dots.title = visible(found[0]);
-        made.append(visible(frame.slice(at, found.index)), dots);
+    for (const found of frame.matchAll(REPEATED_FIELDS)) {
+      if (seenFields.has(found[0])) {
+        const dots = element("span", "same", "… ");
+        dots.title = printable(found[0]);
+        made.append(printable(frame.slice(at, found.index)), dots);
         at = found.index + found[0].length;
       }
-      before.add(found[0]);
+      seenFields.add(found[0]);
     }
-    made.append(visible(frame.slice(at)));
+    made.append(printable(frame.slice(at)));
     return made;
   });
 }

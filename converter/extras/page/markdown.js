@@ -1,6 +1,6 @@
 // Markdown, of elements alone.
 
-import { copy, el, visible } from "./elements.js";
+import { copyText, element, printable } from "./elements.js";
 
 const PICTURE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/;
 const INLINE = new RegExp([
@@ -15,46 +15,46 @@ const INLINE = new RegExp([
   String.raw`(https?:\/\/[^\s<>"')\]]{1,1000})`,
 ].join("|"), "g");
 
-function inline(text, into, depth = 0) {
+function appendInline(text, into, depth = 0) {
   let at = 0;
-  const inner = (name, words) => { const made = el(name); inline(words, made, depth + 1); return made; };
+  const inner = (name, words) => { const made = element(name); appendInline(words, made, depth + 1); return made; };
   for (const found of depth > 4 ? [] : text.matchAll(INLINE)) {
     const [whole, escaped, , code, , strong, star, line, struck, alt, source, label, link, bare] = found;
-    if (found.index > at) into.append(visible(text.slice(at, found.index)));
+    if (found.index > at) into.append(printable(text.slice(at, found.index)));
     at = found.index + whole.length;
     if (escaped !== undefined) into.append(escaped);
-    else if (code !== undefined) into.append(el("code", "", code.replace(/^ (.*\S.*) $/, "$1")));
+    else if (code !== undefined) into.append(element("code", "", code.replace(/^ (.*\S.*) $/, "$1")));
     else if (strong !== undefined) into.append(inner("strong", strong));
     else if ((star ?? line) !== undefined) into.append(inner("em", star ?? line));
     else if (struck !== undefined) into.append(inner("s", struck));
-    else if (source !== undefined) into.append(PICTURE.test(source) ? picture(source, alt) : visible(whole));
-    else into.append(...anchor(link ?? bare, label ?? bare));
+    else if (source !== undefined) into.append(PICTURE.test(source) ? pictureElement(source, alt) : printable(whole));
+    else into.append(...linkElements(link ?? bare, label ?? bare));
   }
-  if (at < text.length) into.append(visible(text.slice(at)));
+  if (at < text.length) into.append(printable(text.slice(at)));
 }
 
-function anchor(address, label) {
-  const made = el("a", "", label);
+function linkElements(address, label) {
+  const made = element("a", "", label);
   made.href = address;
   made.target = "_blank";
   made.rel = "noopener noreferrer nofollow";
-  made.title = visible(address);
+  made.title = printable(address);
   const host = made.host;
-  return label.includes(host) ? [made] : [made, el("span", "host", ` (${host})`)];
+  return label.includes(host) ? [made] : [made, element("span", "host", ` (${host})`)];
 }
 
-export function picture(source, words) {
-  const made = el("img");
+export function pictureElement(source, description) {
+  const made = element("img");
   made.src = source;
-  made.alt = visible(words || "picture");
+  made.alt = printable(description || "picture");
   return made;
 }
 
-export function codeBlock(words, language) {
-  const button = el("button", "copy", "Copy");
+export function codeBlock(code, language) {
+  const button = element("button", "copy", "Copy");
   button.type = "button";
-  button.onclick = () => copy(visible(words), "the code");
-  return el("figure", "code", el("figcaption", "", el("span", "", language || "code"), button), el("pre", "", el("code", "", words)));
+  button.onclick = () => copyText(printable(code), "the code");
+  return element("figure", "code", element("figcaption", "", element("span", "", language || "code"), button), element("pre", "", element("code", "", code)));
 }
 
 export const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]{0,40})[^`\n]*$/;
@@ -63,13 +63,13 @@ const RULE = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 const CELLS = /^\s*\|?(?:\s*:?-+:?\s*\|)+\s*:?-*:?\s*$/;
 
 // Yield the elements of a text.
-export function* blocks(text, depth = 0) {
+export function* blockElements(text, depth = 0) {
   const lines = text.split("\n");
   let words = [];
   const paragraph = () => {
-    const made = el("p");
+    const made = element("p");
     made.dir = "auto";
-    inline(words.join("\n"), made);
+    appendInline(words.join("\n"), made);
     words = [];
     return made;
   };
@@ -84,25 +84,25 @@ export function* blocks(text, depth = 0) {
     if (words.length && (starts || !line.trim())) yield paragraph();
     if (fence) {
       const inside = [];
-      while (++at < lines.length && !closes(lines[at], fence[1])) inside.push(lines[at]);
+      while (++at < lines.length && !closesFence(lines[at], fence[1])) inside.push(lines[at]);
       yield codeBlock(inside.join("\n"), fence[2]);
-    } else if (RULE.test(line)) yield el("hr");
+    } else if (RULE.test(line)) yield element("hr");
     else if (heading) {
-      const made = el("h" + Math.min(6, heading[1].length + 3));
-      inline(unclosed(heading[2]), made);
+      const made = element("h" + Math.min(6, heading[1].length + 3));
+      appendInline(withoutClosingMarks(heading[2]), made);
       yield made;
     } else if (table) {
       const rows = [line];
       for (at++; at + 1 < lines.length && lines[at + 1].includes("|"); at++) rows.push(lines[at + 1]);
-      yield tableOf(rows);
+      yield tableElement(rows);
     } else if (quoted) {
       const inside = [];
       for (; at < lines.length && /^ {0,3}>/.test(lines[at]); at++) inside.push(lines[at].replace(/^ {0,3}> ?/, ""));
       at--;
-      yield el("blockquote", "", ...blocks(inside.join("\n"), depth + 1));
+      yield element("blockquote", "", ...blockElements(inside.join("\n"), depth + 1));
     } else if (starts) {
       const end = endOfList(lines, at, item);
-      yield listOf(lines.slice(at, end), item, depth);
+      yield listElement(lines.slice(at, end), item, depth);
       at = end - 1;
     } else if (line.trim()) words.push(line);
   }
@@ -110,13 +110,13 @@ export function* blocks(text, depth = 0) {
 }
 
 // Return a heading without the marks behind it; an expression would try each run again and again.
-function unclosed(words) {
-  let end = words.length;
-  while (" \t#".includes(words[end - 1] ?? "x")) end--;
-  return words.slice(0, end);
+function withoutClosingMarks(heading) {
+  let end = heading.length;
+  while (" \t#".includes(heading[end - 1] ?? "x")) end--;
+  return heading.slice(0, end);
 }
 
-export const closes = (line, marks) => { const end = line.trim(); return end.length >= marks.length && end === marks[0].repeat(end.length); };
+export const closesFence = (line, marks) => { const end = line.trim(); return end.length >= marks.length && end === marks[0].repeat(end.length); };
 
 function endOfList(lines, at, item) {
   const ordered = /\d/.test(item[2]);
@@ -131,18 +131,18 @@ function endOfList(lines, at, item) {
   return end;
 }
 
-function listOf(lines, first, depth) {
+function listElement(lines, first, depth) {
   const ordered = /\d/.test(first[2]);
-  const made = el(ordered ? "ol" : "ul");
+  const made = element(ordered ? "ol" : "ul");
   if (ordered && parseInt(first[2], 10) !== 1) made.start = parseInt(first[2], 10);
   let inside = null;
   const add = () => {
     if (!inside) return;
-    const entry = el("li");
+    const entry = element("li");
     entry.dir = "auto";
     const [head, ...rest] = inside;
-    if (FENCE.test(head)) rest.unshift(head); else inline(head, entry);
-    entry.append(...blocks(rest.join("\n"), depth + 1));
+    if (FENCE.test(head)) rest.unshift(head); else appendInline(head, entry);
+    entry.append(...blockElements(rest.join("\n"), depth + 1));
     made.append(entry);
   };
   for (const line of lines) {
@@ -154,16 +154,16 @@ function listOf(lines, first, depth) {
   return made;
 }
 
-function tableOf(rows) {
-  const body = el("tbody");
+function tableElement(rows) {
+  const body = element("tbody");
   rows.forEach((row, index) => {
-    const made = el("tr");
+    const made = element("tr");
     for (const words of row.trim().replace(/^\||\|$/g, "").split("|").slice(0, 60)) {
-      const cell = el(index ? "td" : "th");
-      inline(words.trim(), cell);
+      const cell = element(index ? "td" : "th");
+      appendInline(words.trim(), cell);
       made.append(cell);
     }
     body.append(made);
   });
-  return el("table", "", body);
+  return element("table", "", body);
 }

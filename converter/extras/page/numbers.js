@@ -1,31 +1,31 @@
 // The numbers at the head, of the hour that ends with the newest exchange, so that a file has some as well.
 
-import { $, el, number, seconds, svg } from "./elements.js";
+import { $, element, formatNumber, formatSeconds, svgElement } from "./elements.js";
 import { rows } from "./rows.js";
 
 const HOUR = 3600; // seconds
 const BARS = 30; // stretches of the hour that a chart shows
 const percent = (value) => (value == null ? "–" : `${Math.round(value * 100)}%`);
 const TILES = [
-  ["Requests", (all) => [number(all.requests), all.failed ? `${number(all.failed)} failed` : "none failed"], (bar) => bar.requests, (bar) => bar.failed],
+  ["Requests", (all) => [formatNumber(all.requests), all.failed ? `${formatNumber(all.failed)} failed` : "none failed"], (bar) => bar.requests, (bar) => bar.failed],
   ["Share of thinking", (all) => [percent(all.share), ""], (bar) => bar.share],
   ...[["First byte", "first_byte"], ["First thought", "first_thought"], ["First text", "first_text"]].map(([label, name]) => [
     label,
-    (all) => [seconds(all[name]?.[0]), all[name] ? `p95 ${seconds(all[name][1])}` : ""],
+    (all) => [formatSeconds(all[name]?.[0]), all[name] ? `p95 ${formatSeconds(all[name][1])}` : ""],
     (bar) => bar[name]?.[0],
   ]),
 ];
 
 // The median and the 95th percentile (nearest rank) of streamed replies: a whole one comes at once.
-function spread(replies, name) {
+function medianAndP95(replies, name) {
   const values = replies.filter((row) => row[name] != null && row.first_byte !== row.end).map((row) => row[name]).sort((one, other) => one - other);
   return values.length ? [0.5, 0.95].map((share) => values[Math.max(0, Math.ceil(share * values.length) - 1)]) : null;
 }
 
-function counted(replies) {
+function summaryOf(replies) {
   const [thinking, text] = ["thinking", "text"].map((name) => replies.reduce((sum, row) => sum + (row[name] || 0), 0));
   const made = { requests: replies.length, failed: replies.filter((row) => row.state === "broken").length };
-  for (const name of ["first_byte", "first_thought", "first_text"]) made[name] = spread(replies, name);
+  for (const name of ["first_byte", "first_thought", "first_text"]) made[name] = medianAndP95(replies, name);
   return { ...made, share: thinking + text ? thinking / (thinking + text) : null };
 }
 
@@ -36,21 +36,21 @@ export function drawNumbers() {
   $("numbers").hidden = !of.length;
   const stretches = Array.from({ length: BARS }, () => []);
   for (const row of of) stretches[Math.min(Math.floor(((row.at - begin) * BARS) / HOUR), BARS - 1)].push(row);
-  const all = counted(of), bars = stretches.map((some) => (some.length ? counted(some) : null));
+  const all = summaryOf(of), bars = stretches.map((some) => (some.length ? summaryOf(some) : null));
   $("numbers").replaceChildren(...TILES.map(([label, words, value, bad]) => {
     const [large, small] = words(all);
-    return el("div", "", el("dt", "", label), el("dd", "", el("b", "", large, " ", el("small", "", small)), chart(bars, value, bad)));
+    return element("div", "", element("dt", "", label), element("dd", "", element("b", "", large, " ", element("small", "", small)), barChart(bars, value, bad)));
   }));
 }
 
-function chart(bars, value, bad) {
-  const made = svg("svg", { viewBox: `0 0 ${bars.length} 10`, preserveAspectRatio: "none", "aria-hidden": "true" });
+function barChart(bars, value, bad) {
+  const made = svgElement("svg", { viewBox: `0 0 ${bars.length} 10`, preserveAspectRatio: "none", "aria-hidden": "true" });
   const most = Math.max(...bars.map((bar) => (bar && value(bar)) || 0)) || 1;
   bars.forEach((bar, at) => {
     const height = bar ? Math.max(0.4, ((value(bar) || 0) / most) * 10) : 0.3;
     const failed = bar && bad ? (bad(bar) / most) * 10 : 0;
-    made.append(svg("rect", { x: at, y: 10 - height, width: 0.72, height, class: bar ? "is" : "" }));
-    if (failed) made.append(svg("rect", { x: at, y: 10 - failed, width: 0.72, height: failed, class: "bad" }));
+    made.append(svgElement("rect", { x: at, y: 10 - height, width: 0.72, height, class: bar ? "is" : "" }));
+    if (failed) made.append(svgElement("rect", { x: at, y: 10 - failed, width: 0.72, height: failed, class: "bad" }));
   });
   return made;
 }

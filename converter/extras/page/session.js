@@ -1,12 +1,12 @@
 // One session: its context over its turns, the turns, and what each tool cost.
 
-import { ask } from "./connection.js";
-import { $, el, number, plural, say, seconds, visible } from "./elements.js";
-import { STATES, tokens } from "./exchange.js";
-import { sessionOf, subAgents } from "./rows.js";
+import { fetchText } from "./connection.js";
+import { $, element, formatNumber, plural, showToast, formatSeconds, printable } from "./elements.js";
+import { STATES, tokensText } from "./exchange.js";
+import { exchangesOfSession, subAgentsText } from "./rows.js";
 
-const MOST = 500; // turns that are drawn, the newest
-const TOOLS = ["Tool", "Calls", "Failed", "Written for it", "Results", "Description"];
+const MOST_TURNS = 500; // turns that are drawn, the newest
+const TOOL_COLUMNS = ["Tool", "Calls", "Failed", "Written for it", "Results", "Description"];
 
 export class Session {
   constructor(id) {
@@ -15,38 +15,38 @@ export class Session {
     this.draw();
   }
 
-  rowsChanged(changed) { if (changed.length) this.draw(); }
+  onRowsChanged(changed) { if (changed.length) this.draw(); }
 
-  part(selector) { return this.root.querySelector(selector); }
+  find(selector) { return this.root.querySelector(selector); }
 
   draw() {
-    const { all, turns } = sessionOf(this.name);
+    const { all, turns } = exchangesOfSession(this.name);
     if (!turns.length) return;
     const sum = (key) => all.reduce((total, row) => total + (row[key] || 0), 0);
     const [first] = turns, ended = turns.filter((row) => row.input_tokens);
-    this.part("h2").textContent = visible(first.title || "no words");
-    const about = [first.model, first.client, plural(turns.length, "turn"), subAgents(all)];
-    this.part(".about").textContent = visible(about.filter(Boolean).join(" · "));
-    this.part(".legend").replaceChildren(...[["waited", "waiting"], ["thought", "thinking"]].filter(([key]) => sum(key)).map(([key, words]) => el("span", "", el("i", key), `${words} ${seconds(sum(key))}`)),
-      el("span", "", `${seconds(sum("end"))} in all`), el("span", "", `${number(sum("output_tokens"))} tokens written in all`));
-    this.part("[data-do=whole]").href = `think/exchanges/${turns.at(-1).id}/session`;
-    this.graph(ended);
-    this.part(".turns").replaceChildren(...all.slice(-MOST).map((row) => this.turn(row)));
-    if (this.asked !== turns.at(-1).id + turns.at(-1).state) {
-      this.asked = turns.at(-1).id + turns.at(-1).state;
-      ask(`exchanges/${turns.at(-1).id}/tools`).then((told) => this.tools(JSON.parse(told)), (error) => say(error.message));
+    this.find("h2").textContent = printable(first.title || "no words");
+    const about = [first.model, first.client, plural(turns.length, "turn"), subAgentsText(all)];
+    this.find(".about").textContent = printable(about.filter(Boolean).join(" · "));
+    this.find(".legend").replaceChildren(...[["waited", "waiting"], ["thought", "thinking"]].filter(([key]) => sum(key)).map(([key, words]) => element("span", "", element("i", key), `${words} ${formatSeconds(sum(key))}`)),
+      element("span", "", `${formatSeconds(sum("end"))} in all`), element("span", "", `${formatNumber(sum("output_tokens"))} tokens written in all`));
+    this.find("[data-do=whole]").href = `think/exchanges/${turns.at(-1).id}/session`;
+    this.drawGraph(ended);
+    this.find(".turns").replaceChildren(...all.slice(-MOST_TURNS).map((row) => this.turnLink(row)));
+    if (this.drawnFor !== turns.at(-1).id + turns.at(-1).state) {
+      this.drawnFor = turns.at(-1).id + turns.at(-1).state;
+      fetchText(`exchanges/${turns.at(-1).id}/tools`).then((costs) => this.drawTools(JSON.parse(costs)), (error) => showToast(error.message));
     }
   }
 
   // How much each turn read: a bar each, the cached part of it pale.
-  graph(ended) {
+  drawGraph(ended) {
     const most = Math.max(...ended.map((row) => row.input_tokens), 1);
     const newest = ended.at(-1);
-    this.part(".context-now").textContent = newest ? `Context of the newest turn: ${number(newest.input_tokens)} tokens; the most was ${number(most)}.` : "The server reported no counts.";
-    this.part(".graph").replaceChildren(...ended.map((row) => {
-      const bar = el("a"), cached = el("i");
+    this.find(".context-now").textContent = newest ? `Context of the newest turn: ${formatNumber(newest.input_tokens)} tokens; the most was ${formatNumber(most)}.` : "The server reported no counts.";
+    this.find(".graph").replaceChildren(...ended.map((row) => {
+      const bar = element("a"), cached = element("i");
       bar.href = `#${row.id}`;
-      bar.title = bar.ariaLabel = visible(`${row.title}: ${tokens(row)}`);
+      bar.title = bar.ariaLabel = printable(`${row.title}: ${tokensText(row)}`);
       bar.style.height = `${(100 * row.input_tokens) / most}%`;
       cached.style.height = `${(100 * (row.cached_tokens || 0)) / row.input_tokens}%`;
       bar.append(cached);
@@ -54,16 +54,16 @@ export class Session {
     }));
   }
 
-  turn(row) {
-    const link = el("a", "row", el("span", "line", el("b", "model", row.title || "no words"), el("time", "", new Date(row.at * 1000).toLocaleTimeString("en-GB"))),
-      el("span", "line", el("span", "state", row.failure || STATES[row.state]), el("span", "", tokens(row))));
+  turnLink(row) {
+    const link = element("a", "row", element("span", "line", element("b", "model", row.title || "no words"), element("time", "", new Date(row.at * 1000).toLocaleTimeString("en-GB"))),
+      element("span", "line", element("span", "state", row.failure || STATES[row.state]), element("span", "", tokensText(row))));
     link.href = `#${row.id}`;
     if ((row.session || row.id) !== this.name) link.classList.add("sub");
-    return el("li", row.state, link);
+    return element("li", row.state, link);
   }
 
-  tools(told) {
-    const rowsOf = told.map(([name, ...numbers]) => el("tr", "", el("td", "", name), ...numbers.map((each) => el("td", "", number(each)))));
-    const head = el("thead", "", el("tr", "", ...TOOLS.map((name) => el("th", "", name))));
-    this.part(".tools").replaceChildren(...(told.length ? [el("h3", "", "Tools"), el("p", "note", "Tokens, about: each result and call once, a description as it stands in every turn."), el("div", "md", el("table", "", head, el("tbody", "", ...rowsOf)))] : []));
+  drawTools(costs) {
+    const toolRows = costs.map(([name, ...numbers]) => element("tr", "", element("td", "", name), ...numbers.map((each) => element("td", "", formatNumber(each)))));
+    const head = element("thead", "", element("tr", "", ...TOOL_COLUMNS.map((name) => element("th", "", name))));
+    this.find(".tools").replaceChildren(...(costs.length ? [element("h3", "", "Tools"), element("p", "note", "Tokens, about: each result and call once, a description as it stands in every turn."), element("div", "md", element("table", "", head, element("tbody", "", ...toolRows)))] : []));
   }}

@@ -1,25 +1,25 @@
 // The page at /think: what is chosen and heard, keys and buttons.
 
-import { ask, connect, send } from "./connection.js";
-import { $, el, say, stored } from "./elements.js";
+import { fetchText, connect, send } from "./connection.js";
+import { $, element, showToast, storage } from "./elements.js";
 import { Exchange } from "./exchange.js";
-import { keep } from "./keep.js";
-import { CHOICES, SHOWN, list } from "./list.js";
+import { keepDialog } from "./keep.js";
+import { FILTERS, ROWS_AT_ONCE, list } from "./list.js";
 import { codeBlock } from "./markdown.js";
 import { drawNumbers } from "./numbers.js";
 import { rows, shown } from "./rows.js";
 import { Session } from "./session.js";
-import { thoughtsOpen } from "./turns.js";
+import { savedThoughtsOpen } from "./turns.js";
 
-let follows = !location.hash; // until somebody chooses, the newest is shown
+let followsNewest = !location.hash; // until somebody chooses, the newest is shown
 
-function choose() {
+function showChosen() {
   if (location.hash === "#talk") return;
   const ids = location.hash.slice(1).split("&").filter((id) => /^s?[0-9a-f-]+$/.test(id)).slice(0, 2);
-  put(ids);
+  show(ids);
 }
 
-function put(ids) {
+function show(ids) {
   shown.clear();
   for (const id of ids) shown.set(id, id.startsWith("s") ? new Session(id) : new Exchange(id));
   $("shown").replaceChildren(...[...shown.values()].map((each) => each.root));
@@ -33,37 +33,37 @@ function put(ids) {
 }
 
 // Show the newest until somebody chooses, but no other while it runs; a narrow screen has room for the list alone.
-function follow() {
+function followNewest() {
   const [now] = [...shown.keys()].map((id) => rows.get(id));
-  if (!follows || now?.running || matchMedia("(max-width: 720px)").matches) return;
+  if (!followsNewest || now?.running || matchMedia("(max-width: 720px)").matches) return;
   const newest = [...rows.values()].reduce((one, other) => (one && one.at > other.at ? one : other), null);
-  if (newest && newest !== now) put([newest.id]);
+  if (newest && newest !== now) show([newest.id]);
 }
 
 // What to copy while there is no exchange.
-async function greet() {
+async function drawFirstLines() {
   $("first").hidden = rows.size > 0;
   if (rows.size || $("first").childElementCount) return;
-  const { proxy, lines } = JSON.parse(await ask("lines"));
-  if (proxy) $("first").replaceChildren(el("p", "", "Clients connect to ", el("b", "", proxy)), codeBlock("think-addon claude", "Claude Code, set up by itself (also codex, opencode, aider)"), ...lines.map(([title, line]) => codeBlock(line, title)));
+  const { proxy, lines } = JSON.parse(await fetchText("lines"));
+  if (proxy) $("first").replaceChildren(element("p", "", "Clients connect to ", element("b", "", proxy)), codeBlock("think-addon claude", "Claude Code, set up by itself (also codex, opencode, aider)"), ...lines.map(([title, line]) => codeBlock(line, title)));
 }
 
-function begin() {
+function onConnected() {
   list.clear();
   list.arrange();
-  choose();
-  setTimeout(() => greet().catch((error) => say(error.message)), 500); // the list comes first
+  showChosen();
+  setTimeout(() => drawFirstLines().catch((error) => showToast(error.message)), 500); // the list comes first
 }
 
-function hear(news) {
+function onNews(news) {
   if (news.rows || news.gone) {
-    list.hear(news.rows || [], news.gone || []);
-    for (const view of shown.values()) view.rowsChanged(news.rows || []);
+    list.update(news.rows || [], news.gone || []);
+    for (const view of shown.values()) view.onRowsChanged(news.rows || []);
     if (news.gone || news.rows.some((row) => !row.running)) drawNumbers();
   }
-  for (const data of news.chosen || []) shown.get(data.id)?.hear(data);
-  if (news.rows || news.gone) { follow(); $("first").hidden = rows.size > 0; }
-  if (news.wire) shown.get(news.wire.id)?.wire(news.wire);
+  for (const data of news.chosen || []) shown.get(data.id)?.applyChanges(data);
+  if (news.rows || news.gone) { followNewest(); $("first").hidden = rows.size > 0; }
+  if (news.wire) shown.get(news.wire.id)?.drawSteps(news.wire);
 }
 
 // What runs and says nothing grows older all the same.
@@ -71,8 +71,8 @@ setInterval(() => {
   if (document.hidden) return;
   for (const row of rows.values()) {
     if (!row.running) continue;
-    if (list.items.has(row.id)) list.draw(row);
-    shown.get(row.id)?.row();
+    if (list.items.has(row.id)) list.drawItem(row);
+    shown.get(row.id)?.drawRow();
   }
 }, 500);
 
@@ -80,33 +80,33 @@ setInterval(() => {
 
 const THEMES = { "": "auto", light: "light", dark: "dark" };
 
-function theme(name) {
+function setTheme(name) {
   document.documentElement.style.colorScheme = name || "light dark";
   $("theme").textContent = `Theme: ${THEMES[name] || THEMES[""]}`;
 }
 
-function foldThoughts() {
+function toggleThoughts() {
   const all = [...document.querySelectorAll("#shown details.thinking")];
-  const open = all.length ? !all.some((each) => each.open) : thoughtsOpen() === false;
-  stored.set("thoughts", open ? "open" : "folded");
-  for (const each of shown.values()) each.thoughts = open;
+  const open = all.length ? !all.some((each) => each.open) : savedThoughtsOpen() === false;
+  storage.set("thoughts", open ? "open" : "folded");
+  for (const each of shown.values()) each.thoughtsOpen = open;
   for (const each of all) each.open = open;
 }
 
-function turnTo(tab) {
+function toggleTab(tab) {
   const [first] = shown.values();
-  first?.show?.(first.tab === tab ? "talk" : tab);
+  first?.showTab?.(first.tab === tab ? "talk" : tab);
 }
 
 const KEYS = {
-  j: () => list.step(1),
-  k: () => list.step(-1),
+  j: () => list.moveBy(1),
+  k: () => list.moveBy(-1),
   "/": () => $("words").focus(),
-  t: foldThoughts,
-  w: () => turnTo("wire"),
-  c: () => turnTo("context"),
+  t: toggleThoughts,
+  w: () => toggleTab("wire"),
+  c: () => toggleTab("context"),
   "?": () => $("keys").showModal(),
-  Escape: () => { follows = false; if (location.hash) location.hash = ""; else put([]); },
+  Escape: () => { followsNewest = false; if (location.hash) location.hash = ""; else show([]); },
 };
 
 document.addEventListener("keydown", (event) => {
@@ -119,23 +119,23 @@ document.addEventListener("keydown", (event) => {
 document.querySelector("[data-close]").addEventListener("click", () => $("keep").close());
 $("theme").addEventListener("click", () => {
   const names = Object.keys(THEMES);
-  const next = names[(names.indexOf(stored.get("theme") || "") + 1) % names.length];
-  stored.set("theme", next);
-  theme(next);
+  const next = names[(names.indexOf(storage.get("theme") || "") + 1) % names.length];
+  storage.set("theme", next);
+  setTheme(next);
 });
 $("help").addEventListener("click", KEYS["?"]);
-$("keep").querySelector("form").addEventListener("submit", (event) => keep.send(event));
-$("older").addEventListener("click", () => { list.limit += SHOWN; list.arrange(); });
+$("keep").querySelector("form").addEventListener("submit", (event) => keepDialog.submit(event));
+$("older").addEventListener("click", () => { list.limit += ROWS_AT_ONCE; list.arrange(); });
 $("filter").addEventListener("submit", (event) => event.preventDefault());
 $("words").addEventListener("input", () => {
   clearTimeout(list.typed);
-  list.typed = setTimeout(() => list.search().catch((error) => say(error.message)), 250);
+  list.typed = setTimeout(() => list.search().catch((error) => showToast(error.message)), 250);
 });
-for (const name in CHOICES) {
+for (const name in FILTERS) {
   $(name).addEventListener("change", () => { $(name).classList.toggle("set", Boolean($(name).value)); list.arrange(); drawNumbers(); });
 }
-window.addEventListener("hashchange", () => { follows = false; choose(); });
+window.addEventListener("hashchange", () => { followsNewest = false; showChosen(); });
 if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie by now
-theme(stored.get("theme") || "");
+setTheme(storage.get("theme") || "");
 list.arrange();
-connect(begin, hear);
+connect(onConnected, onNews);

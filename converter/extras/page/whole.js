@@ -1,66 +1,66 @@
 // A session as one page: the turns that each exchange added, its branches, and what differs in two requests.
 
-import { $, el, plural, say, seconds, visible } from "./elements.js";
-import { tokens } from "./exchange.js";
-import { PARTS, folded, later, turn } from "./turns.js";
+import { $, element, plural, showToast, formatSeconds, printable } from "./elements.js";
+import { tokensText } from "./exchange.js";
+import { PARTS, foldElement, lazyFold, turnElement } from "./turns.js";
 
 const view = { running: false };
-const numbered = (each) => `${each.number} · ${each.title}`;
+const numberedTitle = (each) => `${each.number} · ${each.title}`;
 
 function fold(kind, label, ...inside) {
-  const made = folded(kind, label);
+  const made = foldElement(kind, label);
   made.append(...inside);
   return made;
 }
 
 // A prompt is folded, because it is long and repeated.
-function turnOf(data) {
-  if (data.role !== "system" && data.role !== "developer") return turn(data, view);
+function turnOrPrompt(data) {
+  if (data.role !== "system" && data.role !== "developer") return turnElement(data, view);
   const length = data.parts.reduce((sum, part) => sum + part.text.length, 0);
-  return later(`${data.role} prompt · ${plural(length, "character")}`, () => [turn(data, view)]);
+  return lazyFold(`${data.role} prompt · ${plural(length, "character")}`, () => [turnElement(data, view)]);
 }
 
-function article(each) {
+function exchangeElement(each) {
   const { request, reply } = each;
   const { waited, thought, end } = each;
-  const about = [each.model, each.client, waited && `waited ${seconds(waited)}`, thought && `thought ${seconds(thought)}`, end && `${seconds(end)} in all`, tokens(each), each.failure];
-  return el("article", "",
-    el("div", "title", el("h2", "", numbered(each)), el("p", "about", about.filter(Boolean).join(" · "))),
-    el("p", "asks", ...request.asked.map(([name, words]) => el("span", "", `${name} ${words}`))),
-    ...[...request.turns, ...reply.turns].map(turnOf),
+  const about = [each.model, each.client, waited && `waited ${formatSeconds(waited)}`, thought && `thought ${formatSeconds(thought)}`, end && `${formatSeconds(end)} in all`, tokensText(each), each.failure];
+  return element("article", "",
+    element("div", "title", element("h2", "", numberedTitle(each)), element("p", "about", about.filter(Boolean).join(" · "))),
+    element("p", "asks", ...request.asked.map(([name, words]) => element("span", "", `${name} ${words}`))),
+    ...[...request.turns, ...reply.turns].map(turnOrPrompt),
     ...[...request.rest, ...reply.rest].map((part) => PARTS[part.kind](part, view)));
 }
 
 // The exchanges of a session. A branch stands behind the exchange during which it began.
-function nested(own, sessions) {
+function nestedElements(own, sessions) {
   const branches = sessions.filter(([first]) => first.within === own[0].session);
   return own.flatMap((each, at) => {
     const end = own[at + 1]?.number ?? Infinity;
     const begun = branches.splice(0, branches.filter(([first]) => first.number < end).length);
-    return [article(each), ...begun.map((branch) => fold("branch", `Sub-agent · ${branch[0].title}`, ...nested(branch, sessions)))];
+    return [exchangeElement(each), ...begun.map((branch) => fold("branch", `Sub-agent · ${branch[0].title}`, ...nestedElements(branch, sessions)))];
   });
 }
 
-function draw({ exchanges, differences }) {
+function drawSession({ exchanges, differences }) {
   exchanges.forEach((each, at) => { each.number = at + 1; });
-  const title = visible(exchanges.find((each) => each.title)?.title || "A session");
+  const title = printable(exchanges.find((each) => each.title)?.title || "A session");
   document.title = document.querySelector("h1").textContent = title;
   const asked = new URLSearchParams(location.search);
   ["from", "to"].forEach((name, at) => {
     const field = document.querySelector(`[name=${name}]`);
-    field.append(...exchanges.map((each) => new Option(visible(numbered(each)), each.id)));
+    field.append(...exchanges.map((each) => new Option(printable(numberedTitle(each)), each.id)));
     field.value = asked.get(name) || exchanges.at(Math.max(at - 2, -exchanges.length))?.id;
   });
   $("differs").hidden = !differences;
-  const marked = (line) => el({ "+": "ins", "-": "del" }[line[0]] || "span", "", line);
-  $("differs").append(...(differences || []).map(([name, lines]) => fold("call", name, el("pre", "", ...lines.map(marked)))));
+  const marked = (line) => element({ "+": "ins", "-": "del" }[line[0]] || "span", "", line);
+  $("differs").append(...(differences || []).map(([name, lines]) => fold("call", name, element("pre", "", ...lines.map(marked)))));
   if (!differences?.length) $("differs").append("Nothing.");
   // On the top level stand branches as well whose session is not in mitmweb's list any more.
   const sessions = [...Map.groupBy(exchanges, (each) => each.session).values()];
   const tops = sessions.filter(([first]) => !sessions.some(([other]) => other.session === first.within));
-  document.querySelector("main").append(...tops.flatMap((own) => nested(own, sessions)));
+  document.querySelector("main").append(...tops.flatMap((own) => nestedElements(own, sessions)));
 }
 
 const answer = await fetch(`whole${location.search}`);
-if (answer.ok) draw(await answer.json());
-else say(await answer.text());
+if (answer.ok) drawSession(await answer.json());
+else showToast(await answer.text());
