@@ -1,7 +1,9 @@
-// The connections to mitmweb: what the page asks for, and what it is told.
+// Requests from the page to mitmweb, and the WebSocket by which the page gets its updates.
 
 import { $ } from "./elements.js";
 
+// Send a GET to `think/PATH`, or a POST with `body` as JSON, and return the response's text. Throws the text of an error
+// response.
 export async function fetchText(path, body) {
   const cookie = /(?:^|; )_mitmproxy_xsrf=([^;]*)/.exec(document.cookie);
   const headers = { "Content-Type": "application/json", "X-XSRFToken": cookie ? cookie[1] : "" };
@@ -12,9 +14,10 @@ export async function fetchText(path, body) {
 }
 
 export let socket = null;
-let retryDelay = 1000;
+let retryDelay = 1000; // milliseconds until the next attempt to connect
 
-// Hear what is new, now and whenever the line is there again; `opened` begins anew.
+// Connect to the WebSocket, again and again after it has closed. Call `onOpen` at each new connection, for which the page
+// starts with an empty list, and `onMessage` with the JSON value of each message.
 export function connect(onOpen, onMessage) {
   socket = new WebSocket(new URL("think/updates", location.href.split("#")[0].split("?")[0]).href.replace(/^http/, "ws"));
   socket.addEventListener("open", () => {
@@ -30,11 +33,13 @@ export function connect(onOpen, onMessage) {
   });
 }
 
+// Show the state of the connection at the head of the page.
 function showStatus(text, className) {
   $("line").textContent = text;
   $("line").className = className;
 }
 
+// Send a message as JSON to the server's `Watcher`; drop it while there is no connection.
 export function send(message) {
   if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 }

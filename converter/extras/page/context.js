@@ -1,9 +1,11 @@
-// What fills a request.
+// The tab *Context*: which parts of a prompt have how many tokens.
 
 import { element, formatNumber, plural } from "./elements.js";
 
+// Percentage of `whole`: `percentOf(5, 20)` -> "25.0%".
 export const percentOf = (tokens, whole) => (whole ? `${((100 * tokens) / whole).toFixed(1)}%` : "–");
 
+// Draw into `panel` a bar with a segment for each kind of part, a legend, and a table of the parts that can be sorted.
 export function drawContext(panel, { note, about, window: windowSize, unused, kinds, parts }) {
   const coloredMark = (kind, width = 0) => {
     const made = element("i");
@@ -13,7 +15,7 @@ export function drawContext(panel, { note, about, window: windowSize, unused, ki
   const sum = kinds.reduce((all, [, tokens]) => all + tokens, 0);
   const body = element("tbody");
   const heads = ["Kind", "Part", "Tokens", windowSize ? "Of the window" : "Share"].map((name, at) => {
-    const column = Math.min(at, 2); // shares are in the order of tokens
+    const column = Math.min(at, 2); // the fourth column sorts by tokens as the third does: shares have the same order
     const head = element("th", "", element("button", "copy", name));
     head.onclick = () => sortParts(head, column, head.ariaSort === "descending" ? 1 : -1);
     return head;

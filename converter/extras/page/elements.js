@@ -1,9 +1,11 @@
-// Elements and text nodes, never markup, so what a model writes stays text.
+// Helpers that make elements and format values. Text is always put into text nodes, never parsed as markup, so that HTML
+// from a model stays text.
 
 export const $ = (id) => document.getElementById(id);
 const ACTING = /\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\p{Cs}/gu;
 
-// Spell out what would act on a reader or a terminal: control characters, marks that turn the direction of text.
+// Return a text with visible signs for characters that would act on a terminal or mislead a reader, such as control
+// characters and those that reverse the direction of text: "\x1b" -> "␛".
 export function printable(text) {
   return String(text).replace(ACTING, (character) => {
     const code = character.codePointAt(0);
@@ -12,6 +14,7 @@ export function printable(text) {
   });
 }
 
+// Return a new HTML element. `children`: nodes and texts; null is left out.
 export function element(name, className, ...children) {
   const made = document.createElement(name);
   if (className) made.className = className;
@@ -28,6 +31,7 @@ export function svgElement(name, attributes) {
 export const formatNumber = (value) => value.toLocaleString("en");
 export const plural = (count, word) => `${formatNumber(count)} ${word}${count === 1 ? "" : "s"}`;
 
+// Return seconds as text: 0.25 -> "250 ms", 75 -> "1 min 15 s", null -> "–".
 export function formatSeconds(value) {
   if (value == null) return "–";
   if (value < 1) return `${Math.round(value * 1000)} ms`;
@@ -35,6 +39,7 @@ export function formatSeconds(value) {
   return `${Math.floor(value / 60)} min ${String(Math.floor(value % 60)).padStart(2, "0")} s`;
 }
 
+// Show a short message at the edge of the page for four seconds.
 export function showToast(text) {
   $("toast").textContent = printable(text);
   $("toast").classList.add("seen");
@@ -42,10 +47,11 @@ export function showToast(text) {
   showToast.timer = setTimeout(() => $("toast").classList.remove("seen"), 4000);
 }
 
+// Copy a text to the clipboard, and say so; `description` names it in this message.
 export async function copyText(text, description) {
   try {
     await navigator.clipboard.writeText(text);
-  } catch { // no permission, or a page that is not on this machine
+  } catch { // browsers allow `clipboard` only over HTTPS or on localhost, and only with permission
     const field = element("textarea");
     field.value = text;
     (document.querySelector("dialog[open]") || document.body).append(field);
@@ -56,7 +62,8 @@ export async function copyText(text, description) {
   showToast(`Copied ${description}`);
 }
 
+// Settings that the browser keeps between visits.
 export const storage = {
   get(name) { try { return localStorage.getItem("think-" + name); } catch { return null; } },
-  set(name, value) { try { localStorage.setItem("think-" + name, value); } catch { /* a browser that keeps nothing */ } },
+  set(name, value) { try { localStorage.setItem("think-" + name, value); } catch { /* the browser refuses to store: the setting lasts until the page is closed */ } },
 };

@@ -1,4 +1,4 @@
-// One exchange: its head, the conversation, its end, and the frames of both sides.
+// The view of one exchange: title and times, the tabs *Conversation*, *Wire* and *Context*, and the buttons.
 
 import { fetchText, send } from "./connection.js";
 import { drawContext, percentOf } from "./context.js";
@@ -12,10 +12,12 @@ import { LONG_THOUGHT, PARTS, Turn, splitTags, foldElement, lazyFold, partAsLine
 const SEGMENTS = ["waited", "thought", "answered"];
 const LABELS = { waited: "waiting", thought: "thinking", answered: "answer" };
 const CONFIRM_DELETE = "Delete: sure?";
-const MOST_STEPS = 1500;
-const RESULTS_SHOWN = 3; // of tools, the last of which are in sight, a line each
+const MOST_STEPS = 1500; // chunks of a running reply that the tab *Wire* keeps
+const RESULTS_SHOWN = 3; // newest parts of a request, such as tools' results, that are shown as a line; the rest is folded
 const KIND_LABELS = { result: "results of tools", tool: "descriptions of tools", turn: "questions and answers", system: "the system prompt", thought: "earlier thoughts", call: "calls", picture: "pictures" };
 
+// Return the seconds of each segment of a row's bar, and `end`, their sum; null if no time is known. A running reply's
+// times go on to the present.
 function durations(row) {
   const now = row.running ? Math.max(row.end ?? 0, (Date.now() - row.began) / 1000) : row.end;
   if (now == null) return null;
@@ -25,6 +27,7 @@ function durations(row) {
   return { waited: Math.min(waited, now), thought: thinks, answered: Math.max(0, now - waited - thinks), end: now };
 }
 
+// Set the widths of a row's bar; return its `durations`.
 export function drawBar(bar, row) {
   const times = durations(row);
   SEGMENTS.forEach((name, at) => { bar.children[at].style.flexGrow = times ? (1000 * times[name]) / (times.end || 1) : 0; });
@@ -34,7 +37,8 @@ export function drawBar(bar, row) {
 export const STATES = { waiting: "waiting", thinking: "thinking", answering: "answering", calling: "calling a tool", done: "done", left: "left", misread: "misread", broken: "broken" };
 export const stateText = (row) => STATES[row.state] + (row.calling ? `, ${row.calling.toLocaleString("en")} chars` : "");
 
-// What was read and written: of an exchange, or of a session, where the sizes of prompts have no sum.
+// Return the tokens of a row as text: "1,200 → 80 tokens · 40/s" for an exchange. For a session, whose row has `context`:
+// "context 1,200 · wrote 640 in all". Prompts have no sum, because each repeats the one before.
 export function tokensText(row) {
   if ("context" in row) return `${row.context ? `context ${formatNumber(row.context)} · ` : ""}wrote ${formatNumber(row.output_tokens)} in all`;
   if (row.output_tokens == null) {
@@ -61,11 +65,12 @@ export class Exchange {
     this.drawRow();
   }
 
+  // Return the first element of this view that matches a CSS selector.
   find(selector) { return this.root.querySelector(selector); }
 
   onRowsChanged(changed) { if (changed.some((row) => row.id === this.id)) this.drawRow(); }
 
-  // Draw what the list knows.
+  // Draw what the exchange's row in the list has: title, state, times and tokens.
   drawRow() {
     const row = rows.get(this.id);
     if (!row) return;
@@ -89,7 +94,8 @@ export class Exchange {
     for (const name of ["keep", "again", "forget"]) this.find(`[data-do=${name}]`).disabled = row.running;
   }
 
-  // Take all of it, or what is new.
+  // Draw changes that the server sent: the whole exchange (`request`), new parts of the reply (`said`), the end of the reply
+  // (`end`), or that mitmweb no longer lists the exchange (`gone`).
   applyChanges(data) {
     const follows = data.request || this.isAtEnd();
     if (data.gone) this.find(".reply").replaceChildren(element("p", "note", "This exchange is not in mitmweb's list any more."));
@@ -102,10 +108,11 @@ export class Exchange {
       this.drawEnd(data.end);
       this.labelAndFoldThoughts(follows);
     }
-    // of two beside each other the end of one would take the other out of sight
+    // Two exchanges side by side scroll together: to follow one would move the other out of sight.
     if (follows && this.running && !$("shown").classList.contains("two")) this.scrollToEnd();
   }
 
+  // Draw the request, and as much of the reply as has come, in place of all that was drawn before.
   drawWhole(data) {
     this.running = data.running;
     this.choices.clear();
@@ -119,7 +126,7 @@ export class Exchange {
     if (!data.running) this.drawEnd({ ...data, facts: data.reply.facts, beside: data.reply.beside });
   }
 
-  // Say in a line what fills the prompt.
+  // Show in one line how many tokens the prompt has, and which kind of part has the most.
   async drawPromptSummary() {
     const { window: windowSize, counted, kinds, unused } = JSON.parse(await fetchText(`exchanges/${this.id}/read`));
     const sum = kinds.reduce((all, [, tokens]) => all + tokens, 0);
@@ -130,10 +137,12 @@ export class Exchange {
     this.find(".read").textContent = sum ? words.join(" · ") : "";
   }
 
+  // Return the elements of a request. The newest user's turn and the newest tools' results are in sight; settings, system
+  // prompt, earlier turns and earlier steps are folded. A step is a turn after the user's: the model's calls, the results.
   requestElements(request) {
     const made = [], folds = element("div", "folds");
     const system = request.turns.filter((each) => each.role === "system" || each.role === "developer");
-    const long = request.turns.filter((each) => each.role === "settings").flatMap((each) => each.parts); // Codex sends a screen of them
+    const long = request.turns.filter((each) => each.role === "settings").flatMap((each) => each.parts); // folded, because Codex sends a whole screen of settings
     const others = request.turns.filter((each) => !system.includes(each) && each.role !== "settings");
     const settings = request.asked.length + long.length;
     if (settings) folds.append(lazyFold(plural(settings, "setting"), () => [element("p", "asks", ...request.asked.map(([name, words]) => element("span", "", `${name} ${words}`))), ...long.map(PARTS.field)]));
@@ -154,7 +163,8 @@ export class Exchange {
     return made;
   }
 
-  // Say how long each thought was, and fold a long one, so that its answer is in sight: not under the eyes of who reads it.
+  // Write the length of each thought into its title, and fold long thoughts, so that the answer is in sight. `isUnread`: false
+  // if the reader has scrolled up and may be reading a thought, which then stays open.
   labelAndFoldThoughts(isUnread = true) {
     const thoughts = [...this.choices.values()].flatMap((choice) => choice.parts.filter((part) => part.kind === "thinking" && part.made));
     const took = thoughts.length === 1 && rows.get(this.id)?.thought;
@@ -166,6 +176,7 @@ export class Exchange {
     }
   }
 
+  // Return the turn of the reply's choice `index`; add it to the page if it is new.
   turnOfChoice(index) {
     let found = this.choices.get(index);
     if (!found) {
@@ -176,6 +187,7 @@ export class Exchange {
     return found;
   }
 
+  // Draw what is known when a reply has ended: its failure, withheld thoughts, notes, facts and remedy.
   drawEnd(data) {
     const made = [];
     const thoughts = (data.withheld || []).map((words) => {
@@ -184,7 +196,7 @@ export class Exchange {
       return fold;
     });
     const failure = rows.get(this.id)?.failure || "";
-    const shownError = this.find(".reply .error b"); // its words stand there already
+    const shownError = this.find(".reply .error b"); // the failure's message is in the reply: show only the status
     if (shownError && data.status) shownError.textContent = printable(`The client got ${data.status}`);
     else if (rows.get(this.id)?.state === "left") made.push(element("p", "note", "The client hung up before the reply was whole."));
     else if (!shownError && (data.status || data.ended || failure)) {
@@ -204,16 +216,18 @@ export class Exchange {
     this.drawRow();
   }
 
+  // Return the element that scrolls: on a narrow screen the page, else the column of the conversation.
   scrollingElement() { return $("talk").scrollHeight > $("talk").clientHeight + 1 ? $("talk") : document.querySelector("main"); }
   isAtEnd() { const at = this.scrollingElement(); return at.scrollHeight - at.scrollTop - at.clientHeight < 120; }
-  // Go to the end, and again while what has come into view is laid out and grows.
+  // Scroll to the end, again at each of the next animation frames: elements get their height only when they come into view.
   scrollToEnd(repeats = 3) {
     const at = this.scrollingElement();
     at.scrollTop = at.scrollHeight;
     if (repeats) requestAnimationFrame(() => this.scrollToEnd(repeats - 1));
   }
 
-  // The frames of both sides.
+  // Draw steps of the reply in the tab *Wire*: a row for each chunk, with its time, the chunk's frames, and the frames that the
+  // client got for it.
   drawSteps(data) {
     const list = this.find(".frames");
     if (data.from !== this.frames || !data.from) { list.replaceChildren(); this.first = data.from; this.seenFields = new Set(); }
@@ -231,6 +245,7 @@ export class Exchange {
     this.find("[data-do=frames]").textContent = `Show more of ${plural(data.total, "chunk")}`;
   }
 
+  // Show the tab `talk`, `wire` or `context`, and ask the server for what it needs.
   showTab(tab) {
     this.tab = tab;
     for (const button of this.root.querySelectorAll("[data-tab]")) button.setAttribute("aria-selected", button.dataset.tab === tab);
@@ -252,6 +267,7 @@ export class Exchange {
     }
   }
 
+  // Value of a button's `data-do` -> what the button does.
   actions = {
     async keep() { keepDialog.open(this, this.remedy ? JSON.parse(await fetchText(`exchanges/${this.id}/reread`)) : {}); },
     async apply() { showToast(await fetchText(`exchanges/${this.id}/apply`, {})); },
@@ -268,11 +284,12 @@ export class Exchange {
   };
 }
 
-const LONGEST_FRAME = 4000;
+const LONGEST_FRAME = 4000; // characters of a frame that are shown at once
 const FIELD = '"(?:id|object|created|model|system_fingerprint|service_tier)": ?(?:"[^"\\\\]{0,200}"|\\d{1,20}|null)';
-const REPEATED_FIELDS = new RegExp(`${FIELD}(?:, ?${FIELD})+,? ?`, "g"); // what servers repeat in every frame
+const REPEATED_FIELDS = new RegExp(`${FIELD}(?:, ?${FIELD})+,? ?`, "g"); // neighbouring fields that servers repeat in every frame
 
-// Draw a body's frames; fields that the frame before had as well are cut to a few dots.
+// Return an element for each frame in `text`. Fields in `seenFields`, which earlier frames had with the same values, are
+// replaced by dots; new ones are added to it.
 function frameElements(text, seenFields) {
   return text.split(/(?:\r?\n){2,}/).filter((frame) => frame.trim()).map((frame) => {
     const made = element("p");

@@ -1,19 +1,20 @@
-// Text that grows, as Markdown.
+// Markdown that is drawn while its text is still arriving.
 
 import { element } from "./elements.js";
 import { FENCE, blockElements, closesFence, codeBlock } from "./markdown.js";
 
-const LONGEST_BLOCK = 20000; // characters of a block; a longer one is shown plain, a stretch at a time
-const SHEET_LENGTH = 8000; // characters of blocks that are laid out together
-const CONTINUES_LIST = /^[ \t]|^(?:[-*+]|\d{1,9}[.)])[ \t]/; // a line that may belong to the list before it
+const LONGEST_BLOCK = 20000; // characters of a Markdown block; a longer one is cut and drawn in pieces of plain text or code
+const SHEET_LENGTH = 8000; // characters of finished blocks in one sheet: an element that the browser lays out when it comes into view
+const CONTINUES_LIST = /^[ \t]|^(?:[-*+]|\d{1,9}[.)])[ \t]/; // matches a line that may belong to the list above it
 
-// A block that is over is drawn once; sheets of blocks are laid out when they are looked at.
+// Draws growing text in time that grows with the text's length: a finished block is drawn once, only the last, unfinished
+// block is drawn again for each piece of text.
 export class GrowingText {
   constructor(root) {
-    this.tail = "";
-    this.fence = null; // the marks and the language of a code block whose beginning is drawn
-    this.unfinished = element("div", "live");
-    this.roomInSheet = 0;
+    this.tail = ""; // the text that is not drawn for good
+    this.fence = null; // [marks, language] of the code block in which `tail` begins: ["```", "python"]
+    this.unfinished = element("div", "live"); // shows `tail`
+    this.roomInSheet = 0; // characters that still fit into the last sheet
     root.classList.add("md");
     root.append(this.unfinished);
   }
@@ -29,6 +30,7 @@ export class GrowingText {
     this.unfinished.replaceChildren(...elementsOf(this.tail, this.fence));
   }
 
+  // Draw a piece for good in the last sheet, or in a new one. `fence`: the code block in which the piece begins.
   drawFinished(text, fence, isPlain) {
     if (this.roomInSheet < text.length) {
       this.sheet = element("div", "sheet");
@@ -40,7 +42,8 @@ export class GrowingText {
     this.roomInSheet -= text.length;
   }
 
-  // Return where blocks end that are over: behind a blank line that no code and no list holds; 0 for nowhere.
+  // Return the offset in `tail` at which the last finished block ends: after a blank line that is in no code block and no
+  // list. Return 0 if no block is finished.
   endOfFinishedBlocks() {
     let marks = this.fence && this.fence[0], end = 0;
     for (let at = 0, next; end < SHEET_LENGTH && (next = this.tail.indexOf("\n", at) + 1); at = next) {
@@ -54,7 +57,8 @@ export class GrowingText {
     return end;
   }
 
-  // Return where to cut a block that is too long to be drawn again and again; 0 for nowhere.
+  // Return the offset at which to cut an unfinished block that is too long to be drawn again for each piece; 0 if it is not too
+  // long.
   cutOfLongBlock() {
     if (this.tail.length <= LONGEST_BLOCK) return 0;
     const line = this.tail.lastIndexOf("\n", LONGEST_BLOCK);
@@ -65,6 +69,7 @@ export class GrowingText {
   }
 }
 
+// Return the elements of Markdown `text`, whose beginning belongs to the code block `fence` unless that is null.
 function elementsOf(text, fence) {
   if (!fence) return blockElements(text);
   const lines = text.split("\n");
@@ -73,10 +78,12 @@ function elementsOf(text, fence) {
   return [codeBlock(lines.slice(0, end).join("\n"), fence[1]), ...blockElements(lines.slice(end + 1).join("\n"))];
 }
 
-// Draw what there is time for, the rest with the next pictures; aria-busy says that there is more.
 const jobs = [];
-let spent = 0, due = false;
+let spent = 0; // milliseconds of drawing since the last animation frame
+let due = false; // whether the next animation frame is requested
 
+// Run `job` now if less than 10 ms were spent since the last animation frame, else in one of the next frames.
+// `aria-busy` is true while jobs wait.
 function schedule(job) {
   if (job) jobs.push(job);
   while (jobs.length && spent < 10) {
@@ -89,7 +96,8 @@ function schedule(job) {
   due = true;
 }
 
-// Return the marks and the language of the code that a text leaves open.
+// Return [marks, language] of the code block that is open at the end of `text`, null if there is none. `fence`: the one that
+// is open at its beginning.
 function openFenceAfter(text, fence) {
   for (const line of text.split("\n")) {
     if (fence) { if (closesFence(line, fence[0])) fence = null; }

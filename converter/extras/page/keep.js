@@ -1,4 +1,4 @@
-// The form of "Keep as recording".
+// The dialog of the button *Keep as recording*, in which a person writes the expected thinking and text.
 
 import { fetchText } from "./connection.js";
 import { $, printable } from "./elements.js";
@@ -7,7 +7,8 @@ import { rows } from "./rows.js";
 const expectedTexts = (form) => form.elements.thinking.value + "\0" + form.elements.text.value;
 
 export const keepDialog = {
-  // `reread`: the thinking and the text of a misread reply as its options read it.
+  // Open the dialog, filled with the `thinking` and `text` of the reply. `reread` has both as the remedy of a misread reply
+  // reads them, and replaces them; {} for other replies.
   open(exchange, reread) {
     const form = $("keep").querySelector("form");
     const row = rows.get(exchange.id) || {};
@@ -30,6 +31,7 @@ export const keepDialog = {
     line.textContent = printable(message);
   },
 
+  // Send the form. The first attempt to keep the reply exactly as the addon read it only asks for confirmation.
   async submit(event) {
     event.preventDefault();
     const fields = event.target.elements;

@@ -1,21 +1,23 @@
-// The list of exchanges, and what narrows it.
+// The list of exchanges, its filters and its search.
 
 import { fetchText } from "./connection.js";
 import { $, element, formatNumber, plural, formatSeconds, printable } from "./elements.js";
 import { drawBar, stateText, tokensText } from "./exchange.js";
 import { rootSession, rows, shown, subAgentsText } from "./rows.js";
 
-export const ROWS_AT_ONCE = 1000; // rows that are drawn; older ones when they are asked for
+export const ROWS_AT_ONCE = 1000; // rows that are drawn; *Show older ones* draws as many again
+// A change of these fields of a row may move the row to another session.
 const GROUP_FIELDS = ["session", "within"];
 export const FILTERS = { model: "models", server: "servers", client: "clients", state: "states" };
 
 export const list = {
-  items: new Map(),
-  groups: new Map(),
-  unfolded: new Set(),
-  matchingIds: null,
+  items: new Map(), // id of an exchange, or `s` and the name of a session -> its element
+  groups: new Map(), // session's name -> ids of its exchanges that match, the newest first
+  unfolded: new Set(), // names of the sessions whose exchanges are shown
+  matchingIds: null, // ids that the search has found; null without a search
   limit: ROWS_AT_ONCE,
 
+  // Store new and changed rows, remove others, and draw what has changed.
   update(newRows, removedIds) {
     const grown = new Set();
     for (const row of newRows) {
@@ -36,7 +38,8 @@ export const list = {
     else for (const name of grown) if (this.items.has(`s${name}`)) this.drawItem(this.sessionRow(name));
   },
 
-  // A session as a row: what its exchanges took together, and how much its newest turn read.
+  // Return a row that stands for a session: the times and written tokens of all its exchanges together, and in `context` the
+  // prompt's tokens of its newest turn.
   sessionRow(name) {
     const of = this.groups.get(name).map((id) => rows.get(id));
     const sum = (key) => of.reduce((total, row) => total + (row[key] || 0), 0);
@@ -58,7 +61,8 @@ export const list = {
     return wanted && (!this.matchingIds || this.matchingIds.has(row.id));
   },
 
-  // Put the rows that match into their order, the newest first; those that stand right are left where they are.
+  // Bring the elements of all rows that match filters and search into order, the newest first. Elements that are in order stay
+  // where they are, so that focus and scroll position remain.
   arrange() {
     this.stale = false;
     this.drawFilters();
@@ -88,6 +92,7 @@ export const list = {
     $("older").hidden = order.length <= this.limit;
   },
 
+  // Return a new element for an exchange's or session's row.
   createItem(id) {
     const made = $("row-template").content.cloneNode(true).firstElementChild;
     this.items.set(id, made);
@@ -98,7 +103,7 @@ export const list = {
     return made;
   },
 
-  // Make a session's row a button that shows and unfolds it, or folds it.
+  // Turn the element of a session's row into a button: it unfolds the session's exchanges and shows the session, or folds them.
   makeSessionButton(made, id) {
     const name = id.slice(1), button = element("button", "row", ...made.firstElementChild.childNodes);
     button.id = id;
@@ -128,6 +133,7 @@ export const list = {
     part(".took").textContent = times ? formatSeconds(times.end) : "";
   },
 
+  // Offer in each filter the values that rows have, and the value that is chosen.
   drawFilters() {
     for (const name in FILTERS) {
       const field = $(name), chosen = field.value;
@@ -141,6 +147,7 @@ export const list = {
     }
   },
 
+  // Ask the server which exchanges contain the words. A result is dropped if another search has begun meanwhile.
   async search() {
     const words = $("words").value.trim();
     const mine = (this.lastSearch = {});
@@ -154,7 +161,8 @@ export const list = {
     this.arrange();
   },
 
-  // Go to an older or a newer one; a session's row takes the focus, and Enter unfolds it.
+  // Choose the row `offset` places below the current one. An exchange is shown; a session's row only takes the focus, and Enter
+  // unfolds it.
   moveBy(offset) {
     const head = this.order.indexOf(document.activeElement.id);
     const at = head < 0 ? this.order.indexOf([...shown.keys()][0]) : head;

@@ -1,8 +1,9 @@
-// Markdown, of elements alone.
+// Draws Markdown with elements and text nodes: HTML in the text stays text.
 
 import { copyText, element, printable } from "./elements.js";
 
 const PICTURE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/;
+// Inline Markdown. Lengths are bounded, so that long input takes no long time.
 const INLINE = new RegExp([
   String.raw`\\([!-/:-@[-${"`"}{-~])`,
   "(`{1,3})(?!`)([^\\n]{1,500}?)(?<!`)\\2(?!`)",
@@ -15,6 +16,7 @@ const INLINE = new RegExp([
   String.raw`(https?:\/\/[^\s<>"')\]]{1,1000})`,
 ].join("|"), "g");
 
+// Append one block's `text` to the element `into`: emphasis, code, links and pictures become elements.
 function appendInline(text, into, depth = 0) {
   let at = 0;
   const inner = (name, words) => { const made = element(name); appendInline(words, made, depth + 1); return made; };
@@ -33,6 +35,7 @@ function appendInline(text, into, depth = 0) {
   if (at < text.length) into.append(printable(text.slice(at)));
 }
 
+// Return a link, and the host of its address unless the label contains it: a label must not hide where the link goes.
 function linkElements(address, label) {
   const made = element("a", "", label);
   made.href = address;
@@ -50,6 +53,7 @@ export function pictureElement(source, description) {
   return made;
 }
 
+// Return a figure with the code and a button that copies it.
 export function codeBlock(code, language) {
   const button = element("button", "copy", "Copy");
   button.type = "button";
@@ -62,7 +66,7 @@ const ITEM = /^( {0,12})([-*+]|\d{1,9}[.)])(?:[ \t]+(.*)|)$/;
 const RULE = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 const CELLS = /^\s*\|?(?:\s*:?-+:?\s*\|)+\s*:?-*:?\s*$/;
 
-// Yield the elements of a text.
+// Yield an element for each block of Markdown: paragraph, heading, list, quote, table, code.
 export function* blockElements(text, depth = 0) {
   const lines = text.split("\n");
   let words = [];
@@ -109,15 +113,17 @@ export function* blockElements(text, depth = 0) {
   if (words.length) yield paragraph();
 }
 
-// Return a heading without the marks behind it; an expression would try each run again and again.
+// Return a heading without closing marks: "Title ##" -> "Title". A regular expression would take quadratic time.
 function withoutClosingMarks(heading) {
   let end = heading.length;
   while (" \t#".includes(heading[end - 1] ?? "x")) end--;
   return heading.slice(0, end);
 }
 
+// Whether a line closes a code block that `marks` opened: at least as many of the same marks, and nothing else.
 export const closesFence = (line, marks) => { const end = line.trim(); return end.length >= marks.length && end === marks[0].repeat(end.length); };
 
+// Return the index of the line after a list that begins at `lines[at]`; `item`: the match of its first line.
 function endOfList(lines, at, item) {
   const ordered = /\d/.test(item[2]);
   let end = at + 1;
@@ -131,6 +137,7 @@ function endOfList(lines, at, item) {
   return end;
 }
 
+// Return the list in `lines`; `first`: the match of its first line.
 function listElement(lines, first, depth) {
   const ordered = /\d/.test(first[2]);
   const made = element(ordered ? "ol" : "ul");
@@ -154,6 +161,7 @@ function listElement(lines, first, depth) {
   return made;
 }
 
+// Return a table; the first of its lines `rows` has the headings.
 function tableElement(rows) {
   const body = element("tbody");
   rows.forEach((row, index) => {

@@ -1,11 +1,14 @@
-// The numbers at the head, of the hour that ends with the newest exchange, so that a file has some as well.
+// The numbers at the head of the page. They cover the hour that ends with the newest exchange, not the last hour, so that an
+// old file of flows has numbers too.
 
 import { $, element, formatNumber, formatSeconds, svgElement } from "./elements.js";
 import { rows } from "./rows.js";
 
 const HOUR = 3600; // seconds
-const BARS = 30; // stretches of the hour that a chart shows
+const BARS = 30; // bars of a chart: one for each two minutes
 const percent = (value) => (value == null ? "–" : `${Math.round(value * 100)}%`);
+// [label, function of the hour's summary that returns a large and a small text, function of a bar's summary that returns the
+// bar's height, the same for its failed part]
 const TILES = [
   ["Requests", (all) => [formatNumber(all.requests), all.failed ? `${formatNumber(all.failed)} failed` : "none failed"], (bar) => bar.requests, (bar) => bar.failed],
   ["Share of thinking", (all) => [percent(all.share), ""], (bar) => bar.share],
@@ -16,12 +19,14 @@ const TILES = [
   ]),
 ];
 
-// The median and the 95th percentile (nearest rank) of streamed replies: a whole one comes at once.
+// Return [median, 95th percentile] (nearest rank) of a time in `replies`, null without one. Replies that were not streamed are
+// left out: they come at once, so their first byte says nothing.
 function medianAndP95(replies, name) {
   const values = replies.filter((row) => row[name] != null && row.first_byte !== row.end).map((row) => row[name]).sort((one, other) => one - other);
   return values.length ? [0.5, 0.95].map((share) => values[Math.max(0, Math.ceil(share * values.length) - 1)]) : null;
 }
 
+// Return the numbers of some rows: requests, failures, share of thinking, and times.
 function summaryOf(replies) {
   const [thinking, text] = ["thinking", "text"].map((name) => replies.reduce((sum, row) => sum + (row[name] || 0), 0));
   const made = { requests: replies.length, failed: replies.filter((row) => row.state === "broken").length };
@@ -29,6 +34,7 @@ function summaryOf(replies) {
   return { ...made, share: thinking + text ? thinking / (thinking + text) : null };
 }
 
+// Draw the numbers and charts, of the chosen model alone if one is chosen.
 export function drawNumbers() {
   const over = [...rows.values()].filter((row) => !row.running);
   const begin = over.reduce((newest, row) => Math.max(newest, row.at), 0) - HOUR;
@@ -43,6 +49,7 @@ export function drawNumbers() {
   }));
 }
 
+// Return a chart. `value` and `bad` return the height of a bar, and of its failed part.
 function barChart(bars, value, bad) {
   const made = svgElement("svg", { viewBox: `0 0 ${bars.length} 10`, preserveAspectRatio: "none", "aria-hidden": "true" });
   const most = Math.max(...bars.map((bar) => (bar && value(bar)) || 0)) || 1;

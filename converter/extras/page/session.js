@@ -1,11 +1,11 @@
-// One session: its context over its turns, the turns, and what each tool cost.
+// The view of one session: a graph of its prompts' tokens, its turns, and the tokens that each tool has cost.
 
 import { fetchText } from "./connection.js";
 import { $, element, formatNumber, plural, showToast, formatSeconds, printable } from "./elements.js";
 import { STATES, tokensText } from "./exchange.js";
 import { exchangesOfSession, subAgentsText } from "./rows.js";
 
-const MOST_TURNS = 500; // turns that are drawn, the newest
+const MOST_TURNS = 500; // newest turns that are drawn
 const TOOL_COLUMNS = ["Tool", "Calls", "Failed", "Written for it", "Results", "Description"];
 
 export class Session {
@@ -38,7 +38,7 @@ export class Session {
     }
   }
 
-  // How much each turn read: a bar each, the cached part of it pale.
+  // Draw a bar for each turn's prompt tokens, with the cached part pale.
   drawGraph(ended) {
     const most = Math.max(...ended.map((row) => row.input_tokens), 1);
     const newest = ended.at(-1);

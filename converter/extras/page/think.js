@@ -1,4 +1,4 @@
-// The page at /think: what is chosen and heard, keys and buttons.
+// The main script of the page at /think: which exchanges are shown, updates from the server, keys and buttons.
 
 import { fetchText, connect, send } from "./connection.js";
 import { $, element, showToast, storage } from "./elements.js";
@@ -11,14 +11,16 @@ import { rows, shown } from "./rows.js";
 import { Session } from "./session.js";
 import { savedThoughtsOpen } from "./turns.js";
 
-let followsNewest = !location.hash; // until somebody chooses, the newest is shown
+let followsNewest = !location.hash; // true until the reader chooses an exchange
 
+// Show the exchanges or sessions in the URL's fragment, at most two: `#ID&ID`, `#sNAME`.
 function showChosen() {
   if (location.hash === "#talk") return;
   const ids = location.hash.slice(1).split("&").filter((id) => /^s?[0-9a-f-]+$/.test(id)).slice(0, 2);
   show(ids);
 }
 
+// Show these exchanges and sessions, and subscribe to updates of the exchanges.
 function show(ids) {
   shown.clear();
   for (const id of ids) shown.set(id, id.startsWith("s") ? new Session(id) : new Exchange(id));
@@ -32,7 +34,8 @@ function show(ids) {
   send({ choose: ids.filter((id) => !id.startsWith("s")) });
 }
 
-// Show the newest until somebody chooses, but no other while it runs; a narrow screen has room for the list alone.
+// Show the newest exchange until the reader chooses one. An exchange that runs is not replaced by a newer one. On a narrow
+// screen nothing is shown, because it would cover the list.
 function followNewest() {
   const [now] = [...shown.keys()].map((id) => rows.get(id));
   if (!followsNewest || now?.running || matchMedia("(max-width: 720px)").matches) return;
@@ -40,7 +43,7 @@ function followNewest() {
   if (newest && newest !== now) show([newest.id]);
 }
 
-// What to copy while there is no exchange.
+// Show commands to copy while the list is empty.
 async function drawFirstLines() {
   $("first").hidden = rows.size > 0;
   if (rows.size || $("first").childElementCount) return;
@@ -48,13 +51,15 @@ async function drawFirstLines() {
   if (proxy) $("first").replaceChildren(element("p", "", "Clients connect to ", element("b", "", proxy)), codeBlock("think-addon claude", "Claude Code, set up by itself (also codex, opencode, aider)"), ...lines.map(([title, line]) => codeBlock(line, title)));
 }
 
+// Start again with an empty list: after each new connection the server sends all rows.
 function onConnected() {
   list.clear();
   list.arrange();
   showChosen();
-  setTimeout(() => drawFirstLines().catch((error) => showToast(error.message)), 500); // the list comes first
+  setTimeout(() => drawFirstLines().catch((error) => showToast(error.message)), 500); // the rows, if there are any, come within this time
 }
 
+// Draw an update from the server.
 function onNews(news) {
   if (news.rows || news.gone) {
     list.update(news.rows || [], news.gone || []);
@@ -66,7 +71,7 @@ function onNews(news) {
   if (news.wire) shown.get(news.wire.id)?.drawSteps(news.wire);
 }
 
-// What runs and says nothing grows older all the same.
+// Redraw the times of running exchanges, which grow even if the server sends nothing.
 setInterval(() => {
   if (document.hidden) return;
   for (const row of rows.values()) {
@@ -76,7 +81,7 @@ setInterval(() => {
   }
 }, 500);
 
-// Keys, buttons, light and dark.
+// Keys, buttons and the color theme.
 
 const THEMES = { "": "auto", light: "light", dark: "dark" };
 
@@ -85,6 +90,7 @@ function setTheme(name) {
   $("theme").textContent = `Theme: ${THEMES[name] || THEMES[""]}`;
 }
 
+// Fold all thoughts if one is open, else open all; remember this for other exchanges.
 function toggleThoughts() {
   const all = [...document.querySelectorAll("#shown details.thinking")];
   const open = all.length ? !all.some((each) => each.open) : savedThoughtsOpen() === false;
@@ -93,6 +99,7 @@ function toggleThoughts() {
   for (const each of all) each.open = open;
 }
 
+// Show a tab of the first exchange, or its conversation if the tab is shown already.
 function toggleTab(tab) {
   const [first] = shown.values();
   first?.showTab?.(first.tab === tab ? "talk" : tab);
@@ -135,7 +142,7 @@ for (const name in FILTERS) {
   $(name).addEventListener("change", () => { $(name).classList.toggle("set", Boolean($(name).value)); list.arrange(); drawNumbers(); });
 }
 window.addEventListener("hashchange", () => { followsNewest = false; showChosen(); });
-if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie by now
+if (location.search) history.replaceState(null, "", location.pathname + location.hash); // hide the login's token: the login is in a cookie by now
 setTheme(storage.get("theme") || "");
 list.arrange();
 connect(onConnected, onNews);

@@ -1,20 +1,22 @@
-// The parts of a turn, and a turn whose parts may grow.
+// Draws turns and their parts: text, thinking, calls, results ...
 
 import { element, formatNumber, plural, storage, printable } from "./elements.js";
 import { GrowingText } from "./growing_text.js";
 import { pictureElement } from "./markdown.js";
 
+// Return an element that unfolds. `about`: a small text beside its label.
 export function foldElement(kind, label, about, open = true) {
   const made = element("details", `part ${kind}`, element("summary", "", label, about ? element("small", "", about) : null));
   made.open = open;
   return made;
 }
 
-export const LONG_THOUGHT = 1200; // characters of one that folds when its reply is over
+export const LONG_THOUGHT = 1200; // characters of a thought; a longer one is folded when its reply has ended
 
-// Whether the reader wants thoughts open or folded; null: said neither.
+// Whether the reader has chosen (key t) to see thoughts open (true) or folded (false); null without a choice.
 export const savedThoughtsOpen = () => ({ open: true, folded: false })[storage.get("thoughts")] ?? null;
 
+// Kind of a part -> a function that returns the part's element. The text of `thinking` and `text` is left to a `GrowingText`.
 export const PARTS = {
   thinking(part, view) {
     const made = foldElement("thinking", "Thinking", part.note, view.thoughtsOpen ?? savedThoughtsOpen() ?? true);
@@ -39,7 +41,7 @@ export const PARTS = {
   raw: (part) => element("pre", "part", part.text),
 };
 
-// A new result as one line that opens.
+// Return a part's element; a tool's result is folded to one line, with its beginning and its length.
 export function partAsLine(part, view) {
   const made = PARTS[part.kind]({ ...part, grows: false }, view);
   if (part.kind === "text") new GrowingText(made.lastElementChild).add(part.text);
@@ -49,13 +51,14 @@ export function partAsLine(part, view) {
   return made;
 }
 
-// Whether a turn has words that are not a client's own in tags.
+// Whether a turn has text of the user, not only results of tools and text in tags that the client added.
 export const hasUserText = (data) => data.parts.some((part) => part.kind !== "result" && [...splitTags(part)].some((each) => each.kind !== "beside" && (each.kind !== "text" || each.text.trim())));
 
-const BEFORE_OUTPUT = /^Chunk ID: [^]*?\nOutput:\n/; // of a command, by Codex 0.171
-const SHORT_RESULT = 600; // characters of one that is open
-const PARTS_AT_ONCE = 500; // parts of a turn that are drawn; more when they are asked for
+const BEFORE_OUTPUT = /^Chunk ID: [^]*?\nOutput:\n/; // matches the lines that Codex 0.171 puts before a command's output
+const SHORT_RESULT = 600; // characters of a tool's result; a longer one is folded
+const PARTS_AT_ONCE = 500; // parts of a turn that are drawn; *Show more* draws as many again
 
+// Draws the parts of one turn, to which more parts and pieces of the last part may be added.
 export class Turn {
   constructor(root, view) {
     this.root = root;
@@ -66,6 +69,7 @@ export class Turn {
     this.growingText = null;
   }
 
+  // Add a part. Its text is appended to the last part if that is of the same kind and `fresh` is false.
   add(part, fresh = true) {
     const last = this.parts.at(-1);
     if (!fresh && last && last.kind === part.kind) {
@@ -103,16 +107,17 @@ export class Turn {
     this.growingText.add(part.kind === "thinking" || this.drawn === 1 ? text.replace(/^[\r\n]+/, "") : text);
   }
 
-  // Return all words of a kind, as an expectation has them.
+  // Return the text of all parts of a kind, with a blank line between two, as the expected text of a recording has it.
   textOf(kind) {
     const found = this.parts.filter((part) => part.kind === kind).map((part) => part.pieces.join("").replace(/^[\r\n]+|[\r\n]+$/g, ""));
     return found.filter(Boolean).join("\n\n");
   }
 }
 
-// Take what a client puts in tags beside its user's words out of them: blocks that begin a line.
+// Matches a block in tags that a client added to the user's text: <reminder>...</reminder> on lines of its own.
 const TAGGED = /^[ \t]*<([a-z][\w-]*)>[^]*?<\/\1>[ \t]*$/gm;
 
+// Split a text part: blocks in tags become parts of kind `beside`, the text between them stays. Other parts stay whole.
 export function* splitTags(part) {
   if (part.kind !== "text") return yield part;
   let at = 0;
@@ -135,7 +140,7 @@ export function turnElement(data, view) {
   return made;
 }
 
-// A fold whose inside is made when it is opened.
+// Return an element that unfolds, whose children are made when it is first opened.
 export function lazyFold(label, makeChildren) {
   const made = element("details", "fold", element("summary", "", label));
   made.addEventListener("toggle", () => { if (made.open && made.childElementCount === 1) made.append(...makeChildren()); });

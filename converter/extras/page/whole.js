@@ -1,4 +1,4 @@
-// A session as one page: the turns that each exchange added, its branches, and what differs in two requests.
+// The page of a whole session: the turns that each exchange added, branches, and the differences between two requests.
 
 import { $, element, plural, showToast, formatSeconds, printable } from "./elements.js";
 import { tokensText } from "./exchange.js";
@@ -13,7 +13,7 @@ function fold(kind, label, ...inside) {
   return made;
 }
 
-// A prompt is folded, because it is long and repeated.
+// Return a turn's element. A system prompt is folded, because it is long and repeated.
 function turnOrPrompt(data) {
   if (data.role !== "system" && data.role !== "developer") return turnElement(data, view);
   const length = data.parts.reduce((sum, part) => sum + part.text.length, 0);
@@ -31,7 +31,7 @@ function exchangeElement(each) {
     ...[...request.rest, ...reply.rest].map((part) => PARTS[part.kind](part, view)));
 }
 
-// The exchanges of a session. A branch stands behind the exchange during which it began.
+// Return the elements of a session's exchanges `own`. Each branch among `sessions` follows the exchange during which it began.
 function nestedElements(own, sessions) {
   const branches = sessions.filter(([first]) => first.within === own[0].session);
   return own.flatMap((each, at) => {
@@ -55,7 +55,7 @@ function drawSession({ exchanges, differences }) {
   const marked = (line) => element({ "+": "ins", "-": "del" }[line[0]] || "span", "", line);
   $("differs").append(...(differences || []).map(([name, lines]) => fold("call", name, element("pre", "", ...lines.map(marked)))));
   if (!differences?.length) $("differs").append("Nothing.");
-  // On the top level stand branches as well whose session is not in mitmweb's list any more.
+  // Branches whose session is no longer in mitmweb's list are shown on the top level too.
   const sessions = [...Map.groupBy(exchanges, (each) => each.session).values()];
   const tops = sessions.filter(([first]) => !sessions.some(([other]) => other.session === first.within));
   document.querySelector("main").append(...tops.flatMap((own) => nestedElements(own, sessions)));
