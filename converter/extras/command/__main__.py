@@ -1,4 +1,4 @@
-"""`think-addon` and `python -m converter.command`: start the proxy, or do another job."""
+"""`think-addon` and `python -m converter.command`: start the proxy, or run a subcommand."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "env": ("converter.extras.command.launch", "show"),
     **dict.fromkeys(CLIENTS, ("converter.extras.command.launch", "main")),
 }
-"""The module and function of each subcommand. A command line without a subcommand starts the proxy.
+"""Subcommand -> its module and function. A command line without a subcommand starts the proxy.
 A module is imported when its subcommand runs, because the import of mitmproxy alone takes a second.
 """
 

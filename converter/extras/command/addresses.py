@@ -14,7 +14,7 @@ USUAL_PORTS = {
     1234: "LM Studio",
     30000: "SGLang",
 }
-"""The default ports of model servers."""
+"""Default port -> the model servers that use it."""
 CONFDIR = "~/.mitmproxy"
 """The default of mitmproxy's option `confdir` (12.2)."""
 PORTS_TRIED = 20
@@ -49,8 +49,8 @@ def server_address(text: str) -> str:
 
 
 def chosen_port(option: str, text: str, host: str) -> int:
-    """Return the port in `text`, the value of `option`. Raises UsageError if nobody can listen at
-    the port.
+    """Return the port in `text`, the value of the command's `option`. Raises UsageError if `text`
+    is no port, or if a proxy at `host` cannot listen at it.
     """
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 65535):
         raise UsageError(f"expected a number from 1 to 65535 for {option}, got {text!r}")
@@ -61,8 +61,8 @@ def chosen_port(option: str, text: str, host: str) -> int:
 
 
 def free_port(option: str, usual: int, host: str, taken: int | None = None) -> int:
-    """Return the first port from `usual` upwards that is free and is not `taken`. Raises
-    CommandError, which names `option`, when `PORTS_TRIED` ports are in use.
+    """Return the first free port from `usual` upwards, except `taken`. Raises CommandError when
+    `PORTS_TRIED` ports are in use; the error asks the user to choose a port with `option`.
     """
     reason = ""
     for port in range(usual, usual + PORTS_TRIED):
@@ -74,7 +74,7 @@ def free_port(option: str, usual: int, host: str, taken: int | None = None) -> i
 
 
 def refusal(port: int, host: str) -> str:
-    """Return why nobody can listen at `port`, empty when the port is free."""
+    """Return why a proxy at `host` cannot listen at `port`; empty if it can."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:

@@ -37,7 +37,7 @@ from converter.extras.command.link import (
 
 SECONDS_TO_ANSWER = 2.0
 WIDTH = 80
-"""Columns of a line: those of a terminal of usual width."""
+"""The most columns of a printed line, so that it fits a terminal of usual width."""
 STOPS = "Ctrl-C stops everything."
 UNTOLD = ModelFacts()
 
@@ -91,13 +91,14 @@ def announcement(
 ) -> str:
     """Return the lines for the person who started the proxy: addresses, model and commands to try.
 
-    `web`: mitmweb's URL, None without mitmweb. `fault`: why no model can be asked, empty if a model
-    can be asked.
+    `server`, `proxy`: their addresses. `web`: mitmweb's URL, None without mitmweb. `model`: the
+    model that the commands name; `facts`: what the server reports of it. `fault`: why no model can
+    be asked, empty if a model can be asked.
     """
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
     about = fault or (f"{model}  ({facts.line})" if facts.line else "")
     lines += wrap(f"Model:   {about}", WIDTH, subsequent_indent=" " * 9) if about else []
-    # Not `from ... import load`: mitmproxy calls a script's function `load` as a hook.
+    # `load` is not imported by name, because mitmproxy would call it as this script's hook `load`.
     page = extra_packages.load("page", "addon")
     if web:  # One address is enough, because the page links to mitmweb.
         lines += [f"Watch:   {page.address(web)}" if page else f"mitmweb: {web}"]
@@ -111,9 +112,8 @@ def announcement(
 
 
 def _commands() -> list[str]:
-    """Return the line of a command that starts an installed client, with the other installed
-    clients in its comment: `["think-addon claude  # or codex"]`. Return `[]` if no client is
-    installed.
+    """Return one shell line that starts an installed client, and names the other installed clients
+    in a comment: `["think-addon claude  # or codex"]`. Return `[]` if no client is installed.
     """
     names = [name for name, client in CLIENTS.items() if shutil.which(client.program)]
     also = f"  # or {', '.join(names[1:])}" if names[1:] else ""
@@ -153,8 +153,9 @@ def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, 
 def watch_terminal(file: int, end: Callable[[], object]) -> None:
     """Call `end` when the terminal, pipe or socket of the file descriptor `file` is closed.
 
-    SIGHUP is not enough: it does not reach a child of GNU make 4.3 if make leads the session, as in
-    `tmux new -d 'make run'`. make only waits until its children end.
+    A handler of SIGHUP is not enough. In `tmux new -d 'make run'` only make gets the signal when
+    the terminal closes; GNU make 4.3 does not pass it on to its child, the proxy, but waits until
+    the child ends.
     """
     watch = select.poll()
     watch.register(file, 0)

@@ -9,15 +9,15 @@ from typing import Literal
 
 NO_KEY = "unused"
 SHARE_OF_OUTPUT = 4
-"""The longest reply is the window divided by this number. It is no longer, because Claude Code
-leaves so much of the window unused, to have room for a reply.
+"""The longest reply is the window divided by this number. Claude Code keeps the length of the
+longest reply free in the window, so a longer reply would leave less room for the conversation.
 """
 MOST_OUTPUT = 32_000
 
 
 @dataclass(frozen=True, slots=True)
 class ClientFacts:
-    """The facts that go into a client's settings.
+    """The facts about proxy and model that go into a client's settings.
 
     Attributes:
         proxy: the proxy's address.
@@ -43,7 +43,8 @@ class SavedSettings:
 
     Attributes:
         file: a function that returns the path of the client's file.
-        values: a function that returns the settings by key. Values for JSON may be nested objects.
+        values: a function that returns the settings: key -> value. Values for a JSON file may be
+            nested objects.
     """
 
     format: Literal["JSON", "TOML", "YAML"]
@@ -58,12 +59,13 @@ class Client:
     Attributes:
         program: the program's name; empty for `run`, whose arguments name the program.
         install: the command that installs the program.
-        needs: a function that returns the environment variables. If a variable's value is a
-            mapping, the mapping is written to a file as JSON, and the variable gets the file's
+        needs: a function that returns the client's environment variables. If a variable's value is
+            a mapping, the mapping is written to a file as JSON, and the variable gets the file's
             path.
-        arguments: a function that returns the arguments that come before the user's.
-        options: the options of a proxy that is started for this client.
-        alone: True if the client always gets a new proxy, because it needs these options.
+        arguments: a function that returns the client's arguments that come before the user's.
+        options: option -> value, for a proxy that is started for this client.
+        alone: True if the client needs a proxy with these `options`, and so never uses one that
+            runs already.
         saved: the settings for `--save`, None if the client has no file for them.
     """
 
@@ -233,4 +235,4 @@ CLIENTS: Mapping[str, Client] = {
     ),
     "run": Client("", "", _all_variables),
 }
-"""Each client by its subcommand of `think-addon`; `run` starts any program."""
+"""Subcommand of `think-addon` -> the client that it starts; `run` starts any program."""

@@ -37,7 +37,9 @@ from converter.extras.command.link import (
 from converter.extras.command.start import take_key
 
 KEY_TYPED = f"read -rs {KEY_VARIABLE} && export {KEY_VARIABLE} &&"
-"""A shell line that reads the key without echo, so that no history of a shell has the key."""
+"""The beginning of a shell line. It reads the key from the keyboard without echo, so that the key
+is not in the shell's history.
+"""
 QUESTION = "What is 12 * 7?"
 TOOL_QUESTION = "What is the weather in Oslo? Call the tool."
 TOOL = {
@@ -73,7 +75,7 @@ CALLS_TOOLS = {
     "sglang": "sglang --tool-call-parser NAME",
     "llama.cpp": "llama-server --jinja",
 }
-"""By server, the command that starts the server with its own parser of tool calls on."""
+"""Server's name -> the command that starts the server with its parser of tool calls switched on."""
 _CLOSED = re.compile(r"\s*<([A-Za-z][\w:.|-]{0,40})>(?=.*</\1>)", re.DOTALL)
 _CALLS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
 
@@ -83,11 +85,11 @@ class Finding:
     """One line of the report.
 
     Attributes:
-        about: the topic, such as `thinking`; the line's first word.
+        about: the topic, which is the line's first word, such as `thinking`.
         text: the rest of the line.
         options: the addon's options that the finding calls for.
         wrong: True if the user should mend something; the line is marked `!`.
-        needed: the clients that need the addon because of the finding, with the reason.
+        needed: which clients need the addon because of this finding, and why; empty if none does.
     """
 
     about: str
@@ -141,8 +143,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
-    """Ask the server question after question, and yield each finding at once. Raises CommandError
-    if no model server answers, or the server wants an API key.
+    """Examine the server with a row of requests, and yield each finding as soon as it is known.
+    Raises CommandError if no model server answers, or the server wants an API key.
+
+    `chosen_model`: the user's model; None for the first that the server lists.
     """
     replies = {path: link.reply(path) for path in IDENTITY_PATHS}
     server = recognise(replies)
@@ -176,7 +180,8 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
         yield Finding("told", ", ".join(facts.abilities))
     body = {**_question_body(model, TOOL_QUESTION), "tools": [TOOL]}
     called = link.stream(body, lambda reply: bool(reply.calls))
-    # The addon, too, answers such a refusal by the same request with `tool_choice: none`.
+    # A server without a parser of calls may refuse a request with tools unless it has
+    # `tool_choice: none`. The addon, too, repeats such a refused request with that field.
     parses = TOOL_CHOICE not in refused(min(STATUSES), called.refused)
     if not parses:
         called = link.stream({**body, "tool_choice": "none"}, lambda _: False)
@@ -188,8 +193,8 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
 def endpoints(replies: Mapping[str, ProbeReply | None]) -> Finding:
     """Return the finding that lists the dialects which the server speaks itself.
 
-    `replies`: the server's answers to an empty request, by the path of each dialect. A server that
-    has the path refuses such a request, but not with 404, 405 or 501.
+    `replies`: path of a dialect -> the server's response to an empty request. A server that has the
+    path refuses such a request, but not with 404, 405 or 501.
     """
     missing = {
         path
@@ -207,7 +212,7 @@ def endpoints(replies: Mapping[str, ProbeReply | None]) -> Finding:
 
 
 def _joined(names: Sequence[str], last: str) -> str:
-    """Return the names as a list in a sentence: `A, B and C`. `last`: the word before the last."""
+    """Return names as in a sentence: `A, B and C`. `last`: the word before the last name: `and`."""
     return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
@@ -227,8 +232,8 @@ def verdict(findings: Iterable[Finding]) -> str:
 
 
 def _models_finding(models: Sequence[str], model: str) -> Finding:
-    """Return the finding on the server's list `models` and the `model` that is asked, empty for the
-    server's default.
+    """Return the finding on the `models` that the server lists, and on the `model` that the doctor
+    asks; empty for the server's default model.
     """
     if not models:
         return Finding("models", f"none are listed{f'; {model} is asked' if model else ''}")
@@ -259,8 +264,8 @@ def _question_body(model: str, text: str) -> dict[str, object]:
 
 
 def _has_begun_answer(streamed: StreamedReply) -> bool:
-    """Return True if thinking came in a field of its own (`reasoning_content`) and then the answer
-    began. The rest of the reply is not read, because it would show nothing new.
+    """Return True if thinking came in a field of its own (`reasoning_content`) and the answer has
+    begun. The reply need not be read further, because the rest would show nothing new.
     """
     return bool(streamed.fields and streamed.text.strip())
 
@@ -339,8 +344,8 @@ def _unknown_pair(text: str) -> Pair | None:
 
 
 def _first_mark(text: str) -> tuple[ThoughtRow, bool] | None:
-    """Return the family of the first mark in `text`, and True if the mark is an opener. Return None
-    if the text has no mark.
+    """Return the family of the first mark of thinking in `text`, and True if the mark is an opener.
+    Return None if the text has no mark of any family.
     """
     matches = [
         (written.start(), row, family, opened)
@@ -361,8 +366,8 @@ def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
 
 
 def _options(family: ThoughtRow, opened: bool, server: Server, model: str) -> tuple[str, ...]:
-    """Return the options with which a model's thoughts of this family are read, `()` if the
-    defaults suffice. `opened`: True if the reply itself has the opener.
+    """Return the addon's options with which a model's thoughts of this family are read, `()` if the
+    defaults suffice. `opened`: True if the reply has the family's opener, not only its closer.
     """
     is_read = not family.ambiguous_in_prose or family in for_model(model)
     tags = () if is_read else ("think_tags=auto", f"think_tags={family.name}")
@@ -385,7 +390,10 @@ def context(size: int | None, server: Server) -> Finding:
 
 
 def _needs(needs: Mapping[str, int]) -> str:
-    """Return the clients and the tokens that each needs, as text: `Claude Code (about 40,000)`."""
+    """Return clients with the window that each needs, as text: `Claude Code (about 40,000)`.
+
+    `needs`: client -> tokens.
+    """
     return " and ".join(f"{client} (about {tokens:,})" for client, tokens in needs.items())
 
 

@@ -88,7 +88,8 @@ _KEPT = (
 
 
 _TITLES = {"claude": "Claude Code", "codex": "Codex"}
-"""By client, its name in `start_lines.NEEDS`, which has the smallest window that a client can use.
+"""Subcommand -> the client's name in `start_lines.NEEDS`, which has the smallest window that each
+client can use.
 """
 _USAGE = """\
 usage: think-addon run [--url URL] [--key KEY] [--model NAME] [--set NAME=VALUE ...] -- PROGRAM ...
@@ -153,8 +154,8 @@ def main(name: str, arguments: Sequence[str]) -> int:
 
 
 def _running(url: str) -> str:
-    """Return the address of the proxy that `running_proxy` finds. Raises CommandError if none
-    runs.
+    """Return the address of the running proxy that `running_proxy` finds for `url`. Raises
+    CommandError if there is none.
     """
     proxy, _ = running_proxy(url)
     if not proxy:
@@ -163,8 +164,8 @@ def _running(url: str) -> str:
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
-    """Exit at a signal through `sys.exit`: the `with` blocks then end the proxy and remove the
-    temporary folder.
+    """Handle a signal by `sys.exit`, so that the `with` blocks of `main` end the proxy and remove
+    the temporary folder.
     """
     sys.exit(128 + number)
 
@@ -236,8 +237,9 @@ def _parsed_arguments(name: str, arguments: Sequence[str]) -> tuple[Chosen, list
 
 
 def _model_among(rest: Sequence[str]) -> tuple[str, slice]:
-    """Return the model that the client's arguments name, without the provider, and the arguments
-    that name it; empty if none does: `["--model", "openai/qwen3"]` -> `qwen3`, both arguments.
+    """Return the model that the client's arguments `rest` name, without the provider, and the slice
+    of the arguments that name it: `["--model", "openai/qwen3"]` -> `qwen3`, the slice of both.
+    Return an empty text and an empty slice if no argument names a model.
     """
     for at, word in enumerate(rest[: rest.index("--") if "--" in rest else None]):
         option, equals, value = word.partition("=")
@@ -249,8 +251,9 @@ def _model_among(rest: Sequence[str]) -> tuple[str, slice]:
 
 
 def _environment(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
-    """Return a client's environment variables as text. A mapping is written to a file in `folder`,
-    and its variable gets the file's path. Without `folder` such a variable is left out.
+    """Return a client's environment variables `needs` as text. A value that is a mapping is written
+    as JSON to a file in `folder`, and the variable gets the file's path. Without `folder` such a
+    variable is left out.
     """
     variables: dict[str, str] = {}
     kept = {name: os.environ[name] for name in _KEPT if name in needs and name in os.environ}
@@ -285,7 +288,9 @@ def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
         raise CommandError(f"{behind} lists no model whose name can be printed: got {models[0]!r}")
     try:
         facts = facts_until_window(ServerLink(behind, server_key()), model, listed)
-    except CommandError:  # Only the proxy may have options to trust this server's certificate.
+    except CommandError:
+        # The server's certificate may be one that only the proxy trusts, by its options. Then only
+        # the list of models, which came through the proxy, gives facts.
         facts = read({"/v1/models": listed}, model)
     return ClientFacts(proxy, model, facts.window, bool(facts.sees))
 
@@ -343,7 +348,8 @@ def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
         tempfile.TemporaryFile("w+") as log,
         subprocess.Popen(
             command,
-            stdin=subprocess.PIPE,  # The pipe closes when this process ends, even by a kill.
+            # This pipe closes when this process ends, even by a kill. The proxy then ends too.
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,

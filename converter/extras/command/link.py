@@ -40,10 +40,9 @@ class StreamedReply:
     Attributes:
         refused: the server's error message, or why no reply came; empty if the server replies.
         text: the answer's text so far.
-        fields: the thinking that came apart from the text, by the name of its field in the delta,
-            such as `reasoning_content`.
+        fields: name of a field of the delta, such as `reasoning_content` -> the thinking in it.
         calls: the names of the called tools.
-        first: seconds from the request to the first text or thinking, None before.
+        first: seconds from the request to the first text or thinking; None until it comes.
     """
 
     refused: str = ""
@@ -87,8 +86,8 @@ class ServerLink:
         key: the server's API key.
         patience: seconds to wait for a reply.
         insecure: True if any certificate of the server is accepted.
-        authority: the file with the certificate of the authority that signed the server's; empty
-            for the public authorities.
+        authority: the file of the certificate authority that signed the server's certificate;
+            empty to trust the public authorities.
     """
 
     address: str
@@ -228,7 +227,9 @@ def in_front_of(link: ServerLink) -> str:
 
 
 def itself(server: str) -> str:
-    """Return a think-addon's description for messages: `think-addon itself, in front of SERVER`."""
+    """Return how messages name a think-addon in front of `server`: `think-addon itself, in front of
+    SERVER`.
+    """
     return f"think-addon itself, in front of {server}"
 
 

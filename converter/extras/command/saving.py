@@ -104,7 +104,9 @@ def _record_path() -> Path:
 
 
 def _load() -> dict[str, Any]:
-    """Return the content of `saved.json`: by client, its `file`, written `values` and `is_new`."""
+    """Return the content of `saved.json`: client -> its `file`, the written `values`, and `is_new`
+    (True if the file did not exist before).
+    """
     record: dict[str, Any] = json.loads(_read_text(_record_path()) or "{}")
     return record
 
@@ -131,8 +133,9 @@ def _json_text(entries: Mapping[str, Any]) -> str:
 
 
 def _add(path: Path, entries: dict[str, Any], values: Mapping[str, Any], outer: str = "") -> None:
-    """Add the `values` to an object's `entries`. Raises CommandError for a key that has another
-    value. `path`, `outer`: the file and the keys around the object, for the error.
+    """Add the settings `values` to the `entries` of a JSON object. Raises CommandError for a key
+    that has another value. The error names the file `path`, and the key with `outer`, the keys of
+    the objects around this one.
     """
     for key, value in values.items():
         inner = isinstance(value, Mapping)
@@ -144,8 +147,9 @@ def _add(path: Path, entries: dict[str, Any], values: Mapping[str, Any], outer: 
 
 
 def _take_out(entries: dict[str, Any], values: Mapping[str, Any], outer: str = "") -> list[str]:
-    """Remove the `values` and each object that becomes empty from an object's `entries`. Return the
-    keys that have another value by now, which stay. `outer`: the keys around the object.
+    """Remove the settings `values`, and each object that becomes empty, from the `entries` of a
+    JSON object. Keep settings that have another value by now, and return their keys, each with
+    `outer`, the keys of the objects around this one.
     """
     changed = list[str]()
     for key, value in values.items():
@@ -164,8 +168,9 @@ def _take_out(entries: dict[str, Any], values: Mapping[str, Any], outer: str = "
 def _with_block(
     name: str, path: Path, text: str, values: Mapping[str, Any], *, is_toml: bool
 ) -> str:
-    """Return the `text` of a TOML or YAML file with a block of the `values`. Raises CommandError if
-    the file sets one of the keys, or would be no valid TOML. `name`: the client's name.
+    """Return the `text` of a TOML or YAML file with an added block of settings, the `values`.
+    Raises CommandError if the file already sets one of the keys, or would be no valid TOML. `name`:
+    the client's name, for the comments around the block.
 
     In TOML the block begins the file, because a line that follows a table's header belongs to the
     table.

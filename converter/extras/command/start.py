@@ -130,7 +130,8 @@ def main(arguments: Sequence[str]) -> int:
 def _end_with_input() -> None:
     """Wait until standard input is closed, then end this process by SIGTERM.
 
-    The launcher holds the other end of standard input, which closes even if the launcher is killed.
+    Standard input is a pipe from the launcher (`launch`), which started this proxy for a client. It
+    closes when the launcher ends, even by a kill.
     """
     while os.read(0, 1024):
         pass
@@ -186,9 +187,8 @@ def check_folder(arguments: Sequence[str]) -> None:
 
 
 def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Return the parsed arguments, and those behind `--`, which go to mitmproxy unchanged.
-
-    `--set listen_port=9000` counts as `--port 9000` (`_FLAGS`).
+    """Return the parsed command line of `think-addon`, and the arguments after `--`, which go to
+    mitmproxy unchanged. `--set listen_port=9000` is read as `--port 9000` (`_FLAGS`).
     """
     at = arguments.index("--") if "--" in arguments else len(arguments)
     chosen, more = parser().parse_args(arguments[:at]), list(arguments[at + 1 :])
@@ -208,16 +208,16 @@ def set_names(arguments: Sequence[str]) -> set[str]:
 
 
 def without(defaults: Mapping[str, str], names: set[str]) -> list[str]:
-    """Return `--set` arguments for the defaults whose names are not in `names`. `names` are the
-    options that the user has set; mitmproxy refuses a second value for one option.
+    """Return `--set` arguments for the default options, except those that the user has set, whose
+    names are `names`: mitmproxy refuses a second value for one option.
     """
     rows = (f"{name}={value}" for name, value in defaults.items() if name not in names)
     return [word for row in rows for word in ("--set", row)]
 
 
 def mitmproxy_arguments(chosen: argparse.Namespace, more: Sequence[str] = ()) -> list[str]:
-    """Return the arguments for a program of mitmproxy's; `more`, arguments of the user's for
-    mitmproxy, comes last. Raises CommandError if there is no server or no port to use.
+    """Return the arguments for mitmweb, mitmdump or mitmproxy. `more`, the user's arguments after
+    `--`, come last. Raises CommandError if there is no server or no port to use.
     """
     port = _port("--port", chosen.port, PORT, chosen.host)
     page, defaults = list[str](), {"think_print": "true"} if chosen.print else {}
@@ -236,8 +236,9 @@ def mitmproxy_arguments(chosen: argparse.Namespace, more: Sequence[str] = ()) ->
 
 
 def _port(option: str, written: str | None, usual: int, host: str, taken: int | None = None) -> int:
-    """Return the port that the user has `written`, else the first free port from `usual` upwards.
-    Raises CommandError if the port cannot be used, or is `taken` by another of our servers.
+    """Return the port in `written`, the value of the user's `option`; if that is None, the first
+    free port from `usual` upwards. Raises CommandError if nobody can listen at the port of `host`,
+    or if it is `taken`: the port of the same proxy for clients.
     """
     if written is None:
         return free_port(option, usual, host, taken)

@@ -30,19 +30,19 @@ from converter.addon.exchange.option_readers import MEMORY_VARIABLE
 from converter.extras.command.addresses import certificates_folder
 
 NUMBER = "{worker}"
-"""This text in an argument stands for the process's number: `-w flows-{worker}` is another file in
-each process.
+"""In each process's arguments this text is replaced by the process's number: `-w flows-{worker}`
+becomes `-w flows-1`, `-w flows-2` ...
 """
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
 SECONDS_TO_STOP = 10
 _AUTHORITY, _LAST_FILE = "mitmproxy-ca.pem", "mitmproxy-dhparam.pem"
-"""The files of mitmproxy's authority. If `_AUTHORITY` is missing, mitmproxy makes all files;
-`_LAST_FILE` is the last that it writes.
+"""Two files of mitmproxy's certificate authority. If `_AUTHORITY` is missing, mitmproxy writes all
+files of the authority, and `_LAST_FILE` last.
 """
 _NAMES_A_FILE = ("-w", "--save-stream-file")
 _OWN_TARGET = (*_NAMES_A_FILE, "save_stream_file=", "think_metrics=")
-"""Options whose file or port two processes cannot share. Processes can share the folder of
-`think_record` and the target of `think_thoughts`.
+"""How arguments begin that name a file or a port which two processes cannot share. The folder of
+`think_record` and the target of `think_thoughts` can be shared.
 """
 
 _spawn = get_context("spawn")
@@ -140,7 +140,8 @@ class _Crew:
         process = _spawn.Process(target=_work, args=(number, arguments, self._theirs))
         process.start()
         self._workers[process] = number
-        if self._stopping:  # A stop signal before the line above missed this process.
+        if self._stopping:
+            # A stop signal that came before the process was in `_workers` did not reach it.
             process.terminate()
 
     def _watch(self) -> int:
@@ -212,8 +213,8 @@ def use_uvloop() -> bool:
 
 
 def _eager_task_factory(factory: Any) -> Any:
-    """Return a task factory that accepts `eager_start`, which uvloop 0.23 passes and the factory of
-    Python 3.13.0 does not take.
+    """Return asyncio's eager task factory, made to accept the argument `eager_start`: uvloop 0.23
+    passes it, and the factory of Python 3.13.0 does not take it.
     """
 
     def task(loop: Any, coroutine: Any, *, eager_start: bool = True, **options: Any) -> Any:

@@ -65,5 +65,5 @@ export async function copyText(text, description) {
 // Settings that the browser keeps between visits.
 export const storage = {
   get(name) { try { return localStorage.getItem("think-" + name); } catch { return null; } },
-  set(name, value) { try { localStorage.setItem("think-" + name, value); } catch { /* the browser refuses to store: the setting lasts until the page is closed */ } },
+  set(name, value) { try { localStorage.setItem("think-" + name, value); } catch { /* the browser refuses to store anything */ } },
 };
