@@ -23,8 +23,8 @@ from converter.core.dialects.wire_form import WireForm
 from converter.core.model.conversation import RequestError
 
 _TYPES = re.compile(r"message(_start|_delta|_stop)?|content_block_(start|delta|stop)|error")
-"""Values of `type` in a reply's JSON. `ping` is not in the pattern, because the stream of another
-dialect may have a ping, too.
+"""Values of `type` by which the JSON of a frame or of a whole reply is recognised as Messages API.
+`ping` is not in the pattern, because the stream of another dialect may have a ping, too.
 """
 
 
@@ -73,7 +73,8 @@ ANTHROPIC = Dialect(
         error_reply=error_reply,
         refusal=_refusal,
         models=models.write,
-        # Claude Code checks that its API is there and sends telemetry; no model server answers
+        # Claude Code asks with HEAD whether its API is there, and sends telemetry with POST. No
+        # model server has these endpoints, so the addon answers: with no body, and with `{}`.
         own=lambda request, _: (200, {} if request.method == "POST" else None),
     ),
     (
@@ -81,7 +82,8 @@ ANTHROPIC = Dialect(
         Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/v1/messages", "messages"),
         Endpoint(NAME, Purpose.COUNT, "POST", "(?:/v1)?/v1/messages/count_tokens", "count"),
         Endpoint(NAME, Purpose.MODELS, "GET", "/v1/models(?:/[^?]+?)?", "models", shared=True),
-        # the prefix is empty: with any prefix, this empty path would match every path
+        # No prefix is allowed here, because the path may be empty: any prefix and an empty path
+        # together would match every request.
         Endpoint(NAME, Purpose.OWN, "HEAD", "(?:/api/hello)?", prefix="(?P<prefix>)"),
         Endpoint(NAME, Purpose.OWN, "POST", r"/api/event_logging(?:/v\d+)?/batch"),
     ),

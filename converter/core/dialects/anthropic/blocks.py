@@ -1,5 +1,8 @@
-"""Readers of the content blocks of a Messages request: one table for each field that may hold
-blocks, with one reader for each type of block.
+"""Readers of the content blocks of a Messages request.
+
+A reader turns the JSON of one type of block into a block of the model. Each field that may hold
+blocks (a user's message, an assistant's message, a tool result, a document) has its own table:
+type of block -> reader.
 """
 
 import base64
@@ -32,11 +35,14 @@ PDF = "application/pdf"
 def read_blocks[B](
     owner: Fields, name: str, readers: Mapping[str, Reader[B]], left_out: list[str] | None = None
 ) -> tuple[B | TextBlock, ...]:
-    """Return the blocks of a field, which is a string or an array of blocks; `()` if it is absent.
+    """Return the blocks in the field `name` of `owner`, a JSON object of the request. The field is
+    a string, an array of blocks, or absent (`()` is returned).
 
-    `left_out` gets the type of a block that has no reader anywhere in this file, because no local
-    server can use such a block. Raises RequestError, at the block's `type`, for a block that may
-    not stand in this field, and, if `left_out` is None, for every block without a reader.
+    `readers` has the types of blocks that may stand in this field. A block of any other type:
+
+    - If no table of this file has the type, no local server can use the block: it is left out, and
+      its type is appended to `left_out`. If `left_out` is None, RequestError is raised.
+    - Else the block stands in the wrong field, and RequestError is raised.
     """
     content = owner.value(name)
     if content is None:
@@ -58,8 +64,8 @@ def read_blocks[B](
 
 
 def readers_of(role: Role, left_out: list[str]) -> dict[str, Reader[Block]]:
-    """Return the readers of the blocks in a role's messages. `left_out` gets the types of the
-    blocks within a tool result that have no reader.
+    """Return type of block -> reader, for the messages of this role. The reader of tool results
+    appends to `left_out` the types of blocks within a result that it has to leave out.
     """
     inner = {"tool_result": partial(_tool_result, left_out=left_out)} if role == "user" else {}
     return {**ROLE_BLOCKS[role], **inner}
@@ -78,7 +84,7 @@ def _text(block: Fields) -> TextBlock:
 
 
 def _thinking(block: Fields) -> ThinkingBlock:
-    # The API requires a signature; clients of local servers, which sign nothing, send none.
+    # The API requires a signature. But local servers sign nothing, so their clients have none.
     return ThinkingBlock(block.required("thinking", str), block.optional("signature", str) or "")
 
 
@@ -99,7 +105,8 @@ def _document(block: Fields) -> Document:
 
 
 def _tool_use(block: Fields) -> ToolUse:
-    values = block.optional("input", dict) or {}  # null, from some clients, means no arguments
+    # Some clients send null for a call without arguments.
+    values = block.optional("input", dict) or {}
     return ToolUse(block.required("id", str), block.required("name", str), long_json.spaced(values))
 
 
@@ -130,7 +137,7 @@ def _bytes(source: Fields) -> bytes:
 
 def _image_data(source: Fields) -> MediaSource:
     media_type = source.required("media_type", str)
-    if not media_type.startswith("image/"):  # the server checks the rest of the type
+    if not media_type.startswith("image/"):  # the server checks the type of image
         raise source.error("media_type", "Input should begin with 'image/'")
     _bytes(source)
     return Data(media_type, source.required("data", str))
@@ -186,6 +193,4 @@ ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
     "system": {"text": _text},
 }
 BLOCK_TYPES = frozenset().union(*ROLE_BLOCKS.values(), RESULT_BLOCKS)
-"""All types of blocks that have a reader. In a field whose table lacks the type, such a block is an
-error.
-"""
+"""All types of blocks that have a reader in any table."""

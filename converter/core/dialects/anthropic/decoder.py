@@ -2,8 +2,8 @@
 
 Some servers break the format: llama.cpp 11549 starts block 1 before block 0 stops and leaves
 `input` out of a `tool_use` block; vLLM 0.32 sends text blocks that hold only blanks. The decoder
-reads each block's meaning as events, and the encoder writes the events in the right format, which
-mends all these faults.
+returns the meaning of each block as events. The client's encoder writes these events anew in the
+right format, so that the client sees none of these faults.
 """
 
 from collections.abc import Callable, Iterator
@@ -45,14 +45,14 @@ _KINDS = ("text", "thinking", "tool_use")
 
 
 class AnthropicDecoder(DialectDecoder):
-    """Takes frames and returns events; a whole message is one frame."""
+    """Takes the server's frames and returns events. A whole message counts as one frame."""
 
     name = NAME
 
     def __init__(self) -> None:
-        self._kinds: dict[int, str] = {}
-        self._last = 0  # the highest index so far
-        self._with_input: set[int] = set()  # tool_use blocks whose input has come
+        self._kinds: dict[int, str] = {}  # index of a block -> its type
+        self._last = 0  # the highest index of a block so far
+        self._with_input: set[int] = set()  # the indexes of calls that have any input so far
         self._usage: dict[str, object] = {}
         self._readers: dict[str, Callable[[dict[str, object]], Iterator[Event]]] = {
             "message": self._whole,
@@ -88,7 +88,7 @@ class AnthropicDecoder(DialectDecoder):
     def _whole(self, message: dict[str, object]) -> Iterator[Event]:
         yield from self._start(message)
         content = message.get("content")
-        if isinstance(content, str):  # a string means one text block, as it does in requests
+        if isinstance(content, str):  # a string stands for one text block, as it does in requests
             content = [{"type": "text", "text": content}]
         for index, block in enumerate(map(as_object, list_of(content))):
             yield from self._block(index, block)
@@ -119,8 +119,10 @@ class AnthropicDecoder(DialectDecoder):
             )
 
     def _stop(self, index: int, signature: str = "") -> Iterator[Event]:
-        """Yield the events for a block's end. A thought gets a `ThinkingEnd` only if no later block
-        has started, because the start of a later block has already ended the thought.
+        """Yield the events for the end of the block `index`; for a thought, with its signature.
+
+        A thought gets no `ThinkingEnd` if a later block has started already, because that start has
+        ended the thought. A call without any input gets the input `{}`.
         """
         if self._kinds.get(index) == "thinking" and index >= self._last:
             yield ThinkingEnd(signature=signature)
@@ -151,7 +153,8 @@ class AnthropicDecoder(DialectDecoder):
     def _finish(self, delta: dict[str, object], usage: dict[str, object]) -> Iterator[Event]:
         if reason := delta.get("stop_reason"):
             stop, word = delta.get("stop_sequence"), str(reason)
-            # Ollama's Messages endpoint does not send the stop string itself
+            # Ollama's Messages endpoint sends `stop_reason: "stop_sequence"` without the stop
+            # string: the event then has an empty string.
             unnamed = "" if word == "stop_sequence" else None
             named = stop if isinstance(stop, str) else unnamed
             yield Finish(meaning_of(word), named, server_word=word)
@@ -165,8 +168,9 @@ def _text_event(kind: str, value: object) -> Iterator[Event]:
 
 
 def _usage(entry: dict[str, object]) -> Usage:
-    """Return the counts. As in chat completions, `input` includes the tokens read from and written
-    to the cache, which the Messages API counts separately.
+    """Return the counts of tokens in `entry`, the `usage` of a message. `Usage.input` includes the
+    tokens that were read from or written to the prompt cache; the Messages API has them apart from
+    `input_tokens`.
     """
     cached, created = (
         as_count(entry, f"cache_{name}_input_tokens") for name in ("read", "creation")
@@ -179,8 +183,8 @@ def _usage(entry: dict[str, object]) -> Usage:
 
 
 def _kind(fields: dict[str, object]) -> str:
-    """Return the `type` of a block or a delta, empty if it has none. Raises MisshapenError for a
-    type that is no string, because clients may fail on it.
+    """Return the `type` of a block or a delta; empty if it has none. Raises MisshapenError for a
+    type that is no string: clients may fail on such a frame, so it must not pass.
     """
     kind = fields.get("type")
     if not isinstance(kind, str | None):

@@ -14,17 +14,17 @@ from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import objects
 
 _SERVER_SEARCH = "tool_search_tool_"
-"""Prefix of the types of search tools that Anthropic's servers run. Local servers run no such
-search, so that with one in a request no deferred tool could ever be found.
+"""Prefix of the types of search tools that Anthropic's servers run themselves. A local server runs
+no such search, so that the deferred tools of such a request would never be found.
 """
 
 
 def order_of_finds(request: Fields, tools: Iterable[Fields]) -> list[str] | None:
-    """Return the names of the deferred tools that were found, in the order of the finds. A tool
-    that `tool_choice` names counts as found.
+    """Return the names of the tools that searches have found so far in the conversation, in the
+    order in which they were found. A tool that `tool_choice` names counts as found last.
 
-    Return None if the request relies on a search that only Anthropic's servers run: then every
-    deferred tool is offered from the beginning.
+    Return None if the request relies on a search that only Anthropic's servers run. The caller then
+    offers every deferred tool from the beginning. `tools` are the tools of the request.
     """
     kinds = (tool.optional("type", str) or "" for tool in tools)
     if any(kind.startswith(_SERVER_SEARCH) for kind in kinds):

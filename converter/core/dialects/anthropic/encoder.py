@@ -1,7 +1,7 @@
 """Encoder of Messages replies: a stream of `message_start`, then blocks, `message_delta` and
 `message_stop`; or one whole message, joined from the events of that stream as Anthropic's SDKs do.
 
-At most one block is open at a time: `_open` has its kind.
+At most one block is open at a time, and `_open` is its kind (text, thinking, call, other).
 """
 
 import json
@@ -46,21 +46,22 @@ STOP_REASONS = {
 _CALLS = ("tool_calls", "function_call")
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 _NOTHING_TO_RUN: dict[str, object] = {"content": [], "stop_reason": None}
-"""Fields that are added to an error which takes the place of a whole message with calls. A client
-that reads `content` before `type` then finds no call to run.
+"""Fields that are added to an error, if the client gets the error in place of a whole message that
+already has calls. A client that reads `content` before `type` then finds no call to run.
 """
 
 
 def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
-    """Return the stop_reason and the stop_sequence. `called`: the message has a call.
+    """Return the `stop_reason` and the `stop_sequence` of a message. `called`: True if the message
+    has a call.
 
-    If several reasons hold, the first of these counts, as on vLLM's Messages endpoint: the length,
-    a call, a stop string.
+    If a reply ended for several reasons, the first of these counts, as on vLLM's Messages endpoint:
+    the length, a call, a stop string.
     """
     if finish.reason == "length":
         return "max_tokens", None
     if called or finish.reason in _CALLS:
-        # after `tool_use` a client expects a call, so without one the turn has ended
+        # After `tool_use` a client expects a call. So a message without a call gets `end_turn`.
         return "tool_use" if called else "end_turn", None
     if finish.stop_sequence is not None:
         return "stop_sequence", finish.stop_sequence or None
@@ -69,10 +70,10 @@ def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
 
 def counts(usage: Usage, thinking: int, text: int) -> dict[str, object]:
     """Return the `usage` of a message. `thinking` and `text`: how many characters were sent as
-    thinking, and as anything else.
+    thinking, and as anything else; by them the thinking tokens are estimated.
 
-    The Messages API counts cached and created tokens apart from `input_tokens`, while `Usage.input`
-    includes them.
+    `Usage.input` includes the tokens that were read from or written to the prompt cache; the
+    Messages API counts them apart from `input_tokens`.
     """
     apart = {"cache_read_input_tokens": usage.cached, "cache_creation_input_tokens": usage.created}
     cached = {name: count for name, count in apart.items() if count is not None}
@@ -91,8 +92,9 @@ def counts(usage: Usage, thinking: int, text: int) -> dict[str, object]:
 def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
     """Return the `message_start` event.
 
-    The message's id is the server's, without the prefix of its dialect. A message that a thread
-    keeps gets the id of our own exchange instead, because servers may send one id several times.
+    The message gets the server's id with another prefix: `chatcmpl-12` -> `msg_12`. In a message
+    thread (`threads.py`) it gets the id of the exchange instead, because a server may use an id
+    twice, and the thread is found by this id.
     """
     usage = (own_fields(event.own, NAME) or {}).get("usage")
     counts = {
@@ -105,7 +107,8 @@ def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
         "id": f"msg_{('' if context.own else name) or context.id}",
         "type": "message",
         "role": "assistant",
-        # the requested name: Claude Code 2.1.197 drops a thought if the reply names another model
+        # The name that the client requested, not the server's: Claude Code 2.1.197 drops a thought
+        # if the reply names another model.
         "model": context.model or event.model,
         "content": [],
         "stop_reason": None,
@@ -116,11 +119,10 @@ def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
 
 
 def _input(written: str) -> object:
-    """Return a call's input, parsed from its JSON text.
+    """Return the input of a call, parsed from `written`, its JSON text.
 
-    Of a call that was cut off, the input has only the complete values, as Anthropic's SDKs read it.
-    A text that Python cannot parse (a number too large for a float, a thousand nested lists) is
-    returned as `{WRAPPED: text}`.
+    If the call was cut off, only the complete values are returned, as Anthropic's SDKs do. A text
+    that Python cannot parse (a thousand nested lists) is returned as `{"arguments": TEXT}`.
     """
     try:
         return json.loads(
@@ -134,8 +136,8 @@ def _input(written: str) -> object:
 class AnthropicEncoder(BlockWriter):
     """Takes events and returns frames; for a whole reply, `close` returns one message.
 
-    If the request belongs to a thread, a stream is also joined to a message, which the thread
-    keeps, unless the message is larger than the thread's memory.
+    If the request belongs to a message thread (`threads.py`), the thread keeps the whole message.
+    So a stream is joined to a message, too, unless it is larger than the thread's memory.
     """
 
     reply = "message"
@@ -149,18 +151,20 @@ class AnthropicEncoder(BlockWriter):
         self._spend(0)
         self._called = False
         self._counts = not (context.shown or whole) and COUNTS_THINKING in context.features
-        self._uncounted = 0  # characters of an omitted thought since the last count
+        # Characters of a thought without text for which no token count was sent so far.
+        self._uncounted = 0
         self._index = 0
         self._blocks: list[dict[str, object]] = []
-        self._pieces: dict[str, list[str]] = {}  # texts of the open block's deltas, by field
+        # Field of the open block's deltas -> the texts that came in this field.
+        self._pieces: dict[str, list[str]] = {}
 
     def ping(self) -> list[bytes]:
         """Return a `ping` event; nothing for a whole message."""
         return [] if self._whole else [PING]
 
     def _spend(self, size: int) -> None:
-        """Subtract `size` characters from the thread's free memory; stop joining the stream to a
-        message when no memory is left.
+        """Subtract `size` characters from the memory that is left for the thread's message. If none
+        is left, the stream is not joined to a message any more, and the thread keeps nothing.
         """
         self._room -= size
         self._gathers = self._whole or self._room >= 0
@@ -178,7 +182,7 @@ class AnthropicEncoder(BlockWriter):
                     self._pieces.setdefault(name, []).append(str(piece))
             case "content_block_stop":
                 block, pieces = self._blocks[-1], self._pieces
-                # as the SDKs do: add only to fields that the block's start has as an empty string
+                # Like the SDKs, join the deltas only of fields that were `""` in the block's start.
                 block |= {name: "".join(pieces[name]) for name in pieces if block.get(name) == ""}
                 written = pieces.get("partial_json")
                 block |= {"input": _input("".join(written))} if written else {}
@@ -219,8 +223,9 @@ class AnthropicEncoder(BlockWriter):
         return [{"type": "content_block_start", "index": self._index, "content_block": block}]
 
     def _omitted(self, text: str) -> Iterator[dict[str, object]]:
-        """Yield a delta with the estimated thinking tokens since the last such delta, if the client
-        asked for these counts.
+        """Yield, for a piece of a thought whose text the client wants omitted, a delta with the
+        estimated number of tokens since the last such delta. Yield nothing if the client did not
+        ask for these counts, or if the tokens are fewer than `TOKENS_PER_COUNT`.
         """
         self._uncounted += len(text)
         if self._counts and (quanta := self._uncounted // _CHARACTERS_PER_COUNT):
@@ -246,7 +251,9 @@ class AnthropicEncoder(BlockWriter):
             yield from self._block(event.event)
 
     def _block(self, event: Mapping[str, object]) -> Iterator[dict[str, object]]:
-        """Write a block that only this dialect has, with the index that it has in our stream."""
+        """Yield a server's event of a block that only this dialect has. Its index becomes the one
+        that the block has in our stream.
+        """
         if event.get("type") == "content_block_start":
             block = event.get("content_block")
             yield from self._enter(OTHER, {**block} if isinstance(block, dict) else {})
@@ -256,8 +263,8 @@ class AnthropicEncoder(BlockWriter):
             yield {**event, "index": self._index}
 
     def _mapped_field(self, event: MappedField) -> Iterator[dict[str, object]]:
-        """Write a server's own field as the block that the user's field map names. A string is
-        written as a delta, because more of it may follow; any other value is a whole block.
+        """Yield the events for a server's field that the option `think_map` turns into a block. A
+        string becomes a delta, because more of it may follow; any other value is a whole block.
         """
         kind = f"{event.block}:{event.key}"
         if isinstance(event.value, str):
@@ -284,4 +291,4 @@ _DELTAS = {
     THINKING: ("thinking_delta", "thinking"),
     CALL: ("input_json_delta", "partial_json"),
 }
-"""For each kind of block, the type of its deltas and the field of a delta that holds the text."""
+"""Kind of block -> the type of its deltas, and the field of a delta that holds the text."""

@@ -1,5 +1,5 @@
-"""Errors of the Messages API. An error of a server, in whatever shape, keeps its message and gets a
-type of the API.
+"""Errors of the Messages API. A server's error, whatever its JSON looks like, is written in the
+API's format: with the server's message, and a `type` that the API has.
 """
 
 from dataclasses import replace
@@ -26,17 +26,17 @@ TYPES = {
 422; vLLM and llama.cpp answer with 503 when they are busy.
 """
 _STATUS = {503: 529}
-"""A server's status -> the client's. The API uses 529 for overload; clients then wait and try
-again.
+"""HTTP status from the server -> status that the client gets. The API uses 529 for overload, after
+which clients wait and try again.
 """
 
 
 def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> dict[str, Any]:
-    """Return the body of an error. A `kind` that the API does not have is replaced by the type of
-    the status, or by `api_error`.
+    """Return the body of an error of the type `kind`. If the API has no such type, the type follows
+    from `status` (429 -> `rate_limit_error`), or is `api_error`.
 
-    A message about a request beyond the server's context is written as the API's own sentence,
-    because Claude Code recognises only that sentence.
+    If the message says that the request is longer than the model's context, it is replaced by the
+    API's own sentence, because Claude Code recognises only that sentence.
     """
     if too_long := context_length.find(message):
         message, kind = too_long.message(), "invalid_request_error"
@@ -46,11 +46,11 @@ def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> dict[str
 
 
 def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[int, dict[str, Any]]:
-    """Return the client's status and body for a server's answer that is no reply. An answer with a
-    status below 400 is not an error either; it becomes a bad gateway (502).
+    """Return the status and body that the client gets for a server's answer that is no reply of a
+    model. An answer with a status below 400, such as a web page, becomes status 502.
 
-    `counted`: the count of the prompt's tokens; it replaces the number in an error about the
-    context, which may be a lower bound.
+    `counted`: how many tokens the prompt has, if they were counted. The error about a prompt that
+    is too long then has this number; the server's own may be only a lower bound.
     """
     message = message_of_answer(status, body)
     if too_long := context_length.find(message):

@@ -6,8 +6,8 @@ from converter.core.wire import json_text
 
 
 def write(body: bytes) -> dict[str, object] | None:
-    """Return a chat-completions server's list of models, or its one model, in the format of the
-    Anthropic API. Return None if the body already has this format, or is of another shape.
+    """Return `body`, a chat-completions server's list of models or its entry of one model, in the
+    format of the Anthropic API. Return None if the body has this format already, or is neither.
     """
     body_read = json_text.object_in(body)
     if "has_more" in body_read or body_read.get("type") == "model":

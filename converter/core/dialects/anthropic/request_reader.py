@@ -43,7 +43,8 @@ from converter.core.wire.checked import Fields, Kinds
 from converter.core.wire.json_text import as_object
 
 # Claude Code, from 2.1.29 on, begins its first system block with this line. A number in the line
-# changes with each request, so that no prompt would match a server's prompt cache.
+# changes with each request. So the line is removed: with it, no prompt would begin like the one
+# before, and a server's prompt cache would be useless.
 BILLING_LINES = re.compile(r"\A(?:x-anthropic-billing-header:[^\n]*\n*)+")
 
 _OMITTED = "omitted"
@@ -58,15 +59,17 @@ NO_STOP = "stop_sequences.{} left out: it is empty"
 
 
 def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
-    """Return the conversation of a Messages request, or raise RequestError, and nothing else, if
-    the request breaks the format. If the request continues a thread, the thread's turns come first.
+    """Return the conversation of a Messages request. Raises RequestError, and nothing else, if the
+    request breaks the format.
 
-    Blocks that our own replies have because of the user's field map are left out without a note.
+    If the request continues a message thread (`threads.py`), the thread's turns come first. Blocks
+    that the client has from our replies because of `think_map` are left out without a note.
     """
     thread = None
     if context.memory is not None and as_object(body).get("thread") is not None:
         body, thread = threads.complete(body, context.memory)
-    # no turns are taken from the request before: in a thread no request repeats a turn
+    # Usually a turn that the request before had, too, is not read again. But in a thread no request
+    # repeats a turn.
     turn_of = read_anew if thread else context.turn_of
     request = Fields(body)
     notes, left_out = list[str](), list[str]()
@@ -76,7 +79,7 @@ def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
     tools, choice = tools_of(request, notes), request.child("tool_choice")
     thinking, output = request.child("thinking"), request.child("output_config")
     metadata, settings = request.child("metadata"), request.read(_SETTINGS)
-    # an empty stop string could stop nothing; a string of blanks is kept
+    # An empty stop string is left out, because it means nothing. A string of blanks is kept.
     stops: Sequence[str] = settings.get("stop_sequences", ())
     notes += [NO_STOP.format(index) for index, text in enumerate(stops) if not text]
     turns = _turns(request, left_out, notes, turn_of)
@@ -133,7 +136,10 @@ def _turn(
     readers: Mapping[Role, Mapping[str, Reader[Block]]],
     left_out: list[str],
 ) -> tuple[Turn, bool]:
-    """Return the turn of a message, and True if a block of the message was left out."""
+    """Return the turn of the message `value`, and True if one of its blocks was left out, so that
+    the message has to be read again, for the note, in the next request. `path`: the message's
+    address in errors, such as `messages.0`.
+    """
     message, before = Fields(value, path), len(left_out)
     role = message.row("role", ROLES)
     if message.values.get("content") is None:
@@ -146,7 +152,7 @@ def _turn(
 def _orphans(turns: Iterable[Turn]) -> Iterator[str]:
     """Yield the ids of tool results whose call is not in the turn before.
 
-    Successive messages of one role are one turn. System messages are passed over.
+    Successive messages of one role count as one turn here. System messages do not count.
     """
     called: set[str] = set()
     before = ""
@@ -163,7 +169,8 @@ def _thinking(thinking: Fields, max_tokens: int | None, notes: list[str]) -> Thi
     mode, shown = thinking.row("type", THINKING_MODES), thinking.optional("display", str)
     budget = thinking.required("budget_tokens", int) if mode == "enabled" else None
     if budget is not None and budget < 0:
-        # opencode 1.18.33 sends -1 when it asks for a title, and has no title if it is refused
+        # opencode 1.18.33 sends -1 in the request for a conversation's title. If this request were
+        # refused, the conversation would have no title.
         notes.append(f"thinking.budget_tokens {budget} read as no limit")
         budget = None
     elif budget is not None and max_tokens is not None and budget >= max_tokens:
@@ -172,8 +179,8 @@ def _thinking(thinking: Fields, max_tokens: int | None, notes: list[str]) -> Thi
 
 
 def omits_thinking(body: Mapping[str, object]) -> bool:
-    """Return True if a request asks that thinking is not shown. The rest of the request may be of
-    any shape.
+    """Return True if a request asks that thinking is not shown. The request was not checked before,
+    so its fields may have any type.
     """
     thinking = body.get("thinking")
     return isinstance(thinking, Mapping) and thinking.get("display") == _OMITTED
@@ -208,9 +215,10 @@ CHOICES: dict[str, ToolChoice] = {
 
 def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
     """Return the tools that the client itself runs. Tools that Anthropic's servers run are left out
-    with a note.
+    with a note, which is appended to `notes`.
 
-    A deferred tool is left out until a search has found it; found tools come behind all others.
+    A deferred tool (`deferred_tools.py`) is left out until a search has found it. The tools that
+    were found come behind all others, in the order in which they were found.
     """
     tools, deferred, left_out = dict[str, Tool](), set[str](), list[str]()
     offered = request.children("tools")

@@ -1,5 +1,5 @@
 """Message threads: conversations whose earlier turns the server keeps for the client
-(`anthropic-beta: message-threads-2026-08-12`).
+(`anthropic-beta: message-threads-2026-08-12`). Here the addon keeps them, in its memory.
 
 A request continues a thread by naming the id of the thread's last reply. Anthropic's SDKs use
 threads by default in `tool_runner` and `thread()`, from 2.12 on. Two error codes tell the SDKs how
@@ -17,7 +17,7 @@ from converter.core.wire import json_text
 from converter.core.wire.checked import Fields
 
 CREATE_ONLY = ("system", "tools")
-"""Fields that a thread takes from its first request and that cannot change later."""
+"""Fields that a thread takes from its first request; a later request cannot change them."""
 UNKNOWN_THREAD = (
     "No thread is kept here for the message {!r}: it was never kept, or is no longer. "
     'Send the whole conversation with `thread: {{"type": "create"}}`.'
@@ -29,7 +29,7 @@ UNREADABLE = (
 UNSUPPORTED = "No threads are kept here: send the whole conversation without `thread`."
 MISMATCH = "{} cannot change within a thread: begin a new one to change it."
 _PREFIX = "thread "
-"""Prefix of the threads' keys in the memory, which other dialects use, too."""
+"""Prefix of the keys of threads in the memory. Other dialects keep entries there, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Thread:
 
     Attributes:
         memory: keeps the turns.
-        previous: the id of the last reply; empty if the thread begins.
-        own: the fields of this request that are kept: its new messages, and, if the thread begins,
-            the fields `CREATE_ONLY`.
+        previous: the id of the thread's last reply; empty if this request begins the thread.
+        own: the fields of this request that are kept: its new messages, and, if it begins the
+            thread, the fields `CREATE_ONLY`.
     """
 
     memory: Memory
@@ -61,13 +61,16 @@ def _error(problem: str, code: str, status: int = 400, **details: object) -> Req
 
 
 def unsupported() -> RequestError:
-    """Return the error for a request with a thread, where no threads are kept."""
+    """Return the error for a request with a `thread` if the addon keeps no threads. It makes the
+    SDKs continue without threads.
+    """
     return _error(UNSUPPORTED, "thread_unsupported_request", unsupported=["thread"])
 
 
 def without(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a request without a thread. Raises RequestError for another, because a server's own
-    endpoint ignores `thread` and would answer without the earlier turns.
+    """Return the request unchanged if it has no `thread`; else raise RequestError. The check is for
+    a request that goes to a server's own Messages endpoint: such a server ignores `thread` and
+    would answer without the earlier turns.
     """
     if body.get("thread") is not None:
         raise unsupported()
@@ -75,10 +78,11 @@ def without(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def complete(body: object, memory: Memory) -> tuple[object, Thread | None]:
-    """Return the request as a whole conversation, and its thread. If the request continues a
-    thread, the kept turns are put before its messages, and the thread's `system` and `tools` are
-    added. A request without a thread is returned as it is, with None. Raises RequestError if no
-    threads are kept, or if the thread is unknown.
+    """Return the request as a whole conversation, and its thread.
+
+    If the request continues a thread, the kept turns are put before its messages, and the thread's
+    `system` and `tools` are added. A request without a thread is returned as it is, with None.
+    Raises RequestError if the memory keeps nothing, or does not have this thread.
     """
     request = Fields(body)
     thread = request.child("thread")
