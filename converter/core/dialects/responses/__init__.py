@@ -36,11 +36,11 @@ def _recognises(body: Mapping[str, object]) -> bool:
 
 
 def _read_request(body: object, context: RequestContext) -> Conversation:
-    """Return the conversation of a request, with the history that it refers to. Its response will
-    be kept.
+    """Return the conversation of a request, with the kept history to which the request refers. If
+    there is a memory, its `own` has the function that will keep the response.
 
-    Turns of the request before are used only if the client sends its whole history itself; else the
-    next request does not repeat them.
+    `context.turn_of` spares reading turns again that the request before had, too. It is used only
+    if the client sends its whole history itself; else no request repeats a turn.
     """
     purpose, memory = context.purpose, context.memory
     if purpose is Purpose.COMPACTION:

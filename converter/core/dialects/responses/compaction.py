@@ -1,5 +1,5 @@
-"""Compaction: the model writes a summary of the conversation, and an opaque item with this summary
-takes the conversation's place.
+"""Compaction: the model writes a summary of the conversation, and an item `compaction` with this
+summary, encoded so that clients do not read it, takes the conversation's place.
 
 Codex 0.169 asks for a compaction with an item `compaction_trigger` if its provider has the name
 OpenAI; it ends the session unless it gets exactly one item `compaction`. If the provider has
@@ -24,8 +24,8 @@ NONE = "the model wrote no summary of the conversation, or only a part of one"
 
 
 def request(body: object) -> object:
-    """Return a request to `/responses/compact` as a request to `/responses` with an item
-    `compaction_trigger`.
+    """Return the body of a request to `/responses/compact` as a body for `/responses`, with an item
+    `compaction_trigger` at the end of its input. A body of a wrong type is returned unchanged.
     """
     if not isinstance(body, dict):
         return body
@@ -37,29 +37,31 @@ def request(body: object) -> object:
 
 
 def users(items: Iterable[object]) -> tuple[dict[str, object], ...]:
-    """Return the messages of users, which stay in a compacted conversation."""
+    """Return the messages of the user among these items. `/responses/compact` answers with them,
+    unchanged, and with the summary of the conversation.
+    """
     return tuple(item for item in items if isinstance(item, dict) and item.get("role") == "user")
 
 
 def item(name: str, summary: str) -> dict[str, object]:
-    """Return a compaction item with this summary."""
+    """Return an item `compaction` with this summary. `name`: the item's id without its prefix."""
     return {"id": f"cmp_{name}", "type": ITEM, "encrypted_content": thoughts.encode(summary)}
 
 
 def summaries(output: Iterable[dict[str, object]]) -> list[dict[str, object]]:
-    """Return the compaction items of an output."""
+    """Return the items `compaction` in the output of a response."""
     return [item for item in output if item["type"] == ITEM]
 
 
 def answer(
     response: dict[str, object], repeated: Iterable[dict[str, object]], name: str
 ) -> dict[str, object]:
-    """Return the body that `/responses/compact` answers.
+    """Return the body of the answer to a request to `/responses/compact`.
 
     Arguments:
-        response: the response with the compaction item.
-        repeated: the users' messages, which come before the summary.
-        name: the part that all ids of the answer share.
+        response: the response whose output has the item `compaction`.
+        repeated: the user's messages, which come before the summary.
+        name: the exchange's id, for the ids of messages: `7` -> `msg_7_in0`, `msg_7_in1`.
     """
     messages = [with_id(item, f"{name}_in{at}") for at, item in enumerate(repeated)]
     output = response["output"]
@@ -73,6 +75,8 @@ def answer(
 
 
 def read(sealed: str) -> TextBlock | None:
-    """Return the summary in a compaction item as text; None if another server made the item."""
+    """Return the summary in `sealed`, the `encrypted_content` of an item `compaction`, as a text
+    block. None if another server made the item: then it cannot be read.
+    """
     text = thoughts.decode(sealed)
     return None if text is None else TextBlock(HEAD + text)

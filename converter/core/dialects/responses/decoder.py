@@ -2,8 +2,8 @@
 response.
 
 Text, thoughts and plain function calls become events as they come. An item of any other type
-becomes one `DialectBlock` when it is complete. Frames that only announce or repeat something are
-passed over.
+becomes one `DialectBlock` when it is complete. Frames that only announce or repeat content, such as
+`response.output_text.done`, give no event.
 """
 
 from collections.abc import Callable, Iterator
@@ -47,18 +47,18 @@ NAME = "responses"
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 _OF_START = ("id", "created_at")
 _FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomplete_details")
-"""Fields of a response that are read into other events, and so are left out of `End.own`."""
+"""Fields of a response that are not in `End.own`, because other events have their meaning."""
 
 
 @dataclass(slots=True)
 class _Item:
-    """An item of the output.
+    """An item of the output: how much of it has come.
 
     Attributes:
         index: the item's index in the output.
         length: how many characters its deltas had so far.
         called: True if a `ToolCall` was emitted for the item.
-        merger: merges the thought's raw text and its summary.
+        merger: for a thought: joins its raw text and its summary, so that text in both counts once.
     """
 
     index: int
@@ -68,12 +68,12 @@ class _Item:
 
 
 class ResponsesDecoder(DialectDecoder):
-    """Takes frames and returns events."""
+    """Takes the server's frames and returns events. A whole response counts as one frame."""
 
     name = NAME
 
     def __init__(self) -> None:
-        self._items: dict[object, _Item] = {}
+        self._items: dict[object, _Item] = {}  # index or id of an item -> item
         self._started = self._called = False
         self._readers: dict[str, Callable[[dict[str, object], _Item], Iterator[Event]]] = {
             "response.output_text.delta": self._text,
@@ -88,7 +88,7 @@ class ResponsesDecoder(DialectDecoder):
     def _failure(self, error: Failure, parsed: object, _: Frame) -> Failure | None:
         fields = as_object(parsed)
         if fields.get("object") == "response" or isinstance(fields.get("response"), dict):
-            return None  # the error stands in the response, where `_end` reads it
+            return None  # `_end` reads the error, because the frame holds a whole response
         return _named(error)
 
     def _read(self, parsed: object, _: Frame) -> Iterator[Event]:
@@ -127,7 +127,8 @@ class ResponsesDecoder(DialectDecoder):
         word = string_of(as_object(response.get("incomplete_details")).get("reason"))
         ended = "tool_calls" if self._called else "stop"
         if response.get("status") == "incomplete":
-            ended = "length"  # the default; a known `word` counts first
+            # For a server that gives no reason why the response is incomplete, or an unknown one.
+            ended = "length"
         meaning = meaning_of(word)
         yield Finish(meaning if is_standard(meaning) else ended, server_word=word)
         if isinstance(usage := response.get("usage"), dict):
@@ -135,13 +136,11 @@ class ResponsesDecoder(DialectDecoder):
         own = {name: value for name, value in response.items() if name not in _FIELDS_APART}
         yield End(Own(NAME, own))
 
-    # Items of the output.
-
     def _item(self, event: dict[str, object]) -> _Item:
-        """Return the item that a frame is about.
+        """Return the state of the item to which a frame belongs.
 
-        llama.cpp (November 2026) sends no `output_index`, so that its items are found by their ids.
-        Other servers send the index, but a new id in every frame.
+        The item is found by the frame's `output_index`, because some servers send another id in
+        every frame. llama.cpp (November 2026) sends no index: then the item is found by its id.
         """
         index, fields = as_index(event.get("output_index")), event.get("item")
         name = fields.get("id") if isinstance(fields, dict) else event.get("item_id")
@@ -157,8 +156,8 @@ class ResponsesDecoder(DialectDecoder):
         yield Text(delta, refusal="refusal" in str(event["type"]))
 
     def _thought(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
-        """Yield the new part of a thought. A server may send a thought's raw text, its summary or
-        both; text that comes in both counts once.
+        """Yield the event for a delta of a thought. A server may send a thought's raw text, its
+        summary or both. A delta that only repeats the other one gives no event.
         """
         item.merger = item.merger or ReasoningMerger()
         new = item.merger.feed(str(event["type"]), as_text(event["delta"]))
@@ -167,8 +166,10 @@ class ResponsesDecoder(DialectDecoder):
             yield Thinking(new)
 
     def _arguments(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
-        """Yield a piece of a call's arguments. A call that no `ToolCall` has begun is emitted as a
-        whole item later, with its arguments.
+        """Yield the event for a delta of a call's arguments.
+
+        Yield nothing if no `ToolCall` has begun the call, because it has a namespace or was not
+        announced: such a call is emitted as a whole when its item is complete.
         """
         if item.called:
             delta = as_text(event["delta"])
@@ -176,9 +177,10 @@ class ResponsesDecoder(DialectDecoder):
             yield ToolCall(item.index, "", "", delta)
 
     def _added(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
-        """Yield the beginning of a call. Arguments in this frame are passed over, because they come
-        again: in the first delta (vLLM, early 2026) or in the complete item (`transformers serve`
-        5.23).
+        """Yield the event that begins a call, if the announced item is a plain call.
+
+        Arguments in this frame are not read, because they come again: in the first delta (vLLM,
+        early 2026) or in the complete item (`transformers serve` 5.23).
         """
         fields = object_of(event["item"])
         if _is_plain_call(fields):
@@ -190,8 +192,8 @@ class ResponsesDecoder(DialectDecoder):
         return ToolCall(item.index, id_of(fields.get("call_id")), name, arguments)
 
     def _done(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
-        """Yield the events for a complete item: the text that came in no delta, or the whole item
-        if it is of a type without events.
+        """Yield the events for a complete item: for a message, a thought and a plain call the text
+        that came in no delta; for any other type a `DialectBlock` with the whole item.
         """
         fields = object_of(event["item"])
         kind = fields["type"]
@@ -225,7 +227,9 @@ def _parts(item: dict[str, object]) -> Iterator[Event]:
 
 
 def _named(error: Failure) -> Failure:
-    """Return the failure with the code of the error as its kind, if there is one."""
+    """Return the failure with its `code` as its `kind`, if it has a code: in a stream an error of
+    this API has a code (`rate_limit_exceeded`) and no type.
+    """
     return replace(error, kind=error.code or error.kind)
 
 

@@ -8,7 +8,7 @@ Observed with Codex 0.169:
 - After the code `context_length_exceeded`, and no other, it compacts the conversation. So an error
   about a reply that is too long has another code.
 
-An error that a repeated request would get again has the status 400.
+So an error that a repeated request would get again has the status 400.
 """
 
 from converter.core.dialects import context_length
@@ -19,7 +19,9 @@ REPLY_TOO_LONG, OF_REPLY = "integer_above_max_value", "max_output_tokens"
 BAD_REQUEST = "invalid_request_error"
 SERVER_ERROR = "server_error"
 FINAL_CODE = "invalid_prompt"
-"""Code of a response that would fail again. Codex shows the error's message."""
+"""Code of a failed response if the same request would fail again. Codex then shows the error's
+message and does not repeat the request.
+"""
 FINAL = (TOO_LONG, FINAL_CODE, "insufficient_quota", "server_is_overloaded")
 """Codes of a failed response after which Codex does not repeat the request."""
 _TYPES = {
@@ -31,8 +33,8 @@ _TYPES = {
 }
 _CODES = {401: "invalid_api_key", 404: "not_found", 429: "rate_limit_exceeded"}
 _STATUS = {413: 400, 422: 400, 500: 400, 501: 400, 502: 400, 529: 503}
-"""A server's status -> the client's. A local server's 500 mostly comes from a chat template or a
-grammar, and comes again: so it becomes 400.
+"""HTTP status from the server -> status that the client gets. A local server's 500 mostly comes
+from a chat template or a grammar. A repeated request would get it again: so it becomes 400.
 """
 _REFUSALS = (BAD_REQUEST, "request_too_large", "BadRequestError", "not_found_error")
 """Kinds of errors within a stream that a repeated request would get again. `BadRequestError` is
@@ -43,8 +45,8 @@ vLLM's name.
 def error_body(
     message: str, status: int = 400, param: str = "", code: str = ""
 ) -> dict[str, object]:
-    """Return the body of an error. `param`: the path of the wrong field, such as
-    `input.0.content`.
+    """Return the body of an error. `param`: the path of the wrong field of the request, such as
+    `input.0.content`. `code`: the API's code; if it is empty, it follows from the status.
     """
     if too_long := context_length.find(message):
         message, code = _too_long(too_long)
@@ -59,7 +61,9 @@ def error_body(
 
 
 def error_reply(status: int, body: bytes) -> tuple[int, dict[str, object]]:
-    """Return the client's status and error body for a server's answer that is no reply."""
+    """Return the status and body that the client gets for a server's answer that is no reply of a
+    model: an error, or a web page.
+    """
     message = message_of_answer(status, body, with_status=status >= 500)
     misfit = status < 400 or context_length.find(message)
     client_status = 400 if misfit else _STATUS.get(status, status)
@@ -67,8 +71,10 @@ def error_reply(status: int, body: bytes) -> tuple[int, dict[str, object]]:
 
 
 def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
-    """Return the error object of a failed response in a stream. A server's status 500 gets
-    `FINAL_CODE`, because a repeated request would fail, too.
+    """Return the field `error` of a response that failed in mid-stream. If the same request would
+    fail again, as after a server's status 500, the error's code is in `FINAL`.
+
+    `kind`: the type of the server's error. `status`: the HTTP status that it would have, else 0.
     """
     if too_long := context_length.find(message):
         own, code = _too_long(too_long)
@@ -80,14 +86,20 @@ def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
 
 
 def named(message: str, kind: str, status: int) -> dict[str, object]:
-    """Return the body of an error. `kind`: the kind of error, in the terms of the Messages API."""
+    """Return the body of an error whose `kind` is a type of the Messages API, such as
+    `not_found_error`, as all dialects get it from the rest of the addon.
+    """
     own_status = 400 if kind == BAD_REQUEST else 404 if kind == "not_found_error" else status
     return error_body(message, own_status)
 
 
 def _too_long(overflow: context_length.ContextOverflow) -> tuple[str, str]:
-    """Return the message and the code of an error about the context's length."""
-    if overflow.tokens < overflow.most <= overflow.requested:  # the reply alone is too long
+    """Return the message and the code of the error for a request that does not fit into the model's
+    context. If the reply that it allows is too long, the code is another one: a client must not
+    compact the conversation then.
+    """
+    # The prompt fits, but the reply that the request allows is as long as the context, or longer.
+    if overflow.tokens < overflow.most <= overflow.requested:
         return overflow.message(), REPLY_TOO_LONG
     message = (
         "Your input exceeds the context window of this model. "
@@ -97,6 +109,6 @@ def _too_long(overflow: context_length.ContextOverflow) -> tuple[str, str]:
 
 
 def _param(path: str) -> str:
-    """Return a path in the API's form: `input.0.content` -> `input[0].content`."""
+    """Return the path of a field as the API writes it: `input.0.content` -> `input[0].content`."""
     parts = path.split(".")
     return parts[0] + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in parts[1:])

@@ -1,5 +1,4 @@
-"""Readers of the items of a Responses request, one for each type: they return the turns of a
-conversation.
+"""Reader of the input items of a Responses request: it turns them into turns of a conversation.
 
 Calls that only OpenAI's servers make (web search, a computer), and their outputs, are left out, as
 is everything else that another server cannot use. A note names each such type once.
@@ -35,14 +34,14 @@ ROLES: dict[str, Role] = {
 }
 NO_CALL = "No tool call found for function call output with call_id {}."
 OFFERING = ("additional_tools", "tool_search_output")
-"""Types of items that bring further tools."""
+"""Types of items that list further tools, beside those in the request's field `tools`."""
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output")
 """Types of the outputs of tools that the client runs."""
 SEALED = "reasoning.encrypted_content"
-"""Name, in notes, of an encrypted thought without any readable text."""
+"""The note's name for a thought that was left out because it has only encrypted text."""
 SILENT = {"additional_tools", "item_reference", compaction.TRIGGER, "configuration_update"}
-"""Types of items that are left out here without a note: other code reads them, or a model has no
-use for them.
+"""Types of items that add no turn and get no note: other code reads them, or a model has no use for
+them.
 """
 
 
@@ -54,9 +53,10 @@ class Items:
         toolbox: the tools that the request offers.
         whole: True if the items are a whole conversation. Then a tool result without its call is an
             error.
-        turn_of: returns a turn as it was read from the request before, if the item is the same.
+        turn_of: returns the turn of an item. If the request before had the same item, the item is
+            not read again.
         turns: the turns so far.
-        left_out: types of the items and parts that were left out.
+        left_out: types of the items, and of their parts, that were left out.
     """
 
     toolbox: Toolbox
@@ -64,13 +64,14 @@ class Items:
     turn_of: TurnOf = read_anew
     turns: list[Turn] = field(default_factory=list)
     left_out: set[str] = field(default_factory=set)
-    _calls: dict[str, str] = field(default_factory=dict)  # `call_id` or item's `id` -> `call_id`
+    # `call_id` or `id` of a call's item -> `call_id`. An output may name its call by either.
+    _calls: dict[str, str] = field(default_factory=dict)
 
     def add(self, item: Fields) -> None:
-        """Add the turn of an item. Raises RequestError if the item breaks the format.
+        """Append the turn of an item to `turns`. Raises RequestError if the item breaks the format.
 
-        An item of the model without content adds no turn. Successive turns of one role are joined
-        later, by the request writer.
+        An item of the assistant without content adds no turn. Successive turns of one role are
+        joined later, when the request to the server is written.
         """
         kind = kind_of(item)
         name = self._name(item, kind)
@@ -79,8 +80,9 @@ class Items:
             self.turns.append(turn)
 
     def _name(self, item: Fields, kind: str) -> str:
-        """Return the fact about an item that depends on other items: for a call the name of its
-        function, for a result the id of its call. Note the ids of a call.
+        """Return what other parts of the request decide about an item: for a call the name of its
+        function in the `toolbox`, for a tool's output the id of its call, else an empty string.
+        Record the ids of a call for its output.
         """
         if call_kind := KIND_OF_ITEM.get(kind):
             name = item.required("name", str) if call_kind in ("function", "custom") else call_kind
@@ -95,8 +97,10 @@ class Items:
         return self._calls.get(call, call)
 
     def _read(self, item: Fields, kind: str, name: str) -> tuple[Turn, bool]:
-        """Return an item's turn, and True if the item must be read anew in each request, because it
-        adds a note or names tools.
+        """Return the turn of an item. `name` is the result of `_name`.
+
+        Return also True if the item must be read again in the next request, even if that has the
+        same item: reading it adds a note, or its text depends on the offered tools.
         """
         left_out = set[str]()
         turn = self._turn(item, kind, name, left_out)
@@ -116,7 +120,8 @@ class Items:
             is_find = kind == "tool_search_output"
             content = self._finds(item) if is_find else tuple(read_parts(item, "output", left_out))
             return Turn("user", (ToolResult(name, content, item.values.get("status") == "failed"),))
-        if kind == compaction.ITEM:  # readable only if the addon wrote it
+        # Only a summary that the addon wrote can be read; other servers encrypt theirs.
+        if kind == compaction.ITEM:
             summary = compaction.read(item.optional("encrypted_content", str) or "")
             if summary is not None:
                 return Turn("user", (summary,))
@@ -141,11 +146,11 @@ def kind_of(item: Fields) -> str:
 
 
 def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
-    """Yield the thought of a reasoning item.
+    """Yield the thought of an item `reasoning`, if it can be read.
 
-    If the item has a thought that `thoughts.encode` wrote, this text is used, because a client may
-    have shortened or dropped the other texts. A thought that another server encrypted is unreadable
-    here.
+    Its text is in `encrypted_content` if the addon wrote the item, else in `content` or `summary`.
+    The first one counts most, because a client may have shortened or dropped the others. If there
+    is only a text that another server encrypted, `left_out` gets `SEALED`.
     """
     sealed = item.optional("encrypted_content", str) or ""
     text = thoughts.decode(sealed)

@@ -1,8 +1,9 @@
 """Output items of a response, and the events that begin, fill and end each item.
 
-An item is sent empty at its beginning, then in pieces, and complete at its end. Some clients
-(OpenAI's SDKs, agents) read the pieces; Codex and the AI SDK read only the complete item. An empty
-item has all its fields, because the Python SDK fills in their values.
+An item is sent three times: at its beginning with empty fields, then its text in pieces, and at its
+end complete. Some clients (OpenAI's SDKs, agents) read the pieces; Codex and the AI SDK read only
+the complete item. The item at the beginning has all its fields, because OpenAI's Python SDK only
+fills in fields that are there.
 """
 
 import json
@@ -16,8 +17,8 @@ RUNNING, COMPLETED, INCOMPLETE = "in_progress", "completed", "incomplete"
 
 
 class OutputItem(ABC):
-    """An item of the output, with the pieces that have come. An item of a type that clients cannot
-    read in pieces sends nothing before it is complete.
+    """An item of the output, which collects its pieces and returns the events for them. A type of
+    item that clients cannot read in pieces returns no event before it is complete.
     """
 
     def __init__(self, item_id: str, index: int) -> None:
@@ -35,7 +36,9 @@ class OutputItem(ABC):
 
     @abstractmethod
     def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
-        """Return the complete item, and the events that come before its `output_item.done`."""
+        """Return the complete item with this `status`, and the events to send before the event
+        `output_item.done`, which has the complete item.
+        """
 
     def _event(self, kind: str, **fields: object) -> dict[str, object]:
         return {
@@ -47,27 +50,29 @@ class OutputItem(ABC):
 
 
 def added(item: dict[str, object], index: int) -> dict[str, object]:
-    """Return the event that announces an item."""
+    """Return the event that announces an item at this index of the output."""
     return {"type": "response.output_item.added", "output_index": index, "item": item}
 
 
 def done(item: dict[str, object], index: int) -> dict[str, object]:
-    """Return the event with the complete item."""
+    """Return the event that sends a complete item, at this index of the output."""
     return {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """A type of item whose text is sent in pieces. Such an item has one part.
+    """The wire format of a type of item that holds text: a message, or a thought. Such an item has
+    a list of parts, here always of one part, which has the text.
 
     Attributes:
-        prefix: the beginning of the item's id.
-        item: the item without its text.
-        parts: the item's field with its list of parts.
-        part: the part without its text.
-        index: the field of an event that has the part's index.
-        part_event: the beginning of the names of the events that begin and end the part.
-        event: the beginning of the names of the events with text.
+        prefix: the beginning of the item's id, as in `msg_12`.
+        item: the fields of the item without its id and parts.
+        parts: the name of the item's field that has the list of parts.
+        part: the part, with an empty text.
+        index: the name of the field, in events, that has the part's index.
+        part_event: the events that begin and end the part are `response.{part_event}.added` and
+            `.done`.
+        event: the events with text are `response.{event}.delta` and `.done`.
         beside: further fields of the events with text.
     """
 
@@ -91,7 +96,7 @@ MESSAGE = TextForm(
     "output_text",
     {"logprobs": []},
 )
-"""Text of the answer. A refusal is sent as text as well, because Codex does not show refusals."""
+"""The type of item for the answer. A refusal is sent so, too, because Codex shows no refusals."""
 THOUGHT = TextForm(
     "rs",
     {"type": "reasoning", "status": RUNNING},
@@ -102,12 +107,14 @@ THOUGHT = TextForm(
     "reasoning_summary_text",
     {},
 )
-"""A thought, sent as a summary, because most clients do not show the raw `reasoning_text`."""
+"""The type of item for a thought. The thought is sent as `summary`, because most clients do not
+show a raw text (`reasoning_text`).
+"""
 
 
 class TextItem(OutputItem):
-    """Text of the answer, or a thought. `sealed`: True if the complete item has the text as
-    `encrypted_content`, too.
+    """An item for text of the answer, or for a thought. `sealed`: True if the complete item has its
+    text as `encrypted_content`, too, so that a client can send the thought back.
     """
 
     def __init__(self, name: str, index: int, form: TextForm, sealed: bool = False) -> None:
@@ -124,7 +131,7 @@ class TextItem(OutputItem):
         return [added(item, self._index), part]
 
     def feed(self, text: str) -> list[dict[str, object]]:
-        """Add a piece of text, and return its event."""
+        """Add a piece of text, and return the event for it."""
         super().feed(text)
         return [self._event(f"{self._form.event}.delta", delta=text, **self._form.beside)]
 
@@ -141,7 +148,9 @@ class TextItem(OutputItem):
 
 
 class OtherCall(OutputItem):
-    """A call that clients cannot read in pieces. Nothing is sent before its input is complete."""
+    """A call of a custom tool or of a tool search. No event is sent before the call is complete,
+    because clients cannot read such a call in pieces.
+    """
 
     def __init__(self, name: str, index: int, call_id: str, tool: ToolName) -> None:
         self._kind = CALL_KINDS[tool.kind]
@@ -153,7 +162,7 @@ class OtherCall(OutputItem):
         return {**head, "call_id": self._call_id, **fields}
 
     def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
-        """Return the complete call, and the events that announce it."""
+        """Return the complete call, and the events that announce it and send its input."""
         arguments = json.loads("".join(self._pieces))
         item = self._item(status, self._kind.write(self._tool, arguments))
         if self._tool.kind != "custom":
@@ -166,7 +175,7 @@ class OtherCall(OutputItem):
 
 
 class FunctionCall(OtherCall):
-    """A call of a function. Its arguments are sent as they come."""
+    """A call of a function. Its arguments are sent piece by piece, as they come."""
 
     def _of(self, status: str, arguments: str) -> dict[str, object]:
         return self._item(status, {**named(self._tool), "arguments": arguments})
@@ -176,7 +185,7 @@ class FunctionCall(OtherCall):
         return [added(self._of(RUNNING, ""), self._index)]
 
     def feed(self, text: str) -> list[dict[str, object]]:
-        """Add a piece of the arguments, and return its event."""
+        """Add a piece of the arguments, and return the event for it."""
         super().feed(text)
         return [self._event("function_call_arguments.delta", delta=text)]
 
@@ -188,8 +197,10 @@ class FunctionCall(OtherCall):
 
 
 def with_id(item: object, name: str) -> object:
-    """Return an item of a request as the API shows it: with an id, and with its type, status and
-    parts if it is a message. An id in the item is kept.
+    """Return an item of a request's input as the API shows it later: with an id, a type, a status,
+    and with a list of parts if its content is a string. Fields that the item has are kept.
+
+    `name`: the id without its prefix, for an item without an id: `7_in0` -> `msg_7_in0`.
     """
     if not isinstance(item, dict):
         return item

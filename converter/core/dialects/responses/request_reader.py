@@ -1,10 +1,10 @@
-"""Reader of a Responses request: it returns the conversation, and the facts that the response
-needs.
+"""Reader of a Responses request: it returns the conversation, and what the request decides about
+the response (`ResponseContext`).
 
 Fields that only OpenAI's servers use (`include`, `store`, `client_metadata`, `prompt_cache_key`,
 `service_tier`, `text.verbosity`) are dropped without a note, because Codex sends them with every
-request and chat servers refuse them. Whatever a client would miss is refused, or left out with a
-note.
+request and chat servers refuse them. A field whose loss a client would notice is left out with a
+note, or the request is refused.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -32,18 +32,20 @@ from converter.core.wire.checked import Fields
 
 @dataclass(frozen=True, slots=True)
 class ResponseContext:
-    """Facts about a response that only a request of this dialect has.
+    """The decisions of a Responses request about its response.
 
     Attributes:
-        toolbox: maps the functions in the model's calls back to the request's tools.
+        toolbox: finds, for the function in a model's call, the tool of the request.
         echo: fields that the response repeats from the request.
         encrypted: True if the client wants thoughts as `encrypted_content`, too.
-        repeats: True if the client is Codex. After a response that a content filter made incomplete
-            Codex asks 6 times; after one that has failed for good it does not ask again.
-        compacts: True if the response is one item with the summary of the conversation.
+        repeats: True if the client is Codex. If a content filter ends a reply, Codex gets a failed
+            response; if it got an incomplete one, it would repeat the request 5 times.
+        compacts: True if the client asks for a compaction: the output then has only one item,
+            with the summary of the conversation.
         repeated: the users' messages, which come before the summary in the answer of
             `/responses/compact`; None for any other request.
-        keep: is called with the whole response before the last event.
+        keep: keeps the response for later requests. It is called with the whole response, before
+            the last event is sent.
     """
 
     toolbox: Toolbox = field(default_factory=Toolbox)
@@ -56,9 +58,11 @@ class ResponseContext:
 
 
 def begun(context: ReplyContext, echoed: Mapping[str, object], model: str) -> dict[str, object]:
-    """Return the response in the first events. It lacks the request's long fields, which only the
-    last event has: Codex's tools alone have 39 kB. `echoed`: fields that
-    it repeats from its request.
+    """Return the response as the first events have it: without output, and without the request's
+    long fields, which only the last event repeats (Codex's tools alone have 39 kB).
+
+    `echoed`: the fields of the request that a response repeats. `model`: the server's name of the
+    model, for a request without one.
     """
     return {
         "id": f"resp_{context.id}",
@@ -93,11 +97,13 @@ ECHOED: Mapping[str, object] = {
     "truncation": "disabled",
     "user": None,
 }
-"""Fields that a response repeats from its request -> their values if the request lacks them."""
+"""Field that a response repeats from its request -> its value if the request lacks the field."""
 
 
 def echo(request: Fields) -> dict[str, object]:
-    """Return the fields that a response repeats from its request."""
+    """Return the fields that a response repeats from this request, with their default values where
+    the request lacks them.
+    """
     values = request.values
     sent = {name: value for name, value in values.items() if value is not None}
     fields = {name: sent.get(name, default) for name, default in ECHOED.items()}
@@ -116,7 +122,7 @@ SILENT = names_in("""
 """)
 """Fields of the API that mean nothing to a local server. They are dropped without a note."""
 _OF_MEMORY = frozenset({"conversation", "input", "previous_response_id"})
-"""Fields that `state.complete` has read before."""
+"""Fields that are read elsewhere (`state.py`), and so are not reported as left out."""
 _AS_NAMED = ("low", "medium", "high", "xhigh", "max", "ultra")
 EFFORTS = {"minimal": "low", **{name: name for name in _AS_NAMED}}
 CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
@@ -124,18 +130,23 @@ BACKGROUND = "Background mode is not supported: this server keeps no queue of re
 PROMPT = "Prompt templates are kept by OpenAI: this server has none"
 _ENCRYPTED = "reasoning.encrypted_content"
 _CODEX = "client_metadata"
-"""A field that Codex 0.169 always sends. No other client that was tried sends it."""
+"""A field by which Codex is recognised: Codex 0.169 always sends it, and no other client that was
+tried does.
+"""
 
 
 def read(
     body: object, items: Iterable[object] | None = None, turn_of: TurnOf = read_anew
 ) -> tuple[Conversation, ResponseContext]:
-    """Return the request's conversation, and the facts for its response. Raises RequestError.
+    """Return the request's conversation, and what the request decides about its response. Raises
+    RequestError.
 
     Arguments:
         body: the request's parsed JSON.
-        items: the whole input, if the memory has completed it.
-        turn_of: returns a turn as it was read from the request before, if the item is the same.
+        items: the items of the whole conversation, with its kept history; None if there is no
+            memory. Then only the request's own items are read.
+        turn_of: returns the turn of an item. If the request before had the same item, the item is
+            not read again.
     """
     request = Fields(body)
     refuse(request)
@@ -184,8 +195,8 @@ def read(
 
 
 def refuse(request: Fields) -> None:
-    """Raise RequestError for a request that would otherwise get a wrong answer without any sign of
-    it.
+    """Raise RequestError if a request needs a feature that the addon lacks, and whose lack the
+    client could not see in the answer: background mode, or a prompt template of OpenAI.
     """
     if request.optional("background", bool):
         raise request.error("background", BACKGROUND)
@@ -194,7 +205,9 @@ def refuse(request: Fields) -> None:
 
 
 def input_items(request: Fields) -> list[object]:
-    """Return the items of the request's own input. A string is one message of the user."""
+    """Return the items of the request's own `input`, without any history. A string becomes one
+    message of the user.
+    """
     items = request.values.get("input")
     if isinstance(items, str):
         return [{"type": "message", "role": "user", "content": items}]
@@ -207,13 +220,12 @@ def _has_history(request: Fields) -> bool:
     return any(request.values.get(name) for name in ("previous_response_id", "conversation"))
 
 
-# Readers of the tool choice, of thinking, and of the answer's form.
-
-
 def _choice(
     request: Fields, toolbox: Toolbox, notes: list[str]
 ) -> tuple[ToolChoice | None, list[Tool]]:
-    """Return the tool choice, and the tools that it allows."""
+    """Return the tool choice, and the tools that it allows. The choice of a tool that is not
+    offered becomes `auto`, with a note.
+    """
     value = request.value("tool_choice")
     if value is None:
         return None, toolbox.tools
@@ -242,8 +254,8 @@ def _effort(request: Fields) -> str:
 
 
 def _thinking(request: Fields) -> ThinkingSwitch | None:
-    """Return the switch of thinking. An effort is no order to think: the model decides
-    (`adaptive`).
+    """Return whether the model shall think, by `reasoning.effort`; None if the request has none.
+    The effort `none` turns thinking off. With any other effort the model itself decides.
     """
     effort = _effort(request)
     if effort == "none":

@@ -46,17 +46,18 @@ from converter.core.wire.bounds import OUTPUT_LIMIT, TooMuchError
 
 FILTERED = "the server's content filter stopped the reply"
 REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
-"""Finish reason -> the reason why a response is incomplete. After any other finish reason the
-response is complete.
+"""Reason of a finish -> `reason` in the `incomplete_details` of a response. After any other finish
+the response is complete.
 """
 
 
 def counts(usage: Usage | None, thinking: int, text: int) -> Mapping[str, object] | None:
     """Return the `usage` of a response; None if the server did not count. `thinking` and `text`:
-    how many characters were sent as thinking, and as anything else.
+    how many characters were sent as thinking, and as anything else; by them the thinking tokens
+    are estimated.
 
-    Codex 0.169 reads `total_tokens`: without the field its turn fails, and by its value it decides
-    when to compact.
+    Codex 0.169 needs `total_tokens`: without it the turn fails, and by it Codex decides when to
+    compact the conversation.
     """
     if usage is None:
         return None
@@ -83,12 +84,12 @@ COUNTER = "sequence_number"
 class ResponsesEncoder(BlockWriter):
     """Takes events and returns frames; for a whole reply, `close` returns one response.
 
-    One item is open at a time, because Codex 0.169 adds every delta to the item that was opened
-    last. A call is completed only if its arguments are whole, because Codex runs a completed call
-    at once.
+    One item is open at a time, because Codex 0.169 adds every delta to the item that was announced
+    last. A call whose arguments were cut off is never sent as complete, because Codex runs a
+    complete call at once.
 
     Attributes:
-        output: the items that are complete.
+        output: the complete items so far.
     """
 
     reply = "response"
@@ -96,7 +97,9 @@ class ResponsesEncoder(BlockWriter):
     def __init__(self, context: ReplyContext, whole: bool = False) -> None:
         super().__init__(context.shown, whole)
         self._context = context
-        own = context.own  # in a replay it may be the value of another dialect's request reader
+        # `context.own` comes from the reader of the request. If a recording is replayed for another
+        # dialect's client, that reader may be of another dialect.
+        own = context.own
         self._own = own if isinstance(own, ResponseContext) else ResponseContext()
         self._item: OutputItem | None = None
         self._status = COMPLETED
@@ -106,31 +109,33 @@ class ResponsesEncoder(BlockWriter):
         self.output: list[dict[str, object]] = []
 
     def framed(self, event: dict[str, object]) -> bytes:
-        """Return the frame that holds this event, with the event's number."""
+        """Return the frame for this event, with the event's `sequence_number`."""
         number = self._numbers(1)
         return super().framed({"type": event["type"], COUNTER: number, **event})
 
     def _numbers(self, count: int) -> int:
-        """Reserve the numbers of the next `count` events, and return the first number."""
+        """Reserve the sequence numbers of the next `count` events, and return the first one."""
         first, self._sequence = self._sequence, self._sequence + count
         return first
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:
-        """Count text that the fast path has written in `frames` frames, and return the number of
-        the first one.
+        """Add text that the fast path has written, in `frames` frames, to the open item. Return the
+        sequence number of the first of these frames.
         """
         super().spliced(kind, text, frames)
         return self._numbers(frames)
 
     def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
-        """Return a ping in place of a server's comment, because clients' timers ignore comments."""
+        """Return a ping in place of a server's comment (`: keep-alive`): clients do not take a
+        comment for a sign of life.
+        """
         return self.ping()
 
     def ping(self) -> list[bytes]:
-        """Return an event without content. Codex drops a stream that has had no event for 300
-        seconds; comments do not count.
+        """Return an event without content, for a silent stream: after 300 seconds without an event
+        Codex gives up, and comments do not count.
 
-        If the response has not begun, the ping is preceded by the events that begin it.
+        If the response has not begun, the events that begin it come first.
         """
         if self._whole or self._over:
             return []
@@ -138,11 +143,13 @@ class ResponsesEncoder(BlockWriter):
         return self._sent([*head, {"type": "keepalive"}])
 
     def _fold(self, event: dict[str, object]) -> None:
-        """Do nothing, because the last event has the whole response."""
+        """Do nothing: the whole reply need not be joined from events, because the last event of the
+        stream has it.
+        """
 
     def _folded(self) -> dict[str, object]:
-        """Return the whole response; the body of an error if it failed; the answer of
-        `/responses/compact` if that was requested.
+        """Return the body for a client that wants no stream: the response; if it failed, an error;
+        for a request to `/responses/compact` that endpoint's answer.
         """
         error, repeated = self._result.get("error"), self._own.repeated
         if isinstance(error, dict):
@@ -150,12 +157,14 @@ class ResponsesEncoder(BlockWriter):
             return error_body(str(error["message"]), status, code=str(error["code"]))
         if repeated is None:
             return self._result
-        # the API requires counts, even if the server did not count
+        # This answer must have a `usage`, even if the server did not count.
         usage = self._result["usage"] or counts(Usage(0, 0), 0, 0)
         return compaction.answer({**self._result, "usage": usage}, repeated, self._context.id)
 
     def _start(self, event: Start) -> Iterator[dict[str, object]]:
-        """Yield the events that begin the response. Fields of a server of this dialect are kept."""
+        """Yield the events that begin the response. If the server speaks this dialect, too, the
+        response has the fields of the server's.
+        """
         self._started = True
         own = own_fields(event.own, NAME) or {}
         self._result = {**begun(self._context, self._own.echo, event.model), **own}
@@ -164,7 +173,8 @@ class ResponsesEncoder(BlockWriter):
 
     def _course(self, event: Event) -> Iterator[dict[str, object]]:
         if isinstance(event, Start) and self._started and not self._result["model"]:
-            # a ping has begun the response: mlx-lm 0.32 sends comments before the head
+            # A ping has begun the response, before the server's first frame told the model's name:
+            # mlx-lm 0.32 sends comments before it.
             own = own_fields(event.own, NAME) or {}
             self._result = {**self._result, "model": event.model, **own}
         yield from super()._course(event)
@@ -195,8 +205,8 @@ class ResponsesEncoder(BlockWriter):
         yield self._last({"status": "failed", "error": error})
 
     def _last(self, ending: dict[str, object]) -> dict[str, object]:
-        """Return the last event, with the whole response and the fields that it repeats from its
-        request.
+        """Return the last event of the stream, with the whole response, and keep the response for
+        later requests. `ending`: fields of the response that tell how it ended.
         """
         self._over = True
         self._result = {
@@ -210,8 +220,8 @@ class ResponsesEncoder(BlockWriter):
         return {"type": f"response.{ending['status']}", "response": self._result}
 
     def finish(self, whole: bool) -> Iterator[dict[str, object]]:
-        """Yield the events that end the open item. `whole`: True if the reply was not cut, so that
-        the open item is complete.
+        """Yield the events that end the open item, and those of the summary of a compaction.
+        `whole`: True if the reply was neither cut nor aborted, so that its last item is complete.
         """
         yield from self._cut()
         self._status = COMPLETED if whole or self._open == CALL else INCOMPLETE
@@ -223,7 +233,7 @@ class ResponsesEncoder(BlockWriter):
             yield from self._at_once(compaction.item(name, summary))
 
     def _at_once(self, item: dict[str, object]) -> Iterator[dict[str, object]]:
-        """Yield the events of an item that is complete from the beginning."""
+        """Yield the events of an item that is sent complete, without pieces."""
         yield from self._enter(OTHER, item)
         yield from self._leave()
 
@@ -234,14 +244,16 @@ class ResponsesEncoder(BlockWriter):
             yield from super()._text(text)
 
     def _enter(self, kind: str, block: NewBlock = None) -> Iterator[dict[str, object]]:
-        """Yield the events that begin an item; none if a call was cut before, because the cut
-        call's item stays open and only one item may be open.
+        """Yield the events that begin an item of this kind. If a call was cut before, yield
+        nothing: for the client the item of that call is still open, and only one may be open.
         """
         if not self.cut:
             yield from super()._enter(kind, block)
 
     def _begin(self, kind: str, block: NewBlock) -> list[dict[str, object]]:
-        """Return the events that announce an item. Its id is unique among all responses."""
+        """Return the events that announce an item of this kind. Its id has the id of the exchange,
+        so that no other response has an item with this id.
+        """
         index = len(self.output)
         name = f"{self._context.id}_{index}"
         self._hold(_ITEM_COST)
@@ -274,7 +286,8 @@ class ResponsesEncoder(BlockWriter):
 
     def _drop(self) -> None:
         self.cut = True
-        self._open = self._item = None  # never completed, or a client would run it
+        # The call's item gets no `output_item.done`, after which Codex would run the call.
+        self._open = self._item = None
 
     def _other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
         if isinstance(event, MappedField):
@@ -283,8 +296,8 @@ class ResponsesEncoder(BlockWriter):
             yield from self._at_once(dict(event.event))
 
     def _hold(self, length: int) -> None:
-        """Count `length` characters that the last event will repeat. Raises TooMuchError above the
-        bound.
+        """Add `length` to the number of characters that stay in memory until the last event repeats
+        them. Raises TooMuchError above `OUTPUT_LIMIT`.
         """
         self._length += length
         if self._length > OUTPUT_LIMIT:

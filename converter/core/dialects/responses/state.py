@@ -1,12 +1,14 @@
 """Kept responses and conversations, for clients that leave their history with the server
-(`previous_response_id`, `conversation`, `item_reference`), and the answers that need no model: to
+(`previous_response_id`, `conversation`, `item_reference`). Also the requests that need no model: to
 show and delete kept responses and conversations, to add items to a conversation and to remove one.
 The sessions of the Agents SDK use all these.
 
-An id that is not kept, or no longer, is refused in the API's words, because a model would answer a
-conversation without its beginning with nonsense. A WebSocket is refused with status 426: Codex
-0.169 then sends a POST at once, whereas 404, 405 and 5xx cost it 6.5 seconds, and 400 ends its
-turn.
+Each response is an entry of the memory, with its request's own items; its history is the entries
+before it. An id that is not kept is refused with the API's error, because a model would answer a
+conversation without its beginning with nonsense.
+
+A WebSocket is refused with status 426: Codex 0.169 then sends a POST at once, whereas 404, 405 and
+5xx cost it 6.5 seconds, and 400 ends its turn.
 """
 
 import re
@@ -30,31 +32,37 @@ REFERS = (
     '"(?:previous_response_id|conversation|item_reference)"',
     r'\{(?:\s*+"id"\s*+:\s*+"(?:[^"\\]|\\.)*+"\s*+,?)++\s*+\}',
 )
-"""Patterns for the references that `complete` resolves. An object with more fields than `id` is no
-reference.
+"""Patterns for the references to kept data in the bytes of a request: the names of three fields,
+and an object with no other field than `id`.
 """
 REMOVED = "removed"
-"""The field of an entry with the id of the item that was removed from the conversation."""
+"""The field of an entry which says that a client has removed an item from the conversation: the
+item's id.
+"""
 _RESPONSE = "resp_"
 _ITEM_ID = re.compile(r"[a-z]+_(.+)_(?:in)?\d+")
-"""The ids that a response gives to its own items and to the items of its request."""
+"""Ids of items by which their response is found: `resp_7` gives the id `msg_7_0` to an item of its
+output, and `msg_7_in0` to an item of its request.
+"""
 _REASONING = "rs_"
 """Prefix of the ids of reasoning items. A conversation can go on without such an item."""
 LINE, ITEM = "conversation ", "item "
-"""Prefixes of names in the memory: of conversations and of items. Clients choose the ids of items,
-so that an id could be the same as another key.
+"""Prefixes of the names by which the memory finds the last entry of a conversation, and the entry
+with an item. Clients choose the ids of items: without a prefix, an id could be another entry's.
 """
 UNREADABLE = " What is kept of it cannot be read."
-"""Added to an error if an entry of the memory is damaged, or of another version."""
+"""Sentence that is added to the error of an unknown id if the memory has an entry, but the entry is
+damaged or was written by another version.
+"""
 NO_SOCKET = "This server answers over HTTP: POST the request instead of opening a WebSocket."
 NO_STREAM = "This response cannot be streamed because it was not created with background=true."
 NO_CANCEL = "Cannot cancel a synchronous response."
 NO_SUCH = "Invalid URL ({} {})"
 PAGE = 20
-"""How many items a page has if the client sets no limit."""
+"""How many items a page of a conversation's items has if the client sets no `limit`."""
 _DIGITS = 6
-"""How many digits of a client's limit are read: no conversation has more items, and Python refuses
-numbers of thousands of digits.
+"""How many digits of a client's `limit` are read: no conversation has more items, and Python
+refuses numbers of thousands of digits.
 """
 
 
@@ -71,12 +79,13 @@ class WholeInput:
     """The whole input of a request.
 
     Attributes:
-        items: all items, those of the history first.
-        own: the items of the request itself.
-        previous: the key of the entry before, in the memory.
-        left_out: how many references to reasoning items were left out, because these are no longer
-            kept.
-        is_alone: True if all items stood in the request.
+        items: all items of the conversation, those of the history first.
+        own: the items of the request itself, with kept items in place of references.
+        previous: the key, in the memory, of the entry that this request continues; empty if it
+            continues none.
+        left_out: how many references to thoughts were left out, because these are no longer kept.
+        is_alone: True if all items stood in the request itself, so that nothing was taken from the
+            memory.
     """
 
     items: list[object]
@@ -87,8 +96,8 @@ class WholeInput:
 
 
 def complete(memory: Memory, body: object) -> WholeInput:
-    """Return the request's input, with its history and with the items to which it refers. Raises
-    RequestError.
+    """Return the whole input of a request: its history, and its own items with kept items in place
+    of references. Raises RequestError if the memory lacks one of them.
     """
     request = Fields(body)
     refuse(request)
@@ -114,7 +123,9 @@ def complete(memory: Memory, body: object) -> WholeInput:
 def keep(
     memory: Memory, body: Mapping[str, object], history: WholeInput, response: dict[str, object]
 ) -> None:
-    """Keep a response and its request's own items, unless the request has `store: false`."""
+    """Keep a response together with its request's own items, unless the request has `store: false`
+    or the response failed. `history`: the request's input, as `complete` returned it.
+    """
     if body.get("store") is False or response.get("status") not in KEPT:
         return
     key = str(response["id"])
@@ -130,15 +141,19 @@ def keep(
 
 
 def names_of(items: Iterable[object], key: str = "") -> list[str]:
-    """Return the names by which items are found in the memory. An item whose id comes from the
-    response with this `key` needs no name, because its id leads to the response.
+    """Return the names by which the memory shall find an entry with these items.
+
+    `key`: the id of the response whose entry it is, if any. An item with an id from this response
+    needs no name, because the id says which response it is: `msg_7_0` -> `resp_7`.
     """
     ids = (str(item.get("id")) for item in items if isinstance(item, dict))
     return [ITEM + name for name in ids if not key or _response_of(name) != key]
 
 
 def _response_of(name: str) -> str:
-    """Return the key of the response that gave an item its id; empty if no response did."""
+    """Return the id of the response that gave an item its id: `msg_7_0` -> `resp_7`. Empty if the
+    item's id has another shape.
+    """
     match = _ITEM_ID.fullmatch(name)
     return f"{_RESPONSE}{match[1]}" if match else ""
 
@@ -156,20 +171,22 @@ def _previous(memory: Memory, request: Fields) -> str:
 
 
 def _conversation(body: Mapping[str, object]) -> str:
-    """Return the id of the request's conversation; empty if it has none. The field may hold the id
-    or an object with it.
+    """Return the id in the request's field `conversation`, which holds the id itself or an object
+    with it; empty if there is none.
     """
     conversation = body.get("conversation")
     return string_of(conversation.get("id") if isinstance(conversation, dict) else conversation)
 
 
 def _resolved(memory: Memory, item: object) -> object | None:
-    """Return the item to which `item` refers, or `item` itself if it is no reference; None for a
-    reasoning item that is not kept.
+    """Return the kept item to which `item` refers, or `item` itself if it is no reference. None if
+    it refers to a thought that is not kept: a conversation can go on without it. Raises
+    RequestError if it refers to another item that is not kept.
     """
     fields = as_object(item)
     name = fields.get("id")
-    # the AI SDK sends the type; an object that has nothing but an id is a reference, too
+    # The AI SDK sends references with a type. The API also takes an object with an id alone for
+    # one.
     is_reference = fields.get("type") == "item_reference" or fields.keys() == {"id"}
     if not (is_reference and isinstance(name, str)):
         return item
@@ -183,7 +200,9 @@ def _resolved(memory: Memory, item: object) -> object | None:
 
 
 def items_of(history: Iterable[bytes]) -> list[object]:
-    """Return the items in these entries of the memory, without items that a later entry removes."""
+    """Return the items in the entries of a history, which begins with the oldest entry. An item
+    that a later entry removes is left out.
+    """
     items: list[object] = []
     for value in history:
         kept = read(value)
@@ -199,12 +218,14 @@ def _items(kept: dict[str, object]) -> Iterator[object]:
 
 
 def read(value: bytes | None) -> dict[str, object]:
-    """Return the JSON of an entry; an empty object if the entry is missing."""
+    """Return the JSON object in `value`, the bytes of an entry; an empty object for None, which
+    stands for a missing entry.
+    """
     return json_text.object_in(value or b"")
 
 
 def _is_readable(value: bytes) -> bool:
-    """Return True if an entry has the shape that this version writes."""
+    """Return True if `value` is an entry that this version of the addon can have written."""
     kept = read(value)
     shapes = (("input", list), ("response", dict), ("conversation", dict), (REMOVED, str))
     return any(name in kept for name, _ in shapes) and all(
@@ -213,21 +234,22 @@ def _is_readable(value: bytes) -> bool:
 
 
 def no_conversation(key: str, why: str = "") -> UnknownError:
-    """Return the error for a conversation that is not kept, or not from its beginning. `why`: a
-    sentence that is added.
+    """Return the error for a conversation that is not kept from its beginning on. `key`: its id.
+    `why`: a sentence that is added to the message.
     """
     return UnknownError("conversation", f"Conversation with id '{key}' not found.{why}")
 
 
-# Answers that need no model: `_ROWS` has a row for each path.
-
 type _Row = Callable[[Memory, OwnRequest, str], dict[str, object]]
-"""Answers a request: takes the memory, the request, and the key in its path; returns the body."""
+"""Answers a request that needs no model: takes the memory, the request, and the id in its path;
+returns the body. `_ROWS` has one such function for each method and path.
+"""
 
 
 def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Mapping[str, object]]:
-    """Return the status and body for a request that needs no model. Raises RequestError and
-    UnreadableError.
+    """Return the status and body of the answer to a request that needs no model. Raises
+    RequestError if the request is wrong or names an unknown id, and UnreadableError if its body is
+    no JSON.
     """
     path = asking.path.partition("?")[0].rstrip("/")
     for method, pattern, row in _ROWS:
@@ -239,8 +261,8 @@ def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Mapping[str, object
 
 
 def _kept(memory: Memory, key: str, kind: str) -> dict[str, object]:
-    """Return the entry of a response, or of a conversation that was created with a request of its
-    own. Raises UnknownError.
+    """Return the entry with this key as JSON. `kind`: `response` or `conversation`. Raises
+    UnknownError if there is no entry of this kind.
     """
     kept = read(memory.get(key))
     if isinstance(kept.get(kind), dict):
@@ -249,7 +271,9 @@ def _kept(memory: Memory, key: str, kind: str) -> dict[str, object]:
 
 
 def _shown(memory: Memory, key: str, kind: str) -> dict[str, object]:
-    """Return a kept response or conversation, as the API shows it."""
+    """Return the object of a kept response or conversation, which is the API's answer to a GET.
+    `kind`: `response` or `conversation`.
+    """
     return as_object(_kept(memory, key, kind)[kind])
 
 
@@ -266,10 +290,10 @@ def _cancel(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
 
 
 def _drop(kind: str, name: str) -> _Row:
-    """Return a row's function that removes a response or a conversation. Without its first entry a
-    conversation cannot go on.
+    """Return a function that removes the entry of a response, or the first entry of a conversation,
+    without which the conversation is unknown.
 
-    `name`: the type of the object in the answer.
+    `kind`: `response` or `conversation`. `name`: the value of `object` in the answer.
     """
 
     def drop(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
@@ -281,7 +305,7 @@ def _drop(kind: str, name: str) -> _Row:
 
 
 def _input(memory: Memory, key: str) -> list[dict[str, object]]:
-    """Return the items of a response's own request."""
+    """Return the items of the request that got the response with this key."""
     return objects(_kept(memory, key, "response").get("input"))
 
 
@@ -317,7 +341,7 @@ def _item(memory: Memory, item_path: str) -> dict[str, object]:
 
 
 def _add(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
-    """Add the request's items to a conversation, and return them as a list object."""
+    """Add the request's items to a conversation, and return them as the API's object `list`."""
     entry = f"{key}_{asking.id}"
     own = _own(json_text.read(asking.body), entry)
     _shown(memory, key, "conversation")
@@ -326,7 +350,9 @@ def _add(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
 
 
 def _remove(memory: Memory, asking: OwnRequest, item_path: str) -> dict[str, object]:
-    """Remove an item from its conversation, and return the conversation."""
+    """Remove an item from its conversation, and return the conversation's object. `item_path`: the
+    ids of both, as in `conv_7/items/msg_7_in0`.
+    """
     key, name = item_path.split("/items/")
     _item(memory, item_path)
     _append(memory, key, f"{key}_{asking.id}", {REMOVED: name})
@@ -349,8 +375,9 @@ def _list(entries: Callable[[Memory, str], list[dict[str, object]]]) -> _Row:
 
 
 def _page(items: list[dict[str, object]], query: Mapping[str, str]) -> dict[str, object]:
-    """Return a page of items, by the query's `order`, `after` and `limit`. The newest item comes
-    first unless `order` is `asc`.
+    """Return a page of the `items`, as the API's object `list`. The query's `order`, `after` (the
+    id of the item before the page) and `limit` choose the page; without `order=asc` the newest item
+    comes first.
     """
     if query.get("order") != "asc":
         items = items[::-1]

@@ -1,8 +1,8 @@
-"""Thoughts as `encrypted_content`, by which a client without a state sends the model's whole
-thought back, even if it does not show or keep the summary.
+"""Thoughts in the field `encrypted_content` of an item `reasoning`. A client sends this field back
+unchanged, so that the model gets its whole thought even if the client did not keep the summary.
 
-The text is encoded but not encrypted. The summary beside it has the same text, so that encryption
-would hide nothing, and a key would have to outlive the proxy.
+The text is encoded (base64) but not encrypted. The summary beside it has the same text, so that
+encryption would hide nothing, and a key would have to outlive the proxy.
 """
 
 import base64
@@ -12,18 +12,18 @@ from collections.abc import Mapping
 from converter.core.dialects.reasoning_fields import thinking_in
 
 MARK = "think-addon."
-"""The beginning of a thought that the addon has encoded. Any other `encrypted_content` can be read
-only by the vendor that wrote it.
+"""The beginning of each `encrypted_content` that the addon writes. Content with another beginning
+can be read only by the vendor that wrote it.
 """
 
 
 def encode(text: str) -> str:
-    """Return a thought as `encrypted_content`."""
+    """Return a text as `encrypted_content`: `Hm` -> `think-addon.SG0=`."""
     return MARK + base64.urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode()
 
 
 def decode(content: str) -> str | None:
-    """Return the thought in `encrypted_content`; None if the addon did not encode it."""
+    """Return the text in an `encrypted_content`; None if the addon did not write it."""
     if not content.startswith(MARK):
         return None
     try:
@@ -34,19 +34,19 @@ def decode(content: str) -> str | None:
 
 
 NOT_OF_THE_API = "client_metadata"
-"""A field that Codex sends in each request. It is no part of the API; OpenAI's own servers for
+"""A field that Codex sends in each request. The API does not have it; only OpenAI's own servers for
 Codex read it.
 """
 
 
 def mend(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a request in a form that servers' own endpoints accept; the same object if nothing has
-    to change.
+    """Return a request, which a server's own Responses endpoint will answer, in a form that local
+    servers accept; the same object if nothing has to change.
 
-    - A reasoning item gets its raw text, because llama.cpp (November 2026) refuses an item without
-      it. A client may have kept only the summary (LangChain and the AI SDK do), or only our encoded
-      text.
-    - A thought that the addon encoded is removed, because no server can read it.
+    - An item `reasoning` gets a raw text in `content`, because llama.cpp (November 2026) refuses an
+      item without it. A client may have kept only the summary (LangChain and the AI SDK do), or
+      only the `encrypted_content`.
+    - `encrypted_content` that the addon wrote is removed, because no server can read it.
     - `client_metadata` is removed, because `transformers serve` (5.23) refuses fields that the API
       does not have.
     """

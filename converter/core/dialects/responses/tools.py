@@ -1,10 +1,10 @@
-"""Tools of the Responses API, offered to a chat model as functions, and the way back from a
-function to the tool.
+"""Tools of the Responses API: each is offered to a chat model as a function, and the model's call
+of the function becomes a call of the tool again.
 
-Chat completions have functions only, without namespaces. So a namespace's name is joined with the
-names of its tools, a tool that takes free text becomes a function with one string, and a search for
-tools becomes a function with a query. Codex 0.169 refuses a call whose name, namespace or type is
-not the one that it offered: so each call in the reply is mapped back.
+Chat completions have functions only, without namespaces. So a tool `read` in the namespace `files`
+becomes a function `files__read`, a custom tool (one that takes free text) a function with one
+string, and a search for tools a function with a query. Codex 0.169 refuses a call whose name,
+namespace or type is not the one that it offered: so each call in the reply is translated back.
 """
 
 import json
@@ -25,13 +25,13 @@ from converter.core.wire.checked import Fields
 from converter.core.wire.partial_json import WRAPPED
 
 NAME_LIMIT = 64
-"""The longest name of a function that OpenAI and vLLM accept."""
+"""The most characters of a function's name that OpenAI and vLLM accept."""
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolName:
-    """The name of a tool for its client. `kind`: a key of `CALL_KINDS`."""
+    """A tool as its client names it. `kind`: the tool's type, a key of `CALL_KINDS`."""
 
     kind: str
     name: str
@@ -44,17 +44,22 @@ class Toolbox:
 
     Attributes:
         tools: the tools, as functions for the model.
-        left_out: types of tools that only OpenAI's own servers can run.
+        left_out: the types of tools that were not offered, because only OpenAI's own servers can
+            run them.
     """
 
     tools: list[Tool] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    # Name of a function -> its tool.
     _names: dict[str, ToolName] = field(default_factory=dict)
+    # Namespace and name of a tool -> the name of its function.
     _flat: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def offer(self, entry: Fields, namespace: str = "", about: str = "") -> None:
-        """Add a tool, or all tools of a namespace. `about`: the description of the namespace, which
-        goes before the tool's own.
+        """Add the tool in `entry`, or all tools of a namespace in `entry`.
+
+        `namespace`: the namespace of the tool, empty for none. `about`: the description of the
+        namespace, which is put before the tool's own.
         """
         kind = entry.optional("type", str) or "function"
         if kind == "namespace" and not namespace:
@@ -71,12 +76,15 @@ class Toolbox:
         about = entry.optional("description", str) or ""
         for tool in entry.children("tools"):
             self.offer(tool, namespace, about)
-            about = ""  # only the first tool gets the description of the namespace
+            # Only the first tool gets the description of the namespace, so that the prompt has it
+            # once.
+            about = ""
 
     def _add(self, kind: str, entry: Fields, namespace: str, about: str) -> None:
         name = entry.required("name", str) if kind in ("function", "custom") else kind
         if (namespace, name) in self._flat:
-            return  # Codex offers the finds of a tool search again
+            # In later requests Codex offers the tools that a search has found a second time.
+            return
         flat = self._free(flat_name(name, namespace))
         self._flat[namespace, name] = flat
         self._names[flat] = ToolName(kind, name, namespace)
@@ -85,7 +93,9 @@ class Toolbox:
         self.tools.append(CALL_KINDS[kind].offer(flat, description, entry))
 
     def _free(self, flat: str) -> str:
-        """Return a name that no other function has: `flat` itself, or `flat` with a number."""
+        """Return a name that no other function of the request has: `flat` itself, or `flat_2` if
+        that is taken.
+        """
         count, free = 1, flat
         while free in self._names:
             count += 1
@@ -93,14 +103,16 @@ class Toolbox:
         return free
 
     def flat(self, name: str, namespace: str = "") -> str:
-        """Return the name of the function for a tool. The tool may be one of an earlier request."""
+        """Return the name of the function for a tool. The tool need not be offered: a call in the
+        history may be of a tool that only an earlier request offered.
+        """
         return self._flat.get((namespace, name)) or flat_name(name, namespace)
 
     def find(self, name: str) -> ToolName:
-        """Return the tool for the name in a model's call.
+        """Return the tool that a model's call with this name means.
 
-        The name may lack the namespace, or have it with a dot, if only one tool fits. Any other
-        name is taken for a function of this name.
+        Usually the name is that of a function: `files__read`. `read` and `files.read` are taken for
+        the same tool if no other tool fits. Any other name is taken for a function of this name.
         """
         if tool := self._names.get(name):
             return tool
@@ -113,8 +125,9 @@ class Toolbox:
 
 
 def flat_name(name: str, namespace: str = "") -> str:
-    """Return a function's name for a tool in a namespace, with characters that chat completions
-    allow. A name that is too long is cut and gets a checksum at its end.
+    """Return the name of the function for a tool: `read` in the namespace `my files` ->
+    `my_files__read`, with `_` for characters that chat completions do not allow. A name beyond
+    `NAME_LIMIT` is cut and gets a checksum at its end. Without a namespace the name is the tool's.
     """
     if not namespace:
         return name
@@ -137,15 +150,16 @@ _SEARCH = "Search for more tools; those found can be called afterwards."
 
 @dataclass(frozen=True, slots=True)
 class CallKind:
-    """A type of tool that clients run.
+    """A type of tool that clients run, and the item that holds a call of such a tool.
 
     Attributes:
-        item: the type of the item of a call.
+        item: the item's type.
         prefix: the beginning of the item's id. Codex 0.169 drops an id that does not begin with
             `rs_`, `msg_`, `fc_` or `ctc_`.
-        offer: returns the function for a flat name, a description and the request's entry.
-        read: returns the function's input for an item of the history.
-        write: returns the fields of an item of the reply for the tool and the input of a call.
+        offer: takes the function's name, its description and the tool in the request's `tools`;
+            returns the function.
+        read: takes an item of an earlier call; returns the input of the function's call.
+        write: takes the tool and the input of the function's call; returns fields of the item.
     """
 
     item: str
@@ -156,7 +170,7 @@ class CallKind:
 
 
 def named(tool: ToolName) -> dict[str, object]:
-    """Return the fields with a tool's name and namespace."""
+    """Return the fields of an item that name its tool: `name`, and `namespace` if it has one."""
     return {"name": tool.name, **({"namespace": tool.namespace} if tool.namespace else {})}
 
 
@@ -165,8 +179,8 @@ def _read_arguments(item: Fields) -> Mapping[str, object]:
 
 
 def free_text(arguments: Mapping[str, object]) -> str:
-    """Return the free text in the arguments of a custom tool's call. The model may have given the
-    only string another name, or may have written no JSON.
+    """Return the free text for a custom tool from the arguments of the function's call:
+    `{"input": "ls"}` -> `ls`. The model may have used another key, or plain text instead of JSON.
     """
     for text in (arguments.get(CUSTOM_INPUT), arguments.get(WRAPPED), *arguments.values()):
         if isinstance(text, str):
@@ -206,6 +220,6 @@ CALL_KINDS = {
         lambda _, arguments: {"execution": "client", "arguments": dict(arguments)},
     ),
 }
-"""The types of tools that clients run, by `ToolName.kind`."""
+"""Type of a tool (`ToolName.kind`) -> how such tools are offered and called."""
 KIND_OF_ITEM = {row.item: kind for kind, row in CALL_KINDS.items()}
-"""Type of a call's item -> kind."""
+"""Type of the item that holds a call -> type of the tool (`ToolName.kind`)."""
