@@ -1,3 +1,6 @@
-"""From a server's bytes to the client's: the rewriter, which joins frames, events and stages; the
-fast path beside it; whether a reply is whole, and notes on it.
+"""The way from the bytes of a server's reply to the bytes for the client.
+
+`rewriter` leads each frame through decoder, stages and encoder; `fast_path` rewrites frames that
+differ only in their text. The other modules decide whether a reply is whole, continue a reply by a
+second one, count its tokens, and write notes on it for the log.
 """

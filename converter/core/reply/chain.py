@@ -1,4 +1,4 @@
-"""The stages of a reply: a chain of them for each choice. Events go in and events come out.
+"""The stages of a reply: for each choice a chain, which takes and returns events.
 
 A chain lacks the stages that a reply does not need. The table of all stages, in their order, is
 `converter.core.reply.stages.STAGES`.
@@ -30,17 +30,19 @@ class Stage(Protocol):
     """A step between decoder and encoder, for one choice."""
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that take the event's place."""
+        """Return the events that replace `event` for the next stage."""
 
     def close(self) -> Sequence[Event]:
-        """Return the held events. It may be called again, and then returns nothing."""
+        """Return the events that the stage still holds; nothing if it is called again."""
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return the kind of event that plain text of this `kind` becomes, and the characters that
-        make a text not plain. Return None while this stage may do more to text than pass it on.
+        """Return the kind of event that this stage returns for the next text of this `kind`, and
+        the characters that the text must not have for that. Return None if the stage may do more
+        to text than pass it on.
 
-        The fast path sends plain text without this stage; the stage gets it later, joined. Text of
-        a call that the stage holds becomes a `ToolCall`.
+        Text without these characters is called plain. The fast path sends plain text without this
+        stage; the stage gets it later, as one text. While the stage holds the text of a call, the
+        kind is `ToolCall`.
         """
 
 
@@ -49,9 +51,12 @@ class Choice:
     """Objects that the stages of one choice share.
 
     Attributes:
-        reply: a part of the ids of calls that are read from text.
+        reading: the settings and facts by which the stages read the reply.
+        index: the index of the choice.
+        reply: a name of the reply, for the ids of calls that are read from text.
         ids: gives unique ids to the calls of all choices.
-        thoughts: a list that gets a thought event for each ended thought.
+        findings: the notes of the stages on the reply.
+        thoughts: the list to which a thought event is added for each ended thought.
     """
 
     reading: Reading
@@ -63,49 +68,54 @@ class Choice:
 
     @property
     def expected(self) -> Expected:
-        """Facts about the reply that are known before it comes."""
+        """Facts about the reply that are known before the reply comes."""
         return self.reading.expected
 
 
 type StageTable = Sequence[Callable[[Choice], Stage | None]]
-"""Functions that make the stages, in their order. A function returns `None` if the reply does not
-need its stage.
+"""Functions, in the order of the stages, that return the stage for a choice; `None` if the reply
+does not need this stage.
 """
 
 
 LONGEST = 1 << 16
-"""How many characters of text a stage gets at once, which takes some milliseconds. The stages
-search text with regular expressions, which let no other thread run meanwhile.
+"""The most characters of text that a stage gets at once, which it reads in some milliseconds. A
+search with a regular expression lets no other thread run meanwhile.
 """
 
 
 class Stages:
-    """Takes events and returns events; each choice has its own chain. `findings`: the notes of all
-    stages.
+    """All stages of a reply: leads each event through the chain of its choice.
 
-    `before`: the stages of the reply that this one continues, whose findings and thoughts go on.
+    Arguments:
+        before: the stages of the first reply, if this reply continues it (`continuation`). Its
+            findings and thoughts are taken over.
+
+    Attributes:
+        findings: the notes of all stages.
     """
 
     def __init__(self, table: StageTable, reading: Reading, before: "Stages | None" = None) -> None:
         self._table, self._reading = table, reading
         self._chains: dict[int, list[Stage]] = {}
         self._thoughts: list[ThoughtEvent] = before.take_thoughts() if before else []
-        self._failed, self._open = False, set[int]()  # choices with events since their finish
+        # `_open`: the indexes of the choices that have had events since their last finish.
+        self._failed, self._open = False, set[int]()
         self._name = id_suffix(reading.expected.thoughts.task) or "0"
         self._ids = CallIds(reading.expected.calls.ids, self._name, reading.expected.model)
         self.findings: Findings = before.findings if before else Findings()
 
     def feed_all(self, events: Sequence[Event]) -> list[Event]:
-        """Return the events that take the place of these. Long texts go through the stages in
-        pieces.
+        """Return the events that the stages return for `events`. A long text goes through the
+        stages in pieces, and is returned as one text.
         """
         pieces, feed = in_pieces(events), self.feed
         out = [staged for event in pieces for staged in feed(event)]
         return out if pieces is events else joined(out)
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that take the event's place. The end of the reply empties all stages.
-        After a failure only the server's own end is returned.
+        """Return the events that the stages return for `event`. At the end of the reply, return
+        the held events too. After a failure, return nothing but the server's own end.
         """
         if self._failed:
             return [event] if isinstance(event, End) else []
@@ -120,7 +130,7 @@ class Stages:
         match event:
             case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
                 out = _fed(self._chain(event.choice), [event])
-                is_over = out and type(out[-1]) is Finish  # the finish has emptied the stages
+                is_over = out and type(out[-1]) is Finish  # behind a finish, no stage holds events
                 (self._open.discard if is_over else self._open.add)(event.choice)
                 return out
             case End() | Failure():
@@ -140,14 +150,14 @@ class Stages:
         return held
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return the result of `Stage.plain` for the whole chain of the first choice."""
+        """Return the same as `Stage.plain`, for all stages of the first choice together."""
         not_plain = ""
         for stage in self._chains.get(0, ()):
             if (kinds := stage.plain(kind)) is None:
                 return None
             before, kind, not_plain = kind, kinds[0], not_plain + kinds[1]
             if before is not ToolCall and kind is ToolCall:
-                break  # the stage holds the text, so later stages do not get it
+                break  # the stage holds the text of a call: later stages do not get it
         return (kind, not_plain) if 0 in self._chains else None
 
     def take_thoughts(self) -> list[ThoughtEvent]:
@@ -165,7 +175,7 @@ class Stages:
 
 
 def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
-    """Return the events that take the place of these, after all these stages."""
+    """Return the events that the last of `stages` returns, if the first one gets `events`."""
     for stage in stages:
         fed = map(stage.feed, events)
         events = next(fed) if len(events) == 1 else [staged for each in fed for staged in each]
@@ -173,7 +183,9 @@ def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
 
 
 def in_pieces(events: Sequence[Event]) -> Sequence[Event]:
-    """Return the events with long texts cut into pieces; the same object if no text is long."""
+    """Return the events, with each text of more than `LONGEST` characters cut into pieces; the same
+    object if there is no such text.
+    """
     if not any(isinstance(event, Text) and len(event.text) > LONGEST for event in events):
         return events
     return [piece for event in events for piece in _pieces(event)]

@@ -1,5 +1,6 @@
-"""A reply that consists of two replies: the addon has ended a thought of the first one, and the
-second one continues it. The client gets both as one reply.
+"""A reply that is continued by a second reply. The addon stops reading the first one within a
+thought, because the thought is too long, and requests the rest of the turn with the thought ended.
+The client gets both as one reply.
 """
 
 from collections.abc import Sequence
@@ -10,18 +11,19 @@ from converter.core.reading.findings import Findings
 from converter.core.reply.token_counts import TokenCounts
 
 CUT: list[Event] = [Finish("length"), End()]
-"""The end of a reply that cannot be continued behind an ended thought."""
+"""The end of a reply that is not continued, although the addon has ended its thought."""
 
 
 class Continuation:
     """The state of a reply that a second reply may continue.
 
     Attributes:
-        pauses: True if the caller will request the second reply. Then reading stops where the
-            thought was ended; `unused` is the number of bytes behind it that were not read.
+        pauses: True if the caller will request the second reply. The rewriter then stops reading
+            where the thought was ended.
+        unused: if the rewriter has stopped, how many bytes behind that point it did not read.
         stopped: True if the server should send no more of the first reply.
         is_over: True if the client gets nothing more of either reply.
-        first_tokens: the tokens of the first reply.
+        first_tokens: the number of tokens of the first reply.
         rest: the events that end a reply which is not continued.
         reply_id: the id of the first reply.
     """
@@ -37,20 +39,22 @@ class Continuation:
 
     @property
     def goes_on(self) -> bool:
-        """True if the events that come now belong to the second reply."""
+        """True if the events that come next belong to the second reply."""
         return self._second is not None
 
     @property
     def has_come(self) -> bool:
-        """True if the addon has ended a thought or the answer since the last call of `begin`."""
+        """True if the addon has ended a thought since the last call of `begin`, or has ended the
+        answer at a stop string.
+        """
         stopped = self._findings.stopped and not self.is_over
         return stopped or self._findings.ends.here > self._ends
 
     def begin(self, tokens: TokenCounts) -> bool:
-        """Prepare the second reply, and return True; or end the reply, and return False.
+        """Prepare for the second reply and return True; or end the reply and return False.
 
-        There is no second reply if the server cannot continue a turn, behind an answer, or if there
-        was one already. `tokens`: the counts of the first reply.
+        The reply ends if the addon has ended the answer, if the server cannot continue the turn, or
+        if this is the second reply already. `tokens`: the token counts of the first reply.
         """
         self._ends, self.stopped = self._findings.ends.here, True
         if self._findings.stopped or self._second or not self._findings.ends.turn:
@@ -61,7 +65,7 @@ class Continuation:
         return True
 
     def refuse(self) -> None:
-        """End the reply here, behind the ended thought or at the stop string."""
+        """End the reply behind the thought that the addon ended, or at the stop string."""
         self.is_over, self.rest = True, [End()] if self._findings.stopped else CUT.copy()
 
     def take_rest(self) -> list[Event]:
@@ -70,8 +74,8 @@ class Continuation:
         return rest
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """Return the events for the client. Those of the second reply are adapted to the first
-        one.
+        """Return the events for the client. In the second reply, adapt them to the first reply
+        (`SecondReply`).
         """
         if not self.reply_id:
             self.reply_id = next((event.id for event in events if isinstance(event, Start)), "")
@@ -79,13 +83,13 @@ class Continuation:
 
 
 class SecondReply:
-    """Adapts the events of the second reply: its heads are removed, and its counts become those of
-    both replies.
+    """Adapts the events of the second reply to the first one: removes its beginning (`Start`), and
+    replaces its token counts by those of both replies.
 
     Arguments:
-        first: the server's counts of the first reply; None if it sent none.
-        first_tokens: the tokens of the first reply's text.
-        added: the tokens of the text that the addon put behind the first reply.
+        first: the server's token counts of the first reply; None if it sent none.
+        first_tokens: the number of tokens of the first reply's text.
+        added: the number of tokens that the addon added behind the first reply, to end the thought.
     """
 
     def __init__(self, first: Usage | None, first_tokens: int, added: int = 0) -> None:
@@ -97,7 +101,8 @@ class SecondReply:
     def feed(self, events: Sequence[Event]) -> list[Event]:
         """Return the events for the client."""
         heads = any(isinstance(event, Start) for event in events)
-        kinds = (Start, Opaque) if heads else (Start,)  # an `Opaque` beside a head has the role
+        # An `Opaque` in the frame of a `Start` has the role `assistant`, which the client has got.
+        kinds = (Start, Opaque) if heads else (Start,)
         self._thinks = self._thinks or any(isinstance(event, Thinking) for event in events)
         return [
             self._both(event) if isinstance(event, Usage) else event
@@ -106,11 +111,11 @@ class SecondReply:
         ]
 
     def _both(self, second: Usage) -> Usage:
-        """Return the counts of both replies as one.
+        """Return the token counts of both replies together. `second`: those of the second one.
 
-        The prompt of the second request holds all text of the first reply. The model wrote this
-        text, so its tokens count as output. The text that ended the thought counts neither as input
-        nor as output.
+        The prompt of the second request contains all text of the first reply. The model wrote this
+        text, so its tokens count as output. The text with which the addon ended the thought counts
+        neither as input nor as output.
 
         vLLM 0.32 and SGLang 0.5.23 with a reasoning parser count all tokens of a continued turn as
         thinking, even if they are text.

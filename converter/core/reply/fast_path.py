@@ -1,9 +1,9 @@
-"""The fast path: frames that differ only in their text are rewritten without being parsed.
+"""The fast path: rewrites frames that differ only in their text, without parsing them.
 
-Successive frames of a server often differ only in their text. From a frame that was parsed the fast
-path learns its *shape*, the bytes before and behind the text; from the frame that was written for
-it, the *route*: how text of this kind is written. `FastPath.rewrite` rewrites the following frames
-as long as they have this shape.
+Successive frames of a server often differ only in their text. From a frame that was parsed, the
+fast path learns its *shape*: the bytes before and behind the text. From the frame that the encoder
+wrote for it, the fast path learns the *route*: how to write text of this kind for the client.
+`FastPath.rewrite` rewrites the following frames as long as they have this shape.
 """
 
 # Why a frame that the fast path rewrites equals the frame that the full way would write.
@@ -63,8 +63,12 @@ _DIGITS = b"0123456789"
 
 @dataclass(frozen=True, slots=True)
 class Seam:
-    """A written frame without its text, which belongs between each two `pieces`. If `counter` is
-    not empty, the frame's number stands behind it in the first piece.
+    """A frame for the client, cut at its text: `{"text":"Hi"}` -> `{"text":` and `}`.
+
+    Attributes:
+        pieces: the bytes around the text, which stands between each two pieces as a JSON string.
+        counter: the field `"number":` in the first piece, behind which the number of a frame is
+            missing; empty if frames have no numbers.
     """
 
     pieces: tuple[bytes, ...]
@@ -72,27 +76,27 @@ class Seam:
 
     @property
     def gaps(self) -> int:
-        """The number of gaps for the text."""
+        """The number of times that the text stands in the frame."""
         return len(self.pieces) - 1
 
     def is_sure(self, frame: bytes, text: str) -> bool:
-        """Return True if the only gap is certain to be that of the text.
+        """Return True if the frame was certainly cut at its text, and not at an equal string.
 
-        It is not if `text` is also a field's name in the frame, or the end of another string or
-        line: then the match may be chance, because the encoder may have written the text with
-        blanks that it had held, or without blanks.
+        `frame`: the frame before it was cut. `text`: the text at which it was cut. This is not
+        certain if `text` occurs several times, is the name of a field, or is the end of another
+        string or line. The encoder may have written the text itself with held blanks before it.
         """
         written = json_text.write(text)[1:]
         ends = frame.count(written) + frame.count(written[:-1] + b"\n")
         return self.gaps == ends == 1 and not self.pieces[1].startswith(b":")
 
     def gives(self, frame: bytes, text: str) -> bool:
-        """Return True if `frame` is what this seam writes for `text`."""
+        """Return True if `frame` equals the frame that `write` returns for `text`."""
         return _without_number(frame, self.counter) == json_text.write(text).join(self.pieces)
 
     def write(self, texts: Sequence[bytes], first: int) -> bytes:
-        """Return a frame for each text. `texts`: JSON strings without their quotation marks.
-        `first`: the number of the first frame.
+        """Return the bytes of a frame for each text. `texts`: JSON strings without their quotation
+        marks. `first`: the number of the first frame, which the next ones count on.
         """
         if self.counter:
             begin, counter, behind = self.pieces[0].partition(self.counter)
@@ -107,7 +111,7 @@ class Seam:
 
 
 def splice_of(frame: bytes, text: str, counter: bytes = b"") -> Seam:
-    """Return the seam of a written frame, by the text in it."""
+    """Return `frame` cut at `text`, and without its number. `counter`: see `Seam`."""
     return Seam(tuple(_without_number(frame, counter).split(json_text.write(text))), counter)
 
 
@@ -119,22 +123,24 @@ def _without_number(frame: bytes, counter: bytes) -> bytes:
 
 
 MOST_WAITING = 2048
-"""How many characters the stages may still have to get. The texts of one read are given to them as
-one text.
+"""The number of characters of rewritten text behind which the next frame is parsed. Before it is
+parsed, the stages get all rewritten text as one text (`FastPath.settle`).
 """
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
-"""Escapes that all JSON writers write alike, in the spelling of a regular expression -> their
-meanings.
+"""Escape that all JSON writers write alike (the character behind the backslash, as a regular
+expression) -> the character that it stands for.
 """
 _ESCAPE_IN_JSON = r'\\\\(?:[bfnrt/]|\\["\\])'
-"""An escape in a call's arguments, which are JSON within a JSON string."""
+"""The pattern of an escape in a call's arguments, which are JSON within a JSON string."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """The bytes before and behind the text in a server's frames of one kind.
+    """The shape of a server's frames that differ only in their text.
 
     Attributes:
+        before: the bytes before the text.
+        behind: the bytes behind the text.
         sample: the event of such a frame, with empty text.
     """
 
@@ -149,8 +155,8 @@ class _Shape:
     def plain_texts(
         self, raws: Sequence[bytes], begin: int, plain: Callable[[bytes], object]
     ) -> list[bytes]:
-        """Return the texts of the frames from `begin` on, up to the first frame of another shape or
-        with a text that is not plain.
+        """Return the texts of the frames from the index `begin` on, up to the first frame that has
+        another shape, or a text that is not plain. `plain`: returns a match for plain text.
         """
         pieces: list[bytes] = []
         before, behind, fits = len(self.before), len(self.behind), self.fits
@@ -164,11 +170,11 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """The form in which text of one kind is written for the client.
+    """The route of text of one kind (thinking, answer, arguments): how it is written.
 
     Attributes:
-        sample: the event that the text becomes, with empty text.
-        seam: the frame to write; None if frames are sent as they came.
+        sample: the event that the stages return for such text, with empty text.
+        seam: the frame to write; None if the server's frames are sent as they came.
     """
 
     sample: TextEvent
@@ -176,25 +182,27 @@ class _Route:
 
 
 _HELD = _Route(ToolCall(0, "", "", ""), None)
-"""The route of text that a stage holds, because it belongs to a call: nothing is written."""
+"""The route of text of a call that a stage holds: nothing is written."""
 
 type _Ready = tuple[_Shape, TextKind, Callable[[bytes], object], _Route, bool]
-"""A shape, the kind of event that its text becomes, the test for plain text, the route, and True if
-the event stays as it was read.
+"""All that `FastPath.rewrite` needs: the shape; the kind of event that the stages return for its
+text; a function that returns a match for plain text; the route; and True if the stages return the
+event as it was read.
 """
 
 
 class FastPath:
-    """The shape and the routes of one stream.
+    """The fast path of one stream: its shape, and its routes by kind of text.
 
     Arguments:
-        tell: is called with the events of each `rewrite`.
-        counter: the field with the number of a client's frame; empty if frames have no numbers.
+        tell: a function that each call of `rewrite` calls with the events of the rewritten frames.
+        counter: the name of the field with the number of a client's frame; empty if frames have no
+            numbers.
 
     Attributes:
-        changes: True if the last frames were not sent as they came.
-        text: the text of the last frames.
-        waiting: how many characters the stages have not got yet.
+        changes: True if the last frames that were rewritten differ from the server's frames.
+        text: the text of the last frames that were rewritten.
+        waiting: how many characters of rewritten text the stages have not got yet.
     """
 
     def __init__(
@@ -211,22 +219,23 @@ class FastPath:
         self._shape: _Shape | None = None
         self._routes: dict[TextKind, _Route] = {}
         self._unsure: dict[TextKind, str] = {}
-        """Kinds of text whose route is not certain (`Seam.is_sure`) -> the text from which the
-        route was learned. The entry is removed when another text was written by the route.
+        """Kind of text whose route is not certain (`Seam.is_sure`) -> the text from which the route
+        was learned. The entry is removed when the encoder has written another text in the same way.
         """
         self._ready: _Ready | None = None
         self._waiting: list[TextEvent] = []
 
     def rewrite(self, raws: Sequence[bytes], begin: int) -> tuple[int, bytes]:
-        """Rewrite frames from `begin` on. Return the number of rewritten frames, and the client's
-        bytes for them.
+        """Rewrite the first frames of `raws`, from the index `begin` on, as far as they have the
+        learned shape. Return the number of rewritten frames, and the client's bytes for them.
         """
         ready = self._look()
         if ready is None:
             return 0, b""
         shape, kind, plain, route, stays = ready
         texts = shape.plain_texts(raws, begin, plain)
-        if route is _HELD:  # `Engine.plain` promises to hold no more than this
+        # A stage that holds a call has room for this many characters more (`Engine.plain`).
+        if route is _HELD:
             sizes = accumulate(map(len, texts), initial=self.waiting)
             texts = texts[: sum(size <= 2 * MOST_WAITING for size in sizes) - 1]
         text = decoded(texts) if texts else None
@@ -243,8 +252,8 @@ class FastPath:
         return len(texts), route.seam.write(texts, first) if route.seam else b"".join(taken)
 
     def settle(self) -> None:
-        """Give the stages the text that was sent without them. Afterwards other text may be
-        plain.
+        """Feed the stages with the text that was rewritten without them. Their state changes, so
+        that other characters may make a text plain afterwards.
         """
         self._ready = None
         if self._waiting:
@@ -255,9 +264,11 @@ class FastPath:
             self._stages.feed_all([joined])
 
     def _look(self) -> _Ready | None:
-        """Return what `rewrite` needs; None if no text is plain now, or if no route was learned."""
+        """Return shape, route and test for `rewrite`; None if the next frame must be parsed,
+        because no text is plain now, no route was learned, or too much text waits.
+        """
         if self.waiting > MOST_WAITING:
-            return None  # the next frame is parsed, and before it the stages get all text
+            return None
         if self._ready is None and self._shape:
             plain = self._stages.plain(type(self._shape.sample))
             if plain and plain[0] in self._routes and plain[0] not in self._unsure:
@@ -269,17 +280,19 @@ class FastPath:
     def learn(
         self, raw: bytes, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> None:
-        """Learn from a frame that was parsed, or forget what no longer holds.
+        """Learn shape and route from a frame that was parsed. Forget those of earlier frames if
+        they differ.
 
         Arguments:
-            raw: the frame; empty if it had to be mended, or if the routes of earlier frames no
-                longer hold.
-            read: the events of the frame.
-            staged: the events behind the stages.
-            out: the bytes that were written.
+            raw: the server's frame; empty to learn nothing from it, because it had to be mended or
+                waits.
+            read: the events that the decoder returned.
+            staged: the events that the stages returned.
+            out: the frames that the encoder wrote.
         """
         event, became = _only_text(read), _only_text(staged)
-        if event and not (_bare(staged) or out or isinstance(event, ToolCall)):  # text is held
+        # The stages hold the text of the frame.
+        if event and not (_bare(staged) or out or isinstance(event, ToolCall)):
             fits = self._shape and self._shape.fits(raw)
             self._shape = self._shape if fits else _shape_of(raw, event)
             self._routes = {**(self._routes if fits else {}), ToolCall: _HELD}
@@ -288,7 +301,8 @@ class FastPath:
             return
         written = out[-1] if len(out) == 1 or (out and self.encoder.in_blocks) else b""
         if not (event and became and model_text(event) == model_text(became)) or not written:
-            self._routes.clear()  # the frame began or ended a block
+            # The frame began or ended a block, or had no text.
+            self._routes.clear()
             if self._shape and not self._shape.fits(raw):
                 self._shape = None
             return
@@ -307,8 +321,8 @@ class FastPath:
     def _goes_on(
         self, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> bool:
-        """Return True if a frame of the learned shape was written by the learned route. A stage may
-        have held its text, or have emitted held text with it.
+        """Return True if a frame of the learned shape was written as the learned route would write
+        it. Return True too if a stage holds its text. `read`, `staged`, `out`: as in `learn`.
         """
         bare, became = _bare(read), _bare(staged)
         if not became:
@@ -320,12 +334,14 @@ class FastPath:
         text, seam = model_text(event), route.seam
         gives = seam.gives(out[0], text) if seam else json_text.write(text) in out[0]
         if gives and self._unsure.get(type(event), text) != text:
-            del self._unsure[type(event)]  # the route is right for a second text
+            del self._unsure[type(event)]  # the encoder wrote a second text by this route
         return gives
 
 
 def decoded(texts: Sequence[bytes]) -> str | None:
-    """Return the texts joined; None if one of them is not valid UTF-8 by itself."""
+    """Return the texts as one string; None if one of them is not valid UTF-8. `texts`: JSON strings
+    without their quotation marks.
+    """
     joined = b"".join(texts)
     try:
         text = joined.decode() if joined.isascii() else "".join([each.decode() for each in texts])
@@ -335,8 +351,8 @@ def decoded(texts: Sequence[bytes]) -> str | None:
 
 
 def _only_text(events: Sequence[Event]) -> TextEvent | None:
-    """Return the text event of the first choice; None if there are other events, except `Opaque`
-    ones.
+    """Return the only text event in `events`, which must be of the first choice; None if there are
+    other events, except `Opaque`.
     """
     match _bare(events):
         case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as event]:
@@ -357,7 +373,7 @@ def _with(sample: TextEvent, text: str) -> TextEvent:
 
 
 def _sample(event: TextEvent) -> TextEvent:
-    """Return the event with empty text."""
+    """Return a copy of the event with empty text."""
     if isinstance(event, ToolCall):
         return replace(event, arguments="", own=None, read_from="")
     return _with(event, "")
@@ -369,7 +385,9 @@ def _bare(events: Sequence[Event]) -> list[Event]:
 
 
 def _shape_of(raw: bytes, event: TextEvent) -> _Shape | None:
-    """Return the frame's shape; None if the frame does not have the text exactly once."""
+    """Return the shape of the frame `raw`, which has the event `event`; None if the text of the
+    event does not stand in the frame exactly once.
+    """
     text = model_text(event)
     if not text or len(raw) > LONGEST:
         return None
@@ -384,8 +402,11 @@ def _shape_of(raw: bytes, event: TextEvent) -> _Shape | None:
 
 @lru_cache(maxsize=256)
 def _plain(not_plain: str, in_json: bool) -> Callable[[bytes], object]:
-    """Return a function that returns a match if a JSON string's inside is plain text, else None.
-    `in_json`: the text is JSON itself, in which a backslash belongs to the character behind it.
+    """Return a function that takes a JSON string without its quotation marks. The function returns
+    a match if this is plain text, else None.
+
+    `not_plain`: the characters that plain text must not have. `in_json`: True if the text is JSON
+    itself (a call's arguments), in which a backslash belongs to the character behind it.
     """
     single = "".join(re.escape(one) for one in sorted(set(not_plain)) if one.isascii())
     wide = "".join(f"(?!{re.escape(one)})" for one in sorted(set(not_plain)) if not one.isascii())

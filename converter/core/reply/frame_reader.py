@@ -11,12 +11,14 @@ from converter.core.wire.sse import Frame, FrameDecoder, WholeBody
 
 
 class FrameReader:
-    """The cutter and the decoder of one reply. The cutter cuts bytes into frames; `read` reads one
-    frame, so that the caller knows to which frame an event belongs.
+    """Reads the frames of one reply. `cutter` cuts the server's bytes into frames; `read` decodes
+    one frame, so that the caller knows to which frame an event belongs.
 
     Arguments:
+        server: the dialect of the server.
+        form: the form (stream or whole body) in which the server sends.
         fields: the user's field map (`think_map`): a server's own field -> a block.
-        cutter: the cutter of a reply that this one continues, which may hold bytes.
+        cutter: the cutter of the first reply, if this reply continues it. It may hold bytes.
     """
 
     def __init__(
@@ -32,8 +34,8 @@ class FrameReader:
         self._mend, self._framing = server.wire.mend, server.wire.framing
 
     def read(self, frame: Frame) -> tuple[Frame, list[Event]]:
-        """Return the frame and its events. If the frame cannot be read as it is, return a mended
-        frame and its events.
+        """Return the frame and its events. If the frame cannot be decoded but can be mended, return
+        the mended frame and its events.
         """
         events = self.decoder.feed(frame)
         if not _is_lost(events) or (mended := self._mended(frame)) is None:
@@ -42,18 +44,20 @@ class FrameReader:
         return (frame, events) if _is_lost(rescued) else (mended, rescued)
 
     def _mended(self, frame: Frame) -> Frame | None:
-        """Return the frame without faults whose meaning is clear; None if it cannot be mended."""
+        """Return a frame that can be read in place of `frame`, which cannot: the same without its
+        faults; None if it cannot be mended.
+        """
         if (frame.data or b"").lstrip().startswith(b":"):
-            # A gateway has made data of a comment of OpenRouter's. Lines of JSON have no comments,
-            # so that nothing is sent. Among server-sent events the comment has no blank line behind
-            # it, for the reason that `SilentFrames` tells.
+            # A comment of OpenRouter (`: OPENROUTER PROCESSING`) that a gateway sends as data. In
+            # server-sent events it becomes a comment again, without a blank line behind it (see
+            # `SilentFrames`). Lines of JSON have no comments: send nothing.
             comment = b"" if self._framing.bare else (frame.data or b"").strip() + b"\n"
             return Frame(comment, None, comment=True)
         try:
             rescued = json_text.rescue(frame.data or frame.raw)
         except json_text.UnreadableError:
             return None
-        if not rescued and not frame.is_body:  # null or empty: has no text
+        if not rescued and not frame.is_body:  # `null` or `{}`: send nothing
             return Frame(b"", None)
         data = json_text.write(self._mend(rescued))
         raw = data if frame.is_body else self._framing.write(data, frame.event)

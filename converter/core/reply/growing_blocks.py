@@ -11,8 +11,12 @@ type Grown = TextBlock | ThinkingBlock | ToolUse
 
 @dataclass(slots=True)
 class _GrowingText:
-    """Text or a thought. `label`: for a text the field that it came in, if that is not the content;
-    for a thought a note.
+    """A text or thinking block, put together from its pieces.
+
+    Attributes:
+        label: of a text, the field from which it came if that is not the content (`refusal`); of a
+            thought, its note.
+        signature: the signature of a thought.
     """
 
     kind: type[TextBlock | ThinkingBlock]
@@ -43,7 +47,9 @@ class GrowingCall:
         return ToolUse(self.id, self.name, self.pieces[0], self.read_from)
 
     def add(self, event: ToolCall) -> None:
-        """Add a piece. The first name and the first id are the call's."""
+        """Add a piece of the call. The call takes its name and id from the first piece that has
+        them.
+        """
         self.id = self.id or event.id
         self.name = self.name or event.name
         self.read_from = self.read_from or event.read_from
@@ -51,7 +57,9 @@ class GrowingCall:
 
 
 class GrowingBlocks[Other]:
-    """Blocks in the order in which they began. Parts of other types may stand between them."""
+    """The blocks of one choice, in the order in which they began. Parts of the type `Other` may
+    stand between them.
+    """
 
     def __init__(self) -> None:
         self._entries: list[_GrowingText | GrowingCall | Other] = []
@@ -66,7 +74,9 @@ class GrowingBlocks[Other]:
         )
 
     def feed(self, event: Event) -> None:
-        """Add an event of the choice. Pieces of calls are told apart by index and id."""
+        """Add an event of the choice: text to the open block or a new one, a piece of a call to the
+        call with its index and id.
+        """
         match event:
             case Text():
                 self.grow(TextBlock, event.text, "refusal" if event.refusal else "")
@@ -78,8 +88,8 @@ class GrowingBlocks[Other]:
                 self.call_of(event.index, event.id)[0].add(event)
 
     def grow(self, kind: type[TextBlock | ThinkingBlock], text: str, label: str = "") -> bool:
-        """Add text of the answer or of a thought; return True if it begins a block. `label`: the
-        field of a text, if that is not the content.
+        """Add text of the answer or of a thought. Return True if it begins a block. `label`: the
+        field from which text of the answer came, if that is not the content.
         """
         entry = self._open
         fresh = entry is None or (entry.kind, entry.label) != (kind, label)
@@ -90,7 +100,7 @@ class GrowingBlocks[Other]:
         return fresh
 
     def end_thought(self, signature: str, note: str) -> None:
-        """End the open thought, with its signature and its note."""
+        """Set signature and note of the open thought, and end it."""
         if self._open and self._open.kind is ThinkingBlock:
             self._open.signature, self._open.label = signature, note
         self._open = None
@@ -105,8 +115,10 @@ class GrowingBlocks[Other]:
         self._entries.append(part)
 
     def call_of(self, key: Hashable, id: str = "") -> tuple[GrowingCall, bool]:  # noqa: A002
-        """Return the call with this key, and True if the piece begins it. A piece with another id
-        begins another call.
+        """Return the call to which a piece belongs, and True if the piece begins the call.
+
+        `key`: the index of the piece, or what a dialect has instead. `id`: the id in the piece;
+        empty if it has none. A piece with the key of a call but another id begins another call.
         """
         call = self._calls.get(key)
         if call is not None and not (id and call.id and id != call.id):
@@ -114,7 +126,9 @@ class GrowingBlocks[Other]:
         return self.begin_call(key), True
 
     def begin_call(self, key: Hashable) -> GrowingCall:
-        """Begin a call. The key stands for this call until the key begins another one."""
+        """Begin a call and return it. Further pieces with `key` belong to this call, until another
+        call begins with the same key.
+        """
         self._open = None
         call = self._calls[key] = GrowingCall()
         self._entries.append(call)

@@ -18,7 +18,7 @@ class Message:
         finish: the finish reason, as chat completions name it (`stop`, `length`, `tool_calls`,
             `content_filter`); empty if there was none.
         usage: the token counts; None if the server sent none.
-        failure: the reason why the reply is not whole; else empty.
+        failure: the reason why the reply is not whole; empty if it is whole.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -44,8 +44,8 @@ class Message:
 
 
 def message_of(events: Iterable[Event], choice: int = 0) -> Message:
-    """Return the message of these events. `choice`: the index of the choice that counts, if the
-    reply has several.
+    """Return the reply that consists of `events`. `choice`: the index of the choice to return, if
+    the reply has several.
     """
     merged = joined(events)
     failure = next((event.message for event in merged if isinstance(event, Failure)), "")

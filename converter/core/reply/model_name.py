@@ -1,4 +1,6 @@
-"""The model's name in a reply, if the client knows the model by another name than the server."""
+"""Replacement of the model's name in a reply, if the client requested the model by another name
+than the server's.
+"""
 
 import json
 import re
@@ -10,12 +12,12 @@ _TOKENS = re.compile(rb'(?P<string>"(?:[^"\\]|\\.)*+")(?P<colon>\s*:)?|[{}\[\]]'
 _STRING = re.compile(rb'\s*("(?:[^"\\]|\\.)*+")', re.DOTALL)
 _NAME = b'"model"'
 _REPLIES = (b'"message"', b'"response"')
-"""Fields of an event that hold a reply, with the reply's `model` in it."""
+"""Fields of a frame's JSON whose value is an object with the field `model` of the reply."""
 
 
 def renamed(raw: bytes, name: str) -> bytes:
-    """Return a frame or body with `name` as its model. Only the reply's own field is changed: an
-    argument of a call may be named `model`, too.
+    """Return the bytes of a frame or body with `name` in the reply's field `model`. Other fields of
+    this name, such as an argument of a call, are not changed.
     """
     depth, holder = 0, b""
     for token in _TOKENS.finditer(raw):
@@ -30,7 +32,7 @@ def renamed(raw: bytes, name: str) -> bytes:
 
 
 def renamed_frame(frame: Frame, model: str) -> Frame:
-    """Return the frame with the client's name for the model."""
+    """Return the frame with `model`, the client's name for the model, in the field `model`."""
     raw = renamed(frame.raw, model)
     data = raw if frame.data == frame.raw else frame.data and renamed(frame.data, model)
     return replace(frame, raw=raw, data=data)

@@ -1,11 +1,12 @@
-"""Finishes that wait for the counts behind them, or for the end of the reply. There are two
-reasons:
+"""Frames with a finish, which wait for the token counts behind them or for the end of the reply.
+There are two reasons:
 
 - The counts show that the limit of tokens cut a reply, even if the server's finish is `stop`.
 - A gateway may send a second finish: `tool_calls`, then `stop`.
 
-So the frame of a finish waits for the next frame. If that frame has text, which some servers send
-late, it waits for another frame. If no counts and no stronger finish came, it goes on as it came.
+So a frame with a finish waits for the next frame. If the next frame has text, which some servers
+send late, the finish waits for another frame. If neither counts nor a stronger finish come, the
+frame goes on as it came.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,12 +35,13 @@ _ENDED = ("stop", "tool_calls")
 
 @dataclass(frozen=True, slots=True)
 class ReadFrame:
-    """A frame and its events.
+    """A server's frame and its events.
 
     Attributes:
         came: the frame as the server sent it.
-        frame: the same frame, or the mended one.
-        intact: True if none of the frame's events was removed.
+        frame: the frame that was decoded: `came`, or the mended frame.
+        events: the events of the frame.
+        intact: True if no event was removed from `events`.
     """
 
     came: Frame
@@ -60,31 +62,33 @@ class ReadFrame:
 
 
 class PendingFinish:
-    """Takes the frames of one reply and returns them, the frames with a finish later. `limit`: how
-    many tokens the reply may have; 0 if there is no limit.
+    """Takes the frames of one reply and returns them, but holds frames with a finish for a while.
+
+    `limit`: the most tokens that the reply may have, by its request; 0 if there is no limit.
     """
 
     def __init__(self, limit: int = 0) -> None:
         self._limit = limit
         self._frames: list[ReadFrame] = []
-        self._gone: set[int] = set()  # choices whose finish was emitted, and no text since
+        # The indexes of the choices whose finish was returned, without text behind it.
+        self._gone: set[int] = set()
 
     @property
     def holds(self) -> bool:
-        """True if a finish waits, other than one that says that the reply is not whole."""
+        """True if a finish waits, unless the finish says that the reply is not whole."""
         return any(each.reason != NOT_WHOLE for read in self._frames for each in read.finishes)
 
     def feed(self, read: ReadFrame) -> list[ReadFrame]:
-        """Return the frames that need not wait any longer."""
+        """Take the next frame. Return the frames that need not wait, or not any longer."""
         kinds = {type(event) for event in read.events}
         if not (self._frames or self._gone or Finish in kinds):
-            return [read]  # the case of nearly all frames
+            return [read]  # nearly all frames: no finish has come so far
         spoke = {event.choice for event in read.events if isinstance(event, _TEXT_EVENTS)}
         self._gone -= spoke
         out = self._take_beside(spoke)
         new = {finish.choice: _strength(finish) for finish in read.finishes}
         out += self._without(lambda finish: _strength(finish) < new.get(finish.choice, -1))
-        if Failure in kinds:  # the failure says more than a waiting finish `error`
+        if Failure in kinds:  # drop a finish `error`, because the failure says more
             out += self._without(lambda finish: finish.reason == NOT_WHOLE)
         has_one = self._gone.union(each.choice for it in self._frames for each in it.finishes)
         read = read.without(lambda event: isinstance(event, Finish) and event.choice in has_one)
@@ -97,8 +101,10 @@ class PendingFinish:
         return out if waits or not (read.events or read.intact) else [*out, read]
 
     def close(self, counts: Usage | None = None) -> list[ReadFrame]:
-        """Return all waiting frames, because nothing more can come for them. `counts` decide
-        whether the limit has cut the reply.
+        """Return all waiting frames, because nothing more can come for them.
+
+        `counts`: the token counts of the reply. If they show that the limit cut the reply, the
+        finishes are marked as `at_limit`.
         """
         frames, self._frames = self._frames, []
         self._gone.update(finish.choice for read in frames for finish in read.finishes)
@@ -107,8 +113,9 @@ class PendingFinish:
         return [replace(read, events=[*map(_at_limit, read.events)]) for read in frames]
 
     def _take_beside(self, choices: set[int]) -> list[ReadFrame]:
-        """Remove all events but finishes from the waiting frames of these choices, and return them,
-        because text of these choices follows.
+        """Remove all events except finishes from the waiting frames of `choices`, and return these
+        events in frames of their own. They must be sent before the text of these choices that
+        follows.
         """
         mixed = [read for read in self._frames if any(it.choice in choices for it in read.finishes)]
         self._frames = [it.without(_is_other) if it in mixed else it for it in self._frames]
@@ -116,8 +123,8 @@ class PendingFinish:
         return [read for read in beside if read.events]
 
     def _without(self, drops: Callable[[Finish], bool]) -> list[ReadFrame]:
-        """Remove the waiting finishes for which `drops` returns True. Return the frames that have
-        no finish left.
+        """Remove the waiting finishes for which `drops` returns True. Return the frames that then
+        have no finish left, but other events.
         """
         frames = [
             read.without(lambda event: isinstance(event, Finish) and drops(event))
@@ -128,8 +135,8 @@ class PendingFinish:
 
 
 def _ends_all(event: Event) -> bool:
-    """Return True if no finish and no counts can follow the event. A lost frame may have been the
-    end.
+    """Return True if no finish and no counts can follow `event`: an end, a failure, or a frame that
+    cannot be read, which may have been the end.
     """
     return isinstance(event, End | Failure) or (isinstance(event, OpaqueFrame) and event.lost)
 

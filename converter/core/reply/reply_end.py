@@ -1,7 +1,7 @@
-"""The decision whether a reply is whole, made here only: for all dialects, streamed and whole.
+"""The decision whether a reply is whole. It is made only here, for all dialects and both forms.
 
-A reply is whole if each choice with text or calls has its finish, and no frame was lost. The last
-event of any other reply is a `Failure`, after which only the server's own end follows.
+A reply is whole if each choice with text or calls has its finish, and each frame could be read. In
+any other reply a `Failure` is the last event before the server's own end.
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,11 @@ UNREAD = "the server's reply is no {reply}: {words}"
 LOST = "the server sent a frame that cannot be read: {words}"
 TOO_LONG = f"the server sent a frame of more than {FRAME_LIMIT >> 20} megabytes"
 _LONG = FRAME_LIMIT - 16
-"""From this many bytes on, a frame that cannot be read was too long. The limit is a little lower
-than the cutter's, which may hold back a line end.
+"""If a frame that cannot be read has more bytes than this, it was cut because it is too long. The
+number is a little lower than the limit of the cutter, which may hold back a line end.
 """
 _SAMPLE = 200
-"""How many characters of unreadable bytes an error quotes."""
+"""The most characters of unreadable bytes that an error quotes."""
 _TEXT_EVENTS = (Text, Thinking, ToolCall)
 _USUAL = frozenset((*_TEXT_EVENTS, Opaque))
 
@@ -64,7 +64,9 @@ class ReplyEnd:
         self.failure: Failure | None = None
 
     def feed(self, events: Sequence[Event]) -> Sequence[Event]:
-        """Return the events that may go on."""
+        """Return `events`, up to the first that shows that the reply is not whole; in its place a
+        `Failure`.
+        """
         if self.failure is None and _USUAL.issuperset(map(type, events)):
             self._spoke.update(
                 [event.choice for event in events if isinstance(event, _TEXT_EVENTS)]
@@ -79,26 +81,28 @@ class ReplyEnd:
         return checked
 
     def close(self) -> list[Event]:
-        """Return the failure of a reply whose end is missing."""
+        """Return a failure if the server's bytes end before the reply is whole; else nothing."""
         return [] if self.failure or self._is_over or self._is_whole else [self._missing_end()]
 
     def broke_off(self, reason: str) -> list[Event]:
-        """Return the failure of a reply that broke off."""
+        """Return a failure for a reply that broke off, with the reason `reason`; nothing if the
+        reply has a failure already.
+        """
         return [] if self.failure else [self._failed(reason)]
 
     def failed(self, failure: Failure) -> None:
-        """Note a failure that a stage has emitted."""
+        """Record a failure that a stage has emitted."""
         self.failure = self.failure or failure
 
     def give_up(self) -> None:
-        """Find no more failures, because a frame was sent without being read."""
+        """Report no missing end in `close`, because a frame was sent without being read."""
         self._is_over = True
 
     def keeps(self, events: Sequence[Event]) -> bool:
-        """Return True if the frame of these events may be sent as the bytes that came.
+        """Return True if the frame of these events may be sent to the client unchanged.
 
-        The frame of an error may be if its `own` is set, which a decoder does for an error in the
-        form that clients know. After a failure only the frame of the server's own end may be.
+        After a failure, this is True only for the server's own frame with the error or with the end
+        of the reply. A decoder sets `own` if clients can read that frame.
         """
         if self.failure is None:
             return True
@@ -116,7 +120,7 @@ class ReplyEnd:
 
     @property
     def begun(self) -> bool:
-        """True if text, a call or a finish has come."""
+        """True if the reply has text, thinking, a call or a finish so far."""
         return bool(self._spoke or self._finished)
 
     @property
@@ -138,14 +142,16 @@ class ReplyEnd:
             case OpaqueFrame(comment=False):
                 self._unknown = self._unknown or event.own.raw.strip()
             case End():
-                # a whole body, whose end has no `own`, needs no finish
+                # An end without `own` is that of a whole body, which needs no finish.
                 missing = [self._missing_end()] if event.own and not self._is_whole else []
                 self._is_over = True
                 return [*missing, event]
         return [event]
 
     def _judged(self, event: Finish) -> Finish | Failure:
-        """Return the finish; a failure if it says, or may say, that the reply is not whole."""
+        """Return the finish; a failure if its reason says that the reply is not whole, or is a word
+        that may mean this.
+        """
         is_fit = self._keeps_reasons or is_standard(event.reason)
         if event.reason != NOT_WHOLE and is_fit:
             self._finished.add(event.choice)
@@ -160,9 +166,10 @@ class ReplyEnd:
         return self._failed(self._unread(text) if text else EMPTY)
 
     def _lost(self, raw: bytes) -> Sequence[Event]:
-        """Return the failure for bytes that cannot be read, a frame or the whole reply. A last
-        frame without its line end means that the reply was cut; it means nothing if the finish has
-        come.
+        """Return a failure for bytes that cannot be read: a frame or the whole reply.
+
+        A frame without a line end is the last one, and shows that the reply was cut. Return nothing
+        for it if the reply is whole without it.
         """
         is_frame = beginning_of(raw) in (None, FirstBytes.FIELD)
         if len(raw) > _LONG:
@@ -180,14 +187,16 @@ class ReplyEnd:
         return UNREAD.format(reply=self._server.reply, words=text)
 
     def _shown(self, raw: bytes) -> str:
-        """Return the readable part of bytes, in one short line."""
+        """Return a short line about unreadable bytes: the error message in them, or their first
+        characters.
+        """
         text = self._server.message_in(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
         return " ".join(text.split())[:_SAMPLE]
 
 
 def without_frames(events: Sequence[Event]) -> list[Event]:
-    """Return the events without the bytes of the server's frames, for a client that gets another
-    form.
+    """Return the events without frames of the server (`OpaqueFrame`, `own`), which cannot be sent
+    to a client that gets the reply in the other form, streamed or whole.
     """
     return [
         replace(event, own=None) if isinstance(event, (Failure, End)) else event

@@ -1,4 +1,4 @@
-"""Notes on a reply for a person, one line each."""
+"""Notes on what is unusual in a reply, for the user's log: one line each."""
 
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.findings import Findings
@@ -16,15 +16,15 @@ _UNREAD = (
     "try --set think_tags=auto --set think_tags='{opener} {closer}'"
 )
 MISREAD = ("opener missing", "closer missing", "no family reads it")
-"""Parts of the notes that say that a reply was read wrongly."""
+"""Texts that stand in a note if a reply was read wrongly."""
 _CUT = "the reply ends at a thought, as `length`, because no second request could continue it"
 NO_ANSWER = "the reply holds a thought and no answer, and its finish is `stop`"
 _SAMPLE = 200
-"""How many characters of a repeating thought a note quotes."""
+"""The most characters of a thought that repeats itself which a note quotes."""
 
 
 def notes_of(findings: Findings) -> list[str]:
-    """Return the notes on what the stages found in the reply."""
+    """Return the notes on `findings`, the facts that the stages have learned about the reply."""
     notes = [_CORRECTIONS[findings.beginning.correction]] if findings.beginning.correction else []
     if findings.unread and not findings.thought:
         notes.append(_UNREAD.format(opener=findings.unread[0], closer=findings.unread[1]))

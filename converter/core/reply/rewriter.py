@@ -1,6 +1,7 @@
-"""The rewriter of one reply: the server's bytes go in, the client's bytes come out. Streamed and
-whole replies take the same way: chunk -> FrameReader -> event -> Stages -> event -> Encoder ->
-chunk.
+"""The rewriter of one reply: takes the server's bytes, and returns the client's bytes. Streamed and
+whole replies take the same way:
+
+chunk -> FrameReader -> frame with events -> Stages -> events -> Encoder -> chunk.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,24 +31,30 @@ NO_CONTEXT = ReplyContext()
 
 
 class Rewriter:
-    """Takes the server's bytes, cut anywhere, and returns the client's bytes. Never raises: a frame
-    for which a machine raises is sent as it came, or the reply ends with an error.
+    """Takes the server's bytes, cut anywhere, and returns the client's bytes. Never raises: if
+    decoder, a stage or encoder raises for a frame, the frame is sent as it came, or the reply ends
+    with an error.
 
     If the addon ends a thought, the reply may be continued by a second reply (`continuation`).
 
     Arguments:
-        table: the stages.
+        table: the table of stages.
         reading: the settings and facts by which the stages read the reply.
-        server_form: the form in which the server sends.
-        client_form: the form that the client wants; None if it wants the server's.
+        server: the server's dialect.
+        client: the client's dialect.
+        server_form: the form, streamed or whole, in which the server sends the reply.
+        client_form: the form that the client wants; None for the server's form.
         context: facts about the reply that come from its request.
         fast: True if the fast path may be used.
 
     Attributes:
         form: the form in which the client gets the reply.
-        events: the client's events of the last call.
+        end: the decision whether the reply is whole.
+        continuation: the state of a second reply that may continue this one.
+        events: the client's events in the bytes that the last call of a method returned.
         thoughts: the thought events of the last call.
         changed: True if a frame was not sent as it came.
+        closed: True once the last bytes of the reply were returned.
         findings: facts that the stages learned, for the log and the next reply.
         summary: counts and times of the reply.
         hurried: how many frames the fast path has rewritten.
@@ -103,13 +110,14 @@ class Rewriter:
         return FastPath(self._reader.decoder, self._stages, self._encoder, self._noted, counter)
 
     def call_model(self, name: str) -> None:
-        """Write this name of the model, instead of the server's, from now on."""
-        self._model, self._fast = name, None  # every frame has to be parsed
+        """From now on, write `name` instead of the server's name of the model."""
+        # Without the fast path, because the name must be replaced in each frame.
+        self._model, self._fast = name, None
         self._splices = False
 
     def go_on_from(self, begun: "Rewriter") -> None:
-        """Continue a reply that another rewriter has begun. The other one has sent only signs of
-        life.
+        """Continue the client's reply that the rewriter `begun` has begun, by taking over its
+        encoder. `begun` must have written nothing but signs of life (`ping`).
         """
         self._encoder = begun._encoder
         if self._fast:
@@ -117,7 +125,9 @@ class Rewriter:
 
     @property
     def failure(self) -> str:
-        """The reason of an error that the client got instead of a whole reply; else empty."""
+        """The reason of an error that the client got instead of a whole reply; empty if the reply
+        is whole so far.
+        """
         return self._encoder.failure or (self._faults[0] if self._broken else self.end.reason)
 
     @property
@@ -140,8 +150,8 @@ class Rewriter:
         ]
 
     def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
-        """Return the bytes that the client can have now; none of them is empty. `at`: when the
-        chunk came, in seconds since the request.
+        """Return the bytes that the client can get now; none of them is empty. `at`: the time at
+        which the chunk came, in seconds since the request.
         """
         self.events, self._at = [], at
         if self.continuation.is_over:
@@ -164,8 +174,8 @@ class Rewriter:
         return self._returned(out)
 
     def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
-        """Return all bytes for the client, given the complete reply. This is `feed` and `close` in
-        one.
+        """Return all bytes for the client. `body`: the complete reply. `at`: the time at which it
+        came, in seconds since the request. The same as `feed` and `close`.
         """
         out = self.feed(body, at)
         events, thoughts = self.events, self.thoughts
@@ -181,15 +191,16 @@ class Rewriter:
         frames = self._reader.cutter.close()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
         out += self._guarded(self._finish, b"")
-        if self.continuation.has_come:  # too late for a second request
+        # The addon has ended a thought in the last bytes: the reply is over, and is not continued.
+        if self.continuation.has_come:
             self.continuation.refuse()
             return self._returned(self._ended(out, self.continuation.take_rest, b""))
         whole = frames[-1].raw if self.form is Form.WHOLE and frames and not out else b""
         return self._returned(self._ended(out, self.end.close, whole))
 
     def leave(self) -> list[bytes]:
-        """Stop waiting for a server that was told to end a thought and has not ended it. Return the
-        client's bytes.
+        """End a thought that the server was asked to end, but has not ended: prepare for the second
+        reply, or end the reply. Return the client's bytes; nothing if there is no such thought.
         """
         self.events, out = [], list[bytes]()
         if self.findings.ends.pending:
@@ -198,15 +209,15 @@ class Rewriter:
         return self._returned(out)
 
     def refuse(self, reason: str) -> None:
-        """End the reply behind the ended thought, because it is not continued. `reason`: a note
-        that says why.
+        """End the reply behind the thought that the addon ended, because no second reply comes.
+        `reason`: a note that says why.
         """
         self._faults.append(reason)
         self.continuation.refuse()
 
     def _end_thought(self) -> list[bytes]:
-        """Prepare the second reply, or end the reply here if there is none. Return the bytes of the
-        end.
+        """Prepare for the second reply behind a thought that the addon ended; or end the reply, if
+        it cannot be continued. Return the client's bytes.
         """
         if not self.continuation.begin(self._tokens):
             return self._encoder.feed(self._noted(self._with_counts(self.continuation.take_rest())))
@@ -217,14 +228,15 @@ class Rewriter:
         self._stages = Stages(self._table, reading, self._stages)
         self.end, self._fast = ReplyEnd(self._server, self._same_dialect), self._fast_path()
         self._pending = PendingFinish()
-        # the second reply may be empty: the client has the thought of the first one already
+        # A second reply that is empty is no error `EMPTY`: the client has got the first one
+        # already.
         self.end.feed([Start("", "")])
         return []
 
     def abort(self, reason: str) -> list[bytes]:
-        """Return the last bytes of a reply that broke off: the held text, then the client's error.
-
-        A reply that has its finish is whole: it gets no error.
+        """Return the last bytes of a reply that broke off: the held text, then an error in the
+        client's dialect with `reason`. If the finish has come, the reply is whole and gets no
+        error.
         """
         if self.finished:
             return self.close()
@@ -232,16 +244,18 @@ class Rewriter:
         return self._returned(self._ended([], lambda: self.end.broke_off(reason), b""))
 
     def ping(self) -> list[bytes]:
-        """Return a frame without content, for a silent stream; nothing in a dialect without one."""
-        self.events, self.thoughts = [], []  # a ping has no events
+        """Return a frame without content, as a sign of life while the stream is silent; nothing in
+        a dialect that has no such frame.
+        """
+        self.events, self.thoughts = [], []
         return [] if self.closed or self._broken else self._encoder.ping()
 
     def _returned(self, out: list[bytes]) -> list[bytes]:
-        """Return `out`, the bytes of one call, after setting `thoughts` and `summary` for this
-        call.
+        """Set `thoughts` and `summary` at the end of a method that returns bytes, and return `out`,
+        these bytes.
 
-        After the last call the fast path is dropped: it refers to this object, and without this
-        circle the reply's memory is freed at once and not by the garbage collector.
+        After the last call, drop the fast path. It refers to this object; without this cycle of
+        references, the reply's memory is freed at once, and not by the garbage collector.
         """
         self._fast = None if self.closed else self._fast
         self.thoughts = self._stages.take_thoughts()
@@ -256,10 +270,11 @@ class Rewriter:
     def _ended(
         self, out: list[bytes], drain: Callable[[], list[Event]], whole: bytes
     ) -> list[bytes]:
-        """Return `out` and the end of the reply: the held events, and the events that `drain`
-        returns.
+        """Return `out` and the bytes of the reply's end: the events that stages hold, and the
+        events that `drain` returns.
 
-        `whole`: the body, if nothing of it was sent; it is sent as it came if a machine raises.
+        `whole`: the server's body, if nothing of it was sent. It is sent as it came if a stage or
+        the encoder raises.
         """
 
         def rest_of() -> list[bytes]:
@@ -272,7 +287,7 @@ class Rewriter:
         rest = self._guarded(rest_of, whole)
         ends = self._client.wire.framing.ends
         if out and rest and not out[-1].endswith(ends):
-            out.append(ends[0])  # the server's last frame had no end
+            out.append(ends[0])  # the server's last frame, sent as it came, lacks its line end
         return [*out, *rest]
 
     def _rewrite(self, frame: Frame) -> list[bytes]:
@@ -280,8 +295,8 @@ class Rewriter:
         return self._guarded(lambda: self._of(named), frame.raw)
 
     def _guarded(self, work: Callable[[], list[bytes]], raw: bytes) -> list[bytes]:
-        """Return the bytes of `work`. If it raises, return the bytes that `_fault` has for the
-        frame `raw`.
+        """Return the bytes that `work` returns. If `work` raises, return the bytes that `_fault`
+        returns in its place. `raw`: the server's frame that `work` handles.
         """
         if self._broken:
             return []
@@ -291,8 +306,8 @@ class Rewriter:
             return self._fault(error, raw)
 
     def _of(self, came: Frame) -> list[bytes]:
-        """Return the client's bytes for a frame, and for frames with a finish that have waited for
-        it.
+        """Return the client's bytes for a frame of the server, and for frames with a finish that
+        have waited for this frame. If the frame itself has a finish, it waits.
         """
         if self._fast:
             self._fast.settle()
@@ -301,15 +316,16 @@ class Rewriter:
         self._tokens.read(read)
         passing = self._pending.feed(ReadFrame(came, frame, read))
         if self._fast and not (passing and passing[-1].came is came):
-            self._fast.learn(b"", read, (), ())  # text behind a waiting finish is parsed
+            # While a finish waits, frames must be parsed: forget the routes.
+            self._fast.learn(b"", read, (), ())
         return self._passed(passing)
 
     def _passed(self, frames: Sequence[ReadFrame]) -> list[bytes]:
-        """Return the client's bytes for these frames, up to one in which the addon has ended a
-        thought.
+        """Return the client's bytes for frames that need not wait. Stop behind a frame in which the
+        addon ends a thought.
 
-        `_is_of_next` is set if a frame behind it has other events than counts and the end: then the
-        frame belongs to the second reply.
+        Then set `_is_of_next` to True if a frame behind that one has other events than counts and
+        the end: the frame is then read as one of the second reply.
         """
         out: list[bytes] = []
         for number, each in enumerate(frames, 1):
@@ -340,7 +356,7 @@ class Rewriter:
             and not self.continuation.goes_on
             and frame.is_body == (self.form is Form.WHOLE)
         )
-        # no dialect that keeps frames as they came writes anything for a thought's end
+        # Dialects in which frames may be sent as they came write nothing for a `ThinkingEnd`.
         spoken = [event for event in events if not isinstance(event, ThinkingEnd)]
         unchanged = passes and each.intact and spoken == read and self.end.keeps(read)
         shown = events if passes or not self._same_dialect else without_frames(events)
@@ -352,7 +368,9 @@ class Rewriter:
         return out
 
     def _hurry(self, fast: FastPath, raws: list[bytes], index: int, out: list[bytes]) -> int:
-        """Rewrite frames from `index` on with the fast path, and return how many."""
+        """Rewrite frames of `raws` with the fast path, from `index` on. Append the client's bytes
+        to `out`, and return the number of rewritten frames.
+        """
         try:
             taken, written = fast.rewrite(raws, index)
         except Exception as error:
@@ -381,8 +399,9 @@ class Rewriter:
         return events
 
     def _fault(self, error: Exception, raw: bytes) -> list[bytes]:
-        """Return the client's bytes for a frame for which a machine raised: the frame itself, or,
-        if the client has another dialect, an error that ends the reply.
+        """Return the client's bytes for a frame for which decoder, a stage or encoder raised: the
+        frame `raw` itself, or, if the client has another dialect, an error that ends the reply.
+        Record the error for `notes`.
         """
         message, status = fault_of(error)
         if message not in self._faults and len(self._faults) < MOST_FAULTS:
@@ -393,7 +412,7 @@ class Rewriter:
         self._broken, self._fast = True, None
         try:
             return [*self._encoder.feed([Failure(message, status=status)]), *self._encoder.close()]
-        except Exception:  # the encoder itself raises
+        except Exception:  # the encoder raises again: write the error without it
             body = self._client.error(message, "api_error", 500)
         if self.form is Form.WHOLE:
             return [body]

@@ -1,4 +1,4 @@
-"""A count of the frames that clients could not read as they came, for the notes on a reply."""
+"""The number of frames that clients could not read as they came, for the notes on a reply."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ class SpoiledFrames:
             self._mended += not strict
         for event in read:
             match event:
-                # not a lost frame, for which the client gets an error
+                # A frame that may have held text (`lost`) does not count: its client gets an error.
                 case OpaqueFrame(comment=False, lost=False) if event.own.raw.strip():
                     self._first = self._first or event.own.raw[:_SAMPLE]
                     self._unread += 1

@@ -1,6 +1,6 @@
 """A reply at a glance: how long thinking and text are, when they came, and the finish.
 
-The caller feeds the events that reach the client, each with its time; no function here reads a
+The caller passes the events that reach the client, each with its time. No function here reads a
 clock.
 """
 
@@ -21,15 +21,21 @@ from converter.core.model.events import (
 from converter.core.reply.token_counts import counts_of
 
 LONGEST_NAME = 300
-"""How many characters of a model's name are kept with the flow. The server chooses the name."""
+"""The most characters of a model's name that are kept with the flow, because the server may send a
+name of any length.
+"""
 
 _COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls")
 _OF_THINKING = ("thoughts", "thinking", "thinking_time")
 _TOKENS = ("input", "output", "thinking", "cached")
 ESTIMATED = "tokens_estimated"
-"""Name of the value which says that the token counts are estimates."""
+"""The name, among the values of `Summary.values`, of the value True if the token counts are
+estimates.
+"""
 TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
-"""Names of the times. Only a reply whose bytes came with their times has them."""
+"""The names of the times in `Summary.values`. They are missing for a reply whose bytes came without
+times.
+"""
 
 
 @dataclass(slots=True)
@@ -38,11 +44,17 @@ class Summary:
     such event.
 
     Attributes:
-        thinking, text: how many characters the thoughts and the text have.
+        failure: the reason why the reply is not whole; empty if it is whole.
+        thoughts: the number of thoughts.
+        thinking: how many characters all thoughts have.
+        text: how many characters the text of the answer has.
+        calls: the number of calls.
         calling: how many characters of a call in the text are held.
-        read_from: the forms of the calls that were read from the text.
-        thinking_time: the seconds from a thought's first text to the event behind it, summed over
-            all thoughts.
+        read_from: the names of the forms of the calls that were read from the text.
+        timings: the field `timings` of llama.cpp.
+        thinking_time: the seconds from a thought's first text to the event behind the thought,
+            summed over all thoughts.
+        end: the time of the last bytes.
     """
 
     model: str = ""
@@ -65,7 +77,7 @@ class Summary:
     """Choice -> the time at which its open thought began."""
 
     def arrived(self, at: float) -> None:
-        """Note that bytes have come at this time."""
+        """Record that bytes of the reply came at the time `at`."""
         self.first_byte = at if self.first_byte is None else self.first_byte
         self.end = at
 
@@ -99,8 +111,8 @@ class Summary:
 
     @property
     def counted(self) -> Usage | None:
-        """The server's counts. What they lack comes from llama.cpp's `timings`: the cached tokens,
-        or all counts.
+        """The token counts: the server's `usage`, with the cached tokens from llama.cpp's `timings`
+        if `usage` lacks them; without `usage`, the counts in `timings`.
         """
         usage, timed = self.usage, counts_of(self.timings)
         if usage and timed and usage.cached is None:
@@ -114,7 +126,7 @@ class Summary:
         return self.finish == "stop" and bool(self.thoughts) and not answered
 
     def values(self) -> dict[str, object]:
-        """Return the known counts and times as plain values, for a flow's metadata."""
+        """Return the known counts and times as plain values by name, for a flow's metadata."""
         usage = self.counted
         values = {
             **{name: getattr(self, name) for name in _COUNTED},
@@ -154,7 +166,9 @@ class Summary:
 
 
 def describe_thinking(summary: Mapping[str, object]) -> str:
-    """Return a line about the thinking in a summary: `2 thoughts, 1,240 chars in 3.1 s`."""
+    """Return a line about the thinking of a reply: `2 thoughts, 1,240 chars in 3.1 s`. `summary`:
+    the result of `Summary.values`.
+    """
     count, characters, seconds = map(summary.get, _OF_THINKING)
     if not count:
         return "no thought"

@@ -1,8 +1,8 @@
-"""Thought events: each thought of a reply as one event when it ends, for tools that follow
-thoughts.
+"""Thought events: each thought of a reply as one JSON object when it ends, for programs that follow
+the thoughts of models.
 
-It does not matter how a thought came. A thought in tags ends with its `ThinkingEnd`. A thought in a
-reasoning field of chat completions has no end of its own, and so ends with the next event.
+A thought in tags ends with its `ThinkingEnd`. A thought in a reasoning field of chat completions
+has no end of its own, and so ends with the next event.
 """
 
 from collections.abc import Sequence
@@ -25,14 +25,14 @@ type ThoughtEvent = dict[str, object]
 
 
 class ThoughtEventStage:
-    """A stage that makes the thought events. All events pass through it unchanged.
+    """A stage that collects the thought events. All events of the reply pass it unchanged.
 
-    CR and LF at both ends of a thought are removed; a thought of nothing but blanks makes no event.
+    CR and LF at both ends of a thought are removed. A thought of blanks alone has no thought event.
 
     Arguments:
         task: the id of the exchange.
         context: the id of the conversation.
-        ended: a list that gets the thought events.
+        ended: the list to which the thought events are added.
     """
 
     def __init__(self, task: str, context: str, ended: list[ThoughtEvent]) -> None:
@@ -42,7 +42,7 @@ class ThoughtEventStage:
         self._thought: StringIO | None = None
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return `event`, after adding the thoughts that end with it to `ended`."""
+        """Return `event`. If a thought ends with it, add a thought event to `ended`."""
         match event:
             case Thinking():
                 self._thought = self._thought or StringIO(newline="")
@@ -57,13 +57,13 @@ class ThoughtEventStage:
         return [event]
 
     def close(self) -> Sequence[Event]:
-        """Add the open thought to `ended`, because it is over. Return nothing."""
+        """End the open thought: add its thought event to `ended`. Return no events."""
         self._end(ThinkingEnd())
         return []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return `kind` and no characters, because all text is plain; None for text that ends a
-        thought.
+        """Return `kind` and no characters, because this stage passes all text on; None for text of
+        the answer or of a call that ends an open thought.
         """
         return None if kind is not Thinking and self._thought else (kind, "")
 

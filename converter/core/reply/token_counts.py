@@ -1,4 +1,4 @@
-"""The tokens of one reply: the server's counts, or an estimate."""
+"""The token counts of one reply: those of the server, or an estimate."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,8 @@ from converter.core.model.events import (
 from converter.core.wire.json_text import as_object
 
 _FULL_FRAME = 2 * BYTES_PER_TOKEN
-"""A frame with more bytes has more than one token. vLLM and llama.cpp send such frames under load.
+"""The most bytes of text in a frame with one token. If frames have more on average, as those of
+vLLM and llama.cpp under load, the tokens are estimated from the bytes.
 """
 
 
@@ -24,11 +25,13 @@ class TokenCounts:
     """The token counts of one reply.
 
     Arguments:
-        prompt: returns an estimate of the prompt's tokens; None if the client wants no estimates.
+        prompt: a function that returns an estimate of the prompt's tokens; None if the client wants
+            no estimates.
 
     Attributes:
-        usage: the counts that the client got.
-        first: the server's counts of the first reply, if this is its continuation.
+        usage: the counts that the client got; None if it got none.
+        first: the server's counts of the first reply, if the second reply continues it; None if the
+            server sent none.
     """
 
     def __init__(self, prompt: Callable[[], int] | None) -> None:
@@ -52,12 +55,14 @@ class TokenCounts:
             self.count(text, 1)
 
     def count(self, text: str, frames: int) -> None:
-        """Add the text of this many frames."""
+        """Count `text`, which came in `frames` frames."""
         self._size += len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
         self._frames += frames
 
     def go_on(self) -> int:
-        """Return the tokens of the reply, and begin to count its continuation."""
+        """Return the number of tokens of the first reply, and begin to count the second reply that
+        continues it.
+        """
         counted, by_size = self._counted, self._size > _FULL_FRAME * self._frames
         written = self._size // BYTES_PER_TOKEN if by_size else self._frames
         self.first, self._before = counted, counted.output if counted else written
@@ -66,8 +71,8 @@ class TokenCounts:
         return self._before
 
     def with_counts(self, events: Sequence[Event], is_last: bool = False) -> list[Event]:
-        """Return the events, with counts before the end of a reply that has none. `is_last`: no
-        further events follow.
+        """Return the events. If they end a reply without counts, add the counts before the end.
+        `is_last`: True if no further events follow.
         """
         kinds = [type(event) for event in events]
         if {Usage, Failure} & {*kinds} or not (is_last or End in kinds):
@@ -76,9 +81,11 @@ class TokenCounts:
         return [*events[:index], *self.missing(), *events[index:]]
 
     def missing(self) -> list[Usage]:
-        """Return the counts to add to a reply that ends without counts, if the client wants some:
-        those in llama.cpp's `timings`, else an estimate. The estimate depends only on the text's
-        length, so that a stream and a whole reply have the same counts.
+        """Return the counts to add to a reply that ends without counts: those in llama.cpp's
+        `timings`, else an estimate; nothing if the client wants no estimates.
+
+        The estimate depends only on the text's length, so that a stream and a whole reply have the
+        same counts.
         """
         if self.usage or self._prompt is None:
             return []
@@ -91,8 +98,8 @@ class TokenCounts:
 
 
 def counts_of(timings: Mapping[str, object]) -> Usage | None:
-    """Return the counts in llama.cpp's `timings`, which it sends even if the client did not request
-    counts; None if there are none.
+    """Return the token counts in `timings`, a field that llama.cpp sends even if the client did not
+    request counts; None if there are none.
     """
     read, cached, written = (timings.get(name) for name in ("prompt_n", "cache_n", "predicted_n"))
     if type(read) is not int or type(written) is not int:
