@@ -38,7 +38,7 @@ def _print_error(error: Exception) -> None:
     print(one_line(str(error)), file=sys.stderr)
 
 
-def _add(library: Library, chosen: argparse.Namespace) -> int:
+def _run_add(library: Library, chosen: argparse.Namespace) -> int:
     # Raises RecordingError for a bad name; called here, so that no flow file is read in vain.
     library.path(chosen.name)
     recordings = flow_file.read_all(chosen.file, chosen.name)
@@ -97,15 +97,15 @@ def _named_or_all(library: Library, named: list[str]) -> list[str]:
     return names
 
 
-def _list(library: Library, _: argparse.Namespace) -> int:
+def _run_list(library: Library, _: argparse.Namespace) -> int:
     print("\n".join(_named_or_all(library, [])))
     return 0
 
 
-def _show(library: Library, chosen: argparse.Namespace) -> int:
+def _run_show(library: Library, chosen: argparse.Namespace) -> int:
     file = Path(chosen.name)
     if chosen.name == saved_reply.STANDARD_INPUT or (file.is_file() and file.suffix != ".mitm"):
-        options = settings.read(options_after_set({}, chosen.set))
+        options = settings.read(changed_options({}, chosen.set))
         client = next((each for each in DIALECTS if each.name == chosen.client), None)
         saved_reply.print_reply(chosen.name, options, client)
         return 0
@@ -120,14 +120,14 @@ def _show(library: Library, chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _bless(library: Library, chosen: argparse.Namespace) -> int:
+def _run_bless(library: Library, chosen: argparse.Namespace) -> int:
     def bless(name: str) -> bool:
         """Write a recording's goldens anew, with the options of `--set`, if any. Return True if
         the recording's reply still differs from its expectation.
         """
         recording = library.load(name)
         if chosen.set:
-            options = options_after_set(recording.options, chosen.set)
+            options = changed_options(recording.options, chosen.set)
             recording = replace(recording, options=options)
         print(library.bless(recording, bool(chosen.set)), end="")
         if unmet := library.expectation_difference(recording):
@@ -140,7 +140,7 @@ def _bless(library: Library, chosen: argparse.Namespace) -> int:
     return status or (FAILED if any(unmet) else 0)
 
 
-def _check(library: Library, chosen: argparse.Namespace) -> int:
+def _run_check(library: Library, chosen: argparse.Namespace) -> int:
     laws = import_module("laws.laws")  # Imported here, because some installations lack `laws`.
 
     names = _named_or_all(library, chosen.names)
@@ -156,7 +156,7 @@ def _check(library: Library, chosen: argparse.Namespace) -> int:
     return FAILED if failing else 0
 
 
-def _serve(library: Library, chosen: argparse.Namespace) -> int:
+def _run_serve(library: Library, chosen: argparse.Namespace) -> int:
     served = Library(chosen.folder) if chosen.folder else library
     recordings, _ = _for_each(_named_or_all(served, []), served.load)
     try:
@@ -196,14 +196,14 @@ def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
     parser.add_argument("--dir", type=Path, default=default, help=folder)
 
 
-def options_after_set(options: Mapping[str, object], written: Sequence[str]) -> dict[str, object]:
-    """Return the addon's options, changed by `written`, the values of `--set`:
+def changed_options(options: Mapping[str, object], assignments: Sequence[str]) -> dict[str, object]:
+    """Return the addon's options, changed by `assignments`, the values of `--set`:
     `["think_start=text"]` sets `start` to `"text"`. If an option has several values, each has a
     `--set` of its own. Raises RecordingError for an unknown option or an unreadable value.
     """
     chosen = dict(options)
     by_name: dict[str, list[str]] = {}
-    for option in written:
+    for option in assignments:
         name, equals, value = option.removeprefix(settings.PREFIX).partition("=")
         if name not in settings.RECORDED or not equals:
             allowed = ", ".join(settings.PREFIX + each for each in settings.RECORDED)
@@ -255,10 +255,14 @@ _TAKEN_BY_SERVE = {
 _COMMANDS: Mapping[
     str, tuple[str, Callable[[Library, argparse.Namespace], int], Mapping[str, Any]]
 ] = {
-    "add": ("keep an exchange of a flow file, redacted", _add, _TAKEN_BY_ADD),
-    "list": ("the names of all recordings", _list, {}),
-    "show": ("what came in and what goes out, or a saved reply", _show, _TAKEN_BY_SHOW),
-    "bless": ("accept what comes out now as right", _bless, {"names": _NAMES, "--set": _OPTION}),
-    "check": ("hold recordings to all laws", _check, {"names": _NAMES}),
-    "serve": ("answer as the recorded servers did", _serve, _TAKEN_BY_SERVE),
+    "add": ("keep an exchange of a flow file, redacted", _run_add, _TAKEN_BY_ADD),
+    "list": ("the names of all recordings", _run_list, {}),
+    "show": ("what came in and what goes out, or a saved reply", _run_show, _TAKEN_BY_SHOW),
+    "bless": (
+        "accept what comes out now as right",
+        _run_bless,
+        {"names": _NAMES, "--set": _OPTION},
+    ),
+    "check": ("hold recordings to all laws", _run_check, {"names": _NAMES}),
+    "serve": ("answer as the recorded servers did", _run_serve, _TAKEN_BY_SERVE),
 }

@@ -169,13 +169,13 @@ class Recorder(Watcher):
         return future
 
 
-def _matching_flow(written: str) -> Flow:
-    """Return the flow that matches `written`, as mitmproxy's commands name flows: `@focus`,
+def _matching_flow(expression: str) -> Flow:
+    """Return the flow that matches `expression`, as mitmproxy's commands name flows: `@focus`,
     `@marked` or a filter. Raises CommandError unless exactly one flow matches.
     """
-    flows: Sequence[Flow] = ctx.master.commands.call("view.flows.resolve", written)
+    flows: Sequence[Flow] = ctx.master.commands.call("view.flows.resolve", expression)
     if len(flows) != 1:
-        raise exceptions.CommandError(f"expected one flow, got {len(flows)} by {written!r}")
+        raise exceptions.CommandError(f"expected one flow, got {len(flows)} by {expression!r}")
     return flows[0]
 
 
@@ -210,14 +210,14 @@ def _copy_flow(flow: HTTPFlow) -> HTTPFlow:
     return copied
 
 
-def _announce_recording(written: Future[str]) -> None:
-    if not written.exception():
-        announce(f"recording: {written.result().replace('\n', '; ')}")
+def _announce_recording(future: Future[str]) -> None:
+    if not future.exception():
+        announce(f"recording: {future.result().replace('\n', '; ')}")
 
 
-def _log_failure(flow: HTTPFlow, written: Future[Any]) -> None:
+def _log_failure(flow: HTTPFlow, future: Future[Any]) -> None:
     """Log the error if a flow could not be written as a recording."""
-    error = written.exception()
+    error = future.exception()
     fault = bounded(str(error), LONGEST_LINE)
     if isinstance(error, RecordingError):
         _log.info("recording: %s is not recorded: %s", path_of(flow.request), fault)

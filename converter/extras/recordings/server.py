@@ -258,17 +258,17 @@ class _RecordedHandler(BaseHTTPRequestHandler):
         """Log nothing, because the proxy in front logs requests."""
 
 
-def read_pace(written: str) -> float:
+def read_pace(text: str) -> float:
     """Return a pace: `recorded` -> 1.0, `fast` -> infinity, `2` -> 2.0. Raises ArgumentTypeError
     for another text, or a number that is not above 0.
     """
     try:
-        pace = _PACES.get(written) or float(written)
+        pace = _PACES.get(text) or float(text)
     except ValueError:
         pace = 0
     if not pace > 0:
         raise ArgumentTypeError(
-            f"{written!r} is no pace: recorded, fast, or how many times as fast as recorded"
+            f"{text!r} is no pace: recorded, fast, or how many times as fast as recorded"
         )
     return pace
 

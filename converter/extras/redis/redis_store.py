@@ -155,7 +155,7 @@ class RedisStore(Store):
 
     def __init__(self, address: str, bounds: Bounds, patience: float = 1.0) -> None:
         self.bounds = bounds
-        self._connect = _connector(address, patience)
+        self._connect = _client_factory(address, patience)
         self._connected: Any = None
 
     @property
@@ -217,7 +217,7 @@ class RedisStore(Store):
         return answer
 
 
-def _connector(address: str, patience: float) -> Callable[[], Any]:
+def _client_factory(address: str, patience: float) -> Callable[[], Any]:
     """Return a function that creates a client of the package `redis` for one server, a cluster or
     sentinels, as the address says. Raises ValueError for an address that cannot be read.
     """

@@ -293,9 +293,9 @@ class Printer:
             del self._replies[name]
             self._end_line()
 
-    def _print_left_out(self, much: str) -> None:
+    def _print_left_out(self, amount: str) -> None:
         self._end_line()
-        self._write_text(f"[{much} were not printed: the terminal did not take them]\n")
+        self._write_text(f"[{amount} were not printed: the terminal did not take them]\n")
 
     def _end_line(self) -> None:
         if self._open:

@@ -163,7 +163,7 @@ def _view_text(transcript: Transcript, facts: Mapping[str, object]) -> str:
     """Return a transcript as a view's text, with long lines broken. `facts`: the reply's counts and
     times, for its end. If the text is too long for a view, its middle is left out.
     """
-    return shortened(wrap_lines(text.write(transcript, facts)))
+    return shorten_text(wrap_lines(text.write(transcript, facts)))
 
 
 def last_rows(written: str, columns: int, lines: int) -> str:
@@ -211,7 +211,7 @@ def readable_beginning(body: bytes) -> bytes:
     return closed if json_text.readable(closed) else cut
 
 
-def shortened(written: str) -> str:
+def shorten_text(written: str) -> str:
     """Return a text's first and last lines, with a line between that tells how many characters are
     left out. Return a short text unchanged.
     """

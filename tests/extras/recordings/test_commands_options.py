@@ -2,20 +2,20 @@
 
 import pytest
 
-from converter.extras.recordings.commands import options_after_set
+from converter.extras.recordings.commands import changed_options
 from converter.extras.recordings.recording import RecordingError
 
 
 def test_values_have_the_type_of_their_option() -> None:
     written = ["think_tags=auto", "tags=<a> </a>", "think_attributes=false", "start=thinking"]
-    chosen = options_after_set({"history": ["drop"], "tags": ["think"]}, written)
+    chosen = changed_options({"history": ["drop"], "tags": ["think"]}, written)
     assert chosen == {
         "history": ["drop"],
         "tags": ["auto", "<a> </a>"],
         "attributes": False,
         "start": "thinking",
     }
-    assert options_after_set({}, ["think_tags="]) == {"tags": []}
+    assert changed_options({}, ["think_tags="]) == {"tags": []}
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ def test_values_have_the_type_of_their_option() -> None:
 )
 def test_what_no_recording_has_is_refused(written: str, message: str) -> None:
     with pytest.raises(RecordingError, match=message):
-        options_after_set({}, [written])
+        changed_options({}, [written])

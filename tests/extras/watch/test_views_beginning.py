@@ -5,7 +5,7 @@ import pytest
 from converter.addon.transcript import reply
 from converter.core.model.conversation import TextBlock, ThinkingBlock
 from converter.extras.watch import views as module
-from converter.extras.watch.views import LINES_LIMIT, TEXT_LIMIT, readable_beginning, shortened
+from converter.extras.watch.views import LINES_LIMIT, TEXT_LIMIT, readable_beginning, shorten_text
 from tests.support.frames import stream, whole
 
 
@@ -60,18 +60,18 @@ def test_numbers_without_end_are_cut() -> None:
 
 def test_a_long_text_keeps_both_its_ends() -> None:
     lines = [f"line {number}" for number in range(100_000)]
-    shown = shortened("\n".join(lines) + "\n")
+    shown = shorten_text("\n".join(lines) + "\n")
     assert len(shown) < TEXT_LIMIT + 100
     assert shown.startswith("line 0\nline 1\n")
     assert shown.endswith("line 99998\nline 99999\n")
     assert shown.count(" characters are left out here. ") == 1
     assert shown.count("\n") < LINES_LIMIT + 2
-    assert shortened("short") == "short"
+    assert shorten_text("short") == "short"
 
 
 def test_a_text_of_long_lines_keeps_both_its_ends() -> None:
     lines = [f"line {number} " + "x" * 60 for number in range(10_000)]
-    shown = shortened("\n".join(lines) + "\n")
+    shown = shorten_text("\n".join(lines) + "\n")
     assert len(shown) < TEXT_LIMIT + 100
     assert shown.startswith("line 0 x")
     assert shown.splitlines()[-1] == lines[-1]

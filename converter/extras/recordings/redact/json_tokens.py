@@ -156,12 +156,12 @@ def _decode_value(raw: bytes) -> str | float | None:
     return value
 
 
-def interleave(gaps: Sequence[bytes], written: Sequence[bytes]) -> list[bytes]:
-    """Return one list in the order of a body: the first gap, the first value of `written`, the
-    second gap ... and the last gap. `written`: the bytes of the tokens.
+def interleave(gaps: Sequence[bytes], tokens: Sequence[bytes]) -> list[bytes]:
+    """Return one list in the order of a body: the first gap, the first token, the second gap ...
+    and the last gap.
     """
-    both = [b""] * (len(gaps) + len(written))
-    both[::2], both[1::2] = gaps, written
+    both = [b""] * (len(gaps) + len(tokens))
+    both[::2], both[1::2] = gaps, tokens
     return both
 
 

@@ -266,7 +266,7 @@ def prefix_of(request: RecordedRequest) -> str:
     return endpoint[1] if endpoint else ""
 
 
-def content_type_of(written: str) -> str:
+def content_type_of(header: str) -> str:
     """Return a content type without parameters other than `charset`."""
-    match = _CONTENT_TYPE.match(written)
+    match = _CONTENT_TYPE.match(header)
     return "; ".join(part for part in match.groups() if part) if match else ""
