@@ -90,8 +90,8 @@ def _flows(data: bytes) -> list[flow.Flow]:
 
 
 def from_flow(kept: flow.Flow, name: str) -> Recording:
-    """Return the recording of a flow. Raises RecordingError for a flow without the addon's notes
-    (`METADATA`), and for a flow without a reply.
+    """Return the recording of a flow. Raises RecordingError for a flow that did not pass
+    through the addon (it lacks `METADATA`), and for a flow without a reply.
     """
     if not isinstance(kept, http.HTTPFlow):
         raise RecordingError(f"a {kept.type} flow is no exchange with a model")

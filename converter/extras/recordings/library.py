@@ -191,8 +191,8 @@ class Library:
         return Expectation(written.get("thinking"), written.get("text"), written.get("why", ""))
 
     def expectation_difference(self, recording: Recording) -> str:
-        """Return how a recording's reply differs from its expectation, and the command that sets
-        the options to mend it. Return an empty text if the expectation is met.
+        """Return how a recording's reply differs from its expectation, and a command that changes
+        the options by which the reply is read. Return an empty text if the expectation is met.
         """
         name = recording.name
         expected = self.read_expectation(name)
@@ -267,7 +267,8 @@ def _diff(
 
 
 def expectation_diffs(recording: Recording, expected: Expectation) -> str:
-    """Return how a recording's reply differs from the expectation, as diffs; empty if it does not.
+    """Return how a recording's reply differs from the expectation, as diffs of the thinking and of
+    the text. Return an empty text if it does not differ.
 
     Raises RecordingError for a recording that this version cannot read.
     """

@@ -96,7 +96,7 @@ class Recorder(Watcher):
         return future
 
     def running(self) -> None:
-        """Bind `KEY` in mitmproxy's console, unless the user has bound the key."""
+        """Bind `KEY` to `think.record` in mitmproxy's console, unless the user has bound it."""
         keys = getattr(ctx.master, "keymap", None)
         if keys and not any(keys.get(context, KEY) for context in [*KEY_CONTEXTS, "global"]):
             line = "console.command think.record @focus"

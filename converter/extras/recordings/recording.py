@@ -27,7 +27,7 @@ REPLY_ID = "recording"
 
 
 class RecordingError(FileError):
-    """A recording that cannot be read or written; the message is one line."""
+    """The error for a recording that cannot be read or written; its message is one line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,8 @@ class ThinkingView(Contentview):
     of_server = False
 
     def render_priority(self, data: bytes, metadata: Metadata) -> float:
-        """Return the view's priority: the highest for model traffic, else -1. A body that is HTML
-        is no model traffic.
+        """Return the view's priority: the highest for model traffic, else -1, so that mitmproxy
+        chooses another view. A body that is HTML is no model traffic.
         """
         message, flow = metadata.http_message, metadata.flow
         if (
@@ -236,8 +236,9 @@ def wrap_lines(written: str) -> str:
     """Return a transcript's text with its long lines broken, because mitmweb's page does not wrap
     lines.
 
-    A later piece of a line begins as the line does (`#│ ` of a thought), for the highlighter, and a
-    little deeper. An empty line gets a blank, because the page shows an empty line without height.
+    Each later piece of a line begins as the line does (`#│ ` of a thought), so that it has the same
+    colour, and is indented further. An empty line gets a blank, because the page shows an empty
+    line without height.
     """
     body = written.removesuffix("\n")
     if not body:

@@ -65,8 +65,8 @@ this text secrets are hidden.
 
 
 def redacted(recording: Recording) -> Recording:
-    """Return the recording without secrets and in its normal form, with only the fields and headers
-    of requests that are on the allow-list.
+    """Return the recording without secrets, with ids and times in their normal form, and with only
+    those fields and headers of its requests that are on the allow-list.
 
     Raises RecordingError for a request that the addon does not act on.
     """
@@ -95,8 +95,9 @@ def redacted(recording: Recording) -> Recording:
     if not endpoint.is_chat or not (wire.retells or wire.framing.bare):
         return clean
     # The client's reply must equal the server's redacted reply, rewritten. Redacted by itself it
-    # might differ: some encoders repeat the whole text at the end, where a name is whole that the
-    # server's frames had cut in two; and in lines of JSON the addon writes times.
+    # might differ. Some encoders repeat the whole text at the end: there an address becomes `HERE`,
+    # but its pieces in two of the server's frames become `xxxx`. And in lines of JSON the addon
+    # writes times.
     return replace(clean, got=replace(clean.got, body=clean.replayed().body))
 
 
