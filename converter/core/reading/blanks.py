@@ -21,8 +21,8 @@ from converter.core.model.events import (
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 _BEFORE_TEXT = re.compile(r"\A(?:\s*[\r\n]|\s+)")
-"""The blanks that are removed from the beginning of a text: all blank lines before the line with
-the first word; or, if the text has no line end before this word, all blanks before it.
+"""The blanks that are removed from the beginning of an answer: all blank lines before the line with
+the first word; or, if the answer has no line end before this word, all blanks before it.
 """
 
 
@@ -37,8 +37,8 @@ class BlanksTrimmer:
         self._behind_thought = True
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event without the blanks that may have to be removed. Blanks at its end are
-        held until the next event.
+        """Return the event, and text without the blanks that must be removed. Blanks at the end of
+        text are held until the next event.
         """
         match event:
             case Text() if not event.refusal:
@@ -50,19 +50,20 @@ class BlanksTrimmer:
             case ThinkingEnd():
                 return [event]
             case ToolCall() | Finish() if self._behind_thought:
-                self._held = None  # only blanks have come since the thought
+                self._held = None  # blanks between a thought and a call or finish are dropped
                 return [event]
             case _:
                 return [*self.close(), event]
 
     def close(self) -> list[Event]:
-        """Return the held blanks; nothing if no text stands before them."""
+        """Return the held blanks as text; nothing if no answer has come since the last thought."""
         held, self._held = self._held, None
         return [held] if held and not self._behind_thought else []
 
     def plain(self, kind: TextKind) -> tuple[type[Thinking], str] | None:
-        """Pass plain thinking on, if no blanks are held; see `Stage.plain`. Text is never plain,
-        because blanks at its end must be held.
+        """Return `Thinking` if thinking may skip this stage now (see `Stage.plain`): no blanks are
+        held, and no answer has come since the last thought. Else return `None`, and so always for
+        text, because blanks at its end must be held.
         """
         passes = self._behind_thought and self._held is None and kind is Thinking
         return (Thinking, "") if passes else None

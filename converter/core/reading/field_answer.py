@@ -58,7 +58,7 @@ class FieldAnswer:
     """The stage, for one choice. It stands before the engine, and drops thoughts that consist of
     blanks.
 
-    `closers` are the closers of the families by which the reply is read.
+    `closers`: the closers of the families by which the reply is read.
     """
 
     def __init__(self, expected: Expected, closers: Sequence[str], findings: Findings) -> None:
@@ -98,8 +98,9 @@ class FieldAnswer:
         return held
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Pass plain text on if nothing is held; see `Stage.plain`. Thinking must not have the
-        first character of a closer.
+        """Return `kind`, if text of this kind may skip this stage now (see `Stage.plain`), and the
+        characters that it must not have: in thinking, the first characters of closers. Return
+        `None` if it must be fed, as while thinking is held.
         """
         if self._held or self._waits or self._blank == (kind is Thinking):
             return None
@@ -113,14 +114,14 @@ class FieldAnswer:
         return self._sign not in (_Sign.NONE, _Sign.DECIDED)
 
     def _released(self, event: Event) -> Sequence[Event]:
-        """Return the held thinking unchanged, and behind it `event`, which ends it."""
+        """Return the held thinking unchanged, and behind it `event`, which ends the thought."""
         out = [*self.close(), event]
         self._blank = True
         return out
 
     def _decided(self) -> Sequence[Event]:
-        """Return the part of the held thinking that certainly is a thought. Note a sign if the rest
-        may be the answer.
+        """Return the part of the held thinking that certainly is a thought. Set `_sign` by the
+        rest, which may be the answer.
         """
         self._blank = self._blank and not _text(self._held).strip()
         if self._size > LONGEST:
@@ -134,7 +135,9 @@ class FieldAnswer:
         return [] if self._waits else self.close()
 
     def _may_fit(self) -> bool:
-        """Return True if an answer by the grammar can begin like the held thinking."""
+        """Return True if the held thinking may be the beginning of an answer that the request's
+        grammar allows.
+        """
         if choices := self._expected.choices:
             short = self._size <= 2 * max(map(len, choices))
             text = _text(self._held).strip() if short else ""
@@ -143,14 +146,14 @@ class FieldAnswer:
         return first.startswith(JSON_BEGINS)
 
     def _fits(self, text: str) -> bool:
-        """Return True if `text` is a whole answer by the grammar."""
+        """Return True if `text` is a whole answer that the request's grammar allows."""
         if choices := self._expected.choices:
             return text.strip() in choices
         return json_text.readable(text.encode(errors="surrogatepass"), json_text.read_strictly)
 
     def _up_to_closer(self) -> Sequence[Event]:
-        """Return the held thinking up to a closer, or up to text with which one may begin. Hold the
-        rest.
+        """Return the held thinking up to the first closer; if it has none, up to the beginning of a
+        closer at its end. Hold the rest.
         """
         text = _text(self._held)
         closer = self._marks.search(text)
@@ -179,7 +182,7 @@ class FieldAnswer:
 
 
 def _is_silent(event: Event) -> bool:
-    """Return True unless the event is text that is not blank."""
+    """Return True if the event has no text of the answer, or only blanks."""
     return not isinstance(event, Text) or not event.text.strip()
 
 
@@ -210,8 +213,8 @@ def _split(events: Sequence[Event], at: int) -> tuple[list[Event], list[Event]]:
 
 
 def _as_one(events: list[Event]) -> list[Event]:
-    """Return the events joined into one, if all are thinking with the same fields, all of them
-    strings; else the events unchanged.
+    """Join the events into one event, if all are thinking, with fields of the same names, and the
+    fields have strings; else return the events unchanged.
     """
     thoughts = [each for each in events if isinstance(each, Thinking)]
     fields = [each.own.fields if each.own else {} for each in thoughts]

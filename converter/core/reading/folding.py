@@ -28,8 +28,8 @@ class ThoughtFolder:
         self._is_open = False
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event. Thinking becomes text, the first of a thought with `OPENER` before it.
-        Before an event that ends the thought, also return `CLOSER`.
+        """Return the event. Thinking becomes text; the first of a thought has `OPENER` before it.
+        Before an event that ends a thought, return `CLOSER` as text.
         """
         if isinstance(event, Thinking):
             opener = "" if self._is_open else OPENER
@@ -46,8 +46,9 @@ class ThoughtFolder:
         return closer
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Pass plain text on; see `Stage.plain`. Thinking passes, as text, only in an open thought,
-        and other text only outside thoughts.
+        """Return the kind that text of this `kind` becomes, if it may skip this stage now (see
+        `Stage.plain`); else `None`. Thinking becomes text, and may skip the stage only while a
+        thought is open; other text only while none is.
         """
         if self._is_open != (kind is Thinking):
             return None
@@ -55,5 +56,5 @@ class ThoughtFolder:
 
 
 def unfold(texts: Iterable[str]) -> str:
-    """Return the joined texts without the folded thoughts in them."""
+    """Return the joined texts, without the `<details>` blocks of thoughts in them."""
     return _FOLDED.sub("", "".join(texts))

@@ -27,7 +27,9 @@ class HalfCharacters:
         self._begun: TextEvent | None = None  # the event whose text ended in the held half
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the event with whole characters in its text, behind the held half."""
+        """Return the event. Its text gets the held half before it, and only whole characters: a
+        half at its end is held.
+        """
         if not isinstance(event, Text | Thinking | ToolCall):
             return [*self.close(), event]
         text = event.arguments if isinstance(event, ToolCall) else event.text
@@ -43,7 +45,9 @@ class HalfCharacters:
         return [*out, *_with(event, whole_characters(text))]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Pass plain text on, unless a half is held; see `Stage.plain`."""
+        """Return `kind`, because text of this kind may skip this stage (see `Stage.plain`); `None`
+        while half a character is held.
+        """
         return None if self._held else (kind, "")
 
     def close(self) -> Sequence[Event]:
@@ -67,7 +71,7 @@ def _goes_on(begun: TextEvent | None, event: TextEvent) -> bool:
 
 
 def _with(event: TextEvent, text: str) -> Sequence[Event]:
-    """Return the event with `text` in place of its text; nothing if the event is then empty."""
+    """Return the event with its text replaced by `text`; no event if it then has no content."""
     if isinstance(event, ToolCall):
         says = text or event.name or event.id or event.ends
         return [replace(event, arguments=text)] if says else []

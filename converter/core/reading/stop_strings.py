@@ -52,8 +52,9 @@ class StopStrings:
         return [held] if held else []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Pass plain text on, if no text is held; see `Stage.plain`. Text of the answer must not
-        have the first character of a stop string.
+        """Return `kind`, if text of this kind may skip this stage now (see `Stage.plain`), and the
+        characters that it must not have: in the answer, the first characters of stop strings.
+        Return `None` if it must be fed, as while text is held.
         """
         if self._held or self._is_over:
             return None
@@ -62,7 +63,7 @@ class StopStrings:
         return (kind, self._firsts) if self._has_text else None
 
     def _text(self, event: Text) -> Sequence[Event]:
-        """Return text of the answer, with the held text before it (see `feed`)."""
+        """Return text of the answer, with the held text before it, up to the first stop string."""
         text = (self._held.text if self._held else "") + event.text
         self._held = None
         for match in self._pattern.finditer(text):

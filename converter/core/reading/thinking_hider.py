@@ -6,14 +6,16 @@ from converter.core.model.events import Event, TextKind, Thinking, ThinkingEnd
 
 
 class ThinkingHider:
-    """The stage, for one choice."""
+    """The stage, for one choice: it drops thinking, and the events for the end of a thought."""
 
     def feed(self, event: Event) -> list[Event]:
         """Return the event; nothing for thinking or the end of a thought."""
         return [] if isinstance(event, (Thinking, ThinkingEnd)) else [event]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Pass plain text on, except thinking; see `Stage.plain`."""
+        """Return `kind`, because text of this kind may skip this stage (see `Stage.plain`); `None`
+        for thinking, which must be dropped.
+        """
         return None if kind is Thinking else (kind, "")
 
     def close(self) -> list[Event]:

@@ -81,7 +81,7 @@ class LoopFinder:
         return None
 
     def _repeats(self) -> bool:
-        """Return True if the last words are a loop, and set `period`."""
+        """Return True, and set `period`, if the last words are a period three times in a row."""
         tail = self._tail
         del tail[: -TIMES * LONGEST]
         last, before = tail[-1], tail[-2 : -LONGEST - 2 : -1]
@@ -98,15 +98,17 @@ class LoopFinder:
 
 
 def _split(text: str) -> list[str]:
-    """Return the words of a text, as `_WORD` matches them."""
-    # `str.split` takes a third of the time that `_WORD` takes. Its words are the same in ASCII text
-    # without very long words.
+    """Return the words of a text, as the pattern `_WORD` matches them."""
+    # `str.split` needs a third of the time. In ASCII text without very long words it returns the
+    # same words as `_WORD`.
     parts = text.split() if text.isascii() else []
     return parts if parts and max(map(len, parts)) <= LONGEST_WORD else _WORD.findall(text)
 
 
 def _end_of(text: str, count: int) -> int:
-    """Return the offset in `text` at which the word with this number ends, counted from 1."""
+    """Return the offset in `text` at which the word with the number `count` ends; the first word
+    has the number 1.
+    """
     matches = _WORD.finditer(text)
     return next(word.end() for number, word in enumerate(matches, 1) if number == count)
 
@@ -114,8 +116,8 @@ def _end_of(text: str, count: int) -> int:
 JOINT = "\n\n"
 """The text between a thought and the sentence at its end."""
 OVERRUN = 4096
-"""How many characters a thought may still have after the server was asked to end it: some seconds
-of tokens, and the sentence. Behind them the addon ends the thought itself.
+"""How many characters of a thought may still come after the server was asked to end it: the tokens
+of some seconds, and the sentence. If more come, the addon ends the thought itself.
 """
 MARK = 2
 """The tokens of an opener or closer, with the line end beside it, in most vocabularies."""
@@ -131,16 +133,17 @@ def added_tokens(sentence: str, opened: bool) -> int:
 
 
 class ThoughtEnder:
-    """The stage, for one choice."""
+    """The stage, for one choice: it ends thoughts at the limits of `ThoughtLimits`."""
 
     def __init__(self, limits: ThoughtLimits, findings: Findings) -> None:
         self._limits, self._findings, self._ends = limits, findings, findings.ends
         self._left = BYTES_PER_TOKEN * max(limits.budget or 0, 0)
         self._finder: LoopFinder | None = None
         self._looks = limits.loops != "off"
-        # `_alone`: True if the reply has only thoughts so far, and something is to be done about a
-        # reply without an answer. A reply that is a continuation already is not continued again.
+        # A reply that is the continuation of an earlier one is not continued again.
         asks = limits.answers and limits.goes_on and not findings.ends.reasons
+        # True while the reply has only thoughts, if a reply that ends like that must be continued,
+        # or its thoughts be sent as the answer.
         self._alone = asks or limits.shows
         self._turn: list[Text | Thinking] = []
         self._has_calls = self._thinks = self._is_over = False
@@ -150,9 +153,9 @@ class ThoughtEnder:
         self._overrun = 0
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event. If it makes a thought exceed its limit, return it cut at the limit,
-        with the sentence and the thought's end behind it. Drop the rest of the thought, or of the
-        reply.
+        """Return the event. If it makes a thought exceed its limit, return it cut at the limit, and
+        behind it the sentence (`ThoughtLimits.sentence`) and the thought's end. Later events are
+        dropped: those of the thought if the server ends it, else the rest of the reply.
         """
         if self._is_over or (self._ends.pending and self._is_rest(event)):
             return []
@@ -179,16 +182,19 @@ class ThoughtEnder:
         return []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Pass plain text on; see `Stage.plain`. Thinking passes only if the addon ends no thought
-        at a limit.
+        """Return `kind`, if text of this kind may skip this stage now (see `Stage.plain`). Return
+        `None` for thinking that may have to be ended at a limit, and for all text while the rest of
+        a thought or reply is dropped.
         """
         waits = self._is_over or self._ends.pending
         return None if waits or (kind is Thinking and self._limits.cuts) else (kind, "")
 
     def _is_rest(self, event: Event) -> bool:
-        """Return True if an event belongs to the thought that the server was asked to end, and note
-        whether an answer or a call follows the thought. Leave the server if the thought goes on too
-        long (`OVERRUN`), or if the reply finishes behind it without an answer.
+        """Return True if the event belongs to the thought that the server was asked to end, or to
+        the rest of a reply that is not read any further. Such events are dropped.
+
+        The addon stops reading, and ends the thought itself, if the thought goes on too long
+        (`OVERRUN`), or if the reply finishes behind it without an answer.
         """
         if isinstance(event, Thinking):
             self._overrun += len(event.text)
@@ -208,7 +214,9 @@ class ThoughtEnder:
             self._turn.append(event)
 
     def _think(self, event: Thinking) -> list[Event]:
-        """Return thinking, or its part before the limit and the end of the thought."""
+        """Return a thinking event; if it exceeds a limit, its part before the limit and the end of
+        the thought.
+        """
         text, why = self._loop(event.text)
         if self._limits.budget is not None:
             paid, self._left = _spend(text, self._left)
@@ -264,10 +272,10 @@ class ThoughtEnder:
 
     def _go_on(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
         """End a reply that has only thoughts, without its finish, and note in the findings that the
-        server must be asked to continue it.
+        server must be asked to continue it. Return the end of the thought.
 
-        If the thought came in a field, opener and closer are added to the continued turn. If it
-        came in the text, the model has written them itself.
+        If the thoughts came in a field, the addon adds an opener and a closer to the turn that is
+        continued. If they came in the text, the model has written these marks itself.
         """
         self._is_over = True
         self._ends.added = 0 if self._findings.marks else 2 * MARK

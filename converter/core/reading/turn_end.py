@@ -31,16 +31,16 @@ between them.
 
 
 class TurnEnd:
-    """The stage, for one choice. Tokens at the end of a text are held until the next event: they
-    are dropped if the choice ends or a tool call follows, and are text if anything else follows.
+    """The stage, for one choice. End-of-turn tokens at the end of a text are held until the next
+    event: they are dropped if the choice ends or a tool call follows; else they stay text.
     """
 
     def __init__(self) -> None:
         self._held: Text | None = None
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event without tokens, or the beginning of one, at its end. These are held
-        until the next event.
+        """Return the event. End-of-turn tokens, or the beginning of a token, at the end of its text
+        are held until the next event.
         """
         if isinstance(event, Text) and not event.refusal:
             return self._read_text(event)
@@ -55,13 +55,14 @@ class TurnEnd:
         return self._released()
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Pass plain text on, unless text is held; see `Stage.plain`. Text must not have `<`, the
-        first character of all tokens.
+        """Return `kind`, because text of this kind may skip this stage (see `Stage.plain`), and the
+        characters that it must not have: in the answer `<`, with which all tokens begin. Return
+        `None` while text is held.
         """
         return None if self._held else (kind, "<" if kind is Text else "")
 
     def _released(self) -> list[Event]:
-        """Return the held text."""
+        """Return the held text as text of the answer."""
         held, self._held = self._held, None
         return [held] if held else []
 
