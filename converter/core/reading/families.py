@@ -37,7 +37,7 @@ FAMILIES = (
             "<|close|>think<|open|>response<|sep|>",
             "<|open|>response<|sep|>",
             "<|close|>response<|sep|>",
-        ),  # the answer's opener may come without the thought's closer
+        ),  # `response` opens the answer: it ends a thought whose own closer is missing
         torn=("<|open|>", "<|close|>"),
         ignored=(
             "<|open|>response<|sep|>",
@@ -49,7 +49,7 @@ FAMILIES = (
     _in_text(
         "cohere",
         ("<|START_THINKING|>",),
-        # The answer's opener may come without the thought's closer.
+        # TEXT and RESPONSE open the answer: they end a thought whose own closer is missing.
         ("<|END_THINKING|>", "<|START_TEXT|>", "<|START_RESPONSE|>"),
         ignored=(
             "<|START_TEXT|>",
@@ -62,9 +62,10 @@ FAMILIES = (
     _in_text(
         "harmony",
         ("<|channel|>analysis<|message|>", f"<|channel|>analysis{GAP}<|message|>"),
-        # The model may leave `<|end|>` out, or write a tool's name into the next header.
+        # The model may leave `<|end|>` out before the next header (`<|start|>assistant...`), and
+        # may write a tool's name into this header.
         ("<|end|>", "<|start|>assistant", *_ANSWERS, *(f"<|start|>{it}" for it in _ANSWERS)),
-        # Whole headers of answers first, then pieces of broken headers.
+        # Whole headers of answers, and then pieces of headers that the model wrote wrongly.
         ignored=(
             "<|end|>",
             "<|start|>assistant",
@@ -76,7 +77,7 @@ FAMILIES = (
             "<|call|>",
         ),
         torn=("<|start|>", "<|channel|>"),
-        not_behind=r"\bto=[\w.-]+\s*\Z",  # behind a recipient the header is that of a call
+        not_behind=r"\bto=[\w.-]+\s*\Z",  # ` to=NAME` before the opener: a call's header
     ),
     _in_text(
         "solar",
@@ -103,7 +104,7 @@ FAMILIES = (
         ignored=(
             "<|end_message|>",
             "<|content_text|>",
-            f"<|message_model|>{SUFFIX}",  # the suffix is the recipient
+            f"<|message_model|>{SUFFIX}",  # SUFFIX is the recipient of the message
             "<|message_model|>",
             "<|content_model_end_sampling|>",
         ),
@@ -147,7 +148,7 @@ FAMILIES = (
         (" to=self<|message|>", "to=self<|message|>"),
         ("<|eom|>", "<|start|>assistant"),
         shown=(" to=user<|message|>", "to=user<|message|>"),
-        # its prompt ends behind `<|start|>assistant`
+        # The prompt ends with `<|start|>assistant`: a reply begins with the rest of a header.
         ignored=(
             "<|eom|>",
             "<|start|>assistant",
@@ -174,7 +175,7 @@ WORD_FAMILIES = (
     _at_start(
         "apriel-phrase",
         *pair("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),
-        # the chat template of 1.6 ends with the opener
+        # Apriel 1.6 has its opener at the end of the prompt.
         ignored=("[END FINAL RESPONSE]",),
         model_pattern="apriel",
     ),

@@ -59,8 +59,8 @@ def joined(families: tuple[ThoughtRow, ...], more: Iterable[ThoughtRow]) -> tupl
 
 
 def families_of(reading: Reading) -> tuple[ThoughtRow, ...]:
-    """Return the families by which a reply is read: those that the user chose, and, if these are
-    the ones of `auto` or more, the families for this model's name.
+    """Return the families by which a reply is read: those that the user chose. If these include all
+    families of `auto`, the families for this model's name are added.
     """
     return _with_models_own(reading.tags, reading.expected.model)
 
@@ -72,7 +72,9 @@ def _with_models_own(tags: tuple[ThoughtRow, ...], model: str) -> tuple[ThoughtR
 
 
 def _merged(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
-    """Return the families, each once. Of several with an opener in common, the last one stays."""
+    """Return the families, each once. If several have an opener in common, only the last of them
+    is returned.
+    """
     chosen: list[ThoughtRow] = []
     for family in families:
         if family not in chosen:
@@ -84,8 +86,11 @@ def _merged(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
 
 
 def _confused(families: Iterable[ThoughtRow]) -> tuple[str, str] | None:
-    """Return two marks, at least one of them an opener, if the first is the beginning of the
-    second; else `None`. Two marks of one row are compared only if the user wrote the row as a pair.
+    """Return two marks of the families that a reader of a stream confuses, because the first is
+    the beginning of the second; `None` if there are none.
+
+    At least one of the two is an opener. Two marks of the same row are compared only if the user
+    wrote the row as a pair.
     """
     rows = tuple(families)
     openers = [(row, mark, head_of(mark)) for row in rows for mark in row.opens]
@@ -110,7 +115,7 @@ def _confused(families: Iterable[ThoughtRow]) -> tuple[str, str] | None:
 
 
 def _rows(name: str) -> Iterable[ThoughtRow]:
-    """Return the families for one name (see `choose`)."""
+    """Return the families for one name; the kinds of names are those of `choose`."""
     if name == AUTO:
         return [family for family in TABLE if not family.ambiguous_in_prose]
     if name in _BY_NAME:

@@ -10,10 +10,12 @@ from functools import lru_cache
 from converter.core.reading.rows import GAP, POSITIONS, SUFFIX
 
 SUFFIX_LIMIT = 32
-"""The most characters that SUFFIX stands for. Vocabularies have eight hexadecimal digits there."""
+"""The most characters for which the wildcard SUFFIX in a mark stands. Vocabularies have eight
+hexadecimal digits there.
+"""
 GAP_LIMIT = 48
-"""The most characters that GAP stands for on each side of `<|constrain|>`. gpt-oss writes blanks
-and a content type (`json`) there.
+"""The most characters for which the wildcard GAP in a mark stands, on each side of `<|constrain|>`.
+gpt-oss writes blanks and a content type (`json`) there.
 """
 _SUFFIX_CHARACTER = "[0-9A-Za-z_.:-]"
 _CONSTRAIN = "<|constrain|>"
@@ -22,8 +24,8 @@ _WHOLE = {
     SUFFIX: rf"({_SUFFIX_CHARACTER}{{1,{SUFFIX_LIMIT}}}+)",
     GAP: rf"()(?=[^\w<]|{re.escape(_CONSTRAIN)}){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
-"""For each wildcard of marks, the pattern of the text that it stands for. The group holds the
-suffix; it is empty for GAP.
+"""wildcard of marks -> the pattern of the text for which it stands. The pattern's group matches the
+text of SUFFIX; for GAP the group is empty.
 """
 _BEGUN = {
     SUFFIX: rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}",
@@ -34,8 +36,8 @@ _REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
 
 
 class NeedMore(Exception):  # noqa: N818 - nothing is wrong
-    """The step that raises it cannot be decided before more text has come. It has changed nothing,
-    so that it can be tried again.
+    """Raised if a step of the reading cannot be decided before more text has come. The step has
+    changed nothing, so that it can be tried again.
     """
 
 
@@ -106,7 +108,8 @@ class MarkSearch:
         self._worded = re.compile(
             rf"(?:{'|'.join(re.escape(head_of(mark)) for mark in opened) or '(?!)'})\s*+[^\s<]"
         )
-        # `undecided` is called again for the same end of a text at each mark in the text.
+        # Cached: while a text has several marks, `undecided` is called for the same end of the text
+        # at each of them.
         self._end_of = lru_cache(maxsize=64)(self._undecided)
         self._longest = max(
             [*map(len, self._beginnings), *(len(mark) + _REACH for mark in opened)], default=0
@@ -131,8 +134,8 @@ class MarkSearch:
         return self._first.search(text) is not None
 
     def is_torn(self, text: str) -> bool:
-        """Return True if `text`, the end of a reply, is an incomplete mark and not the beginning of
-        an answer.
+        """Return True if `text`, the end of a reply, is a mark that was cut off. Text with a word
+        in place of a wildcard (`<|channel|>final Hello`) is the beginning of an answer instead.
         """
         begun = text in self._beginnings or not self._worded.match(text)
         return begun and self.undecided(text, 0) == len(text)
@@ -160,8 +163,8 @@ def beginnings(*marks: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def marks_of(*marks: str) -> MarkSearch:
-    """Return a search for these marks, whose kind does not matter. Equal arguments get the same
-    search.
+    """Return a search for these marks, for callers that do not use the kind of a mark. Equal
+    arguments get the same object.
     """
     return MarkSearch(dict.fromkeys(marks, Mark.CLOSE))
 
@@ -206,15 +209,15 @@ class PhraseSearch(MarkSearch):
         return max(super().undecided(text, begin), len(text) - next(begun, len(text)))
 
     def positions(self, text: str) -> set[str]:
-        """Return the positions (`POSITIONS`) at which a phrase that begins with `text` counts.
-        Return an empty set if the text may also be the beginning of another mark.
+        """Return the positions (`POSITIONS`) at which the phrases count that begin with `text`.
+        Return an empty set if `text` may also be the beginning of a mark that is no phrase.
         """
         return set() if super().undecided(text, 0) else self._positions_of(text)
 
     def _positions_of(self, text: str) -> set[str]:
-        """Return the positions at which a phrase that begins with `text` counts. A whole phrase is
-        left out, unless it ends in a letter or digit: another letter may still follow its last
-        word.
+        """Return the positions at which the phrases count that begin with `text` and may go on
+        behind it. A whole phrase is among them only if it ends in a letter or digit, because
+        another letter may still follow.
         """
         folded = _folded(text)
         begun = (phrase for phrase in self._phrases if phrase.startswith(folded))
@@ -223,7 +226,7 @@ class PhraseSearch(MarkSearch):
 
 
 def _folded(text: str) -> str:
-    """Return a text in lower case and with plain apostrophes, as the table has phrases."""
+    """Return a text as the rows spell phrases: in lower case and with plain apostrophes."""
     return text.lower().replace("’", "'")
 
 
@@ -241,20 +244,24 @@ def _parts(mark: str) -> tuple[str, str, str]:
 
 
 def expression(mark: str) -> str:
-    """Return the regular expression of a mark. If the mark has a wildcard, its group holds the
-    suffix.
+    """Return the regular expression that matches a mark. For a mark with a wildcard, its group is
+    the text of SUFFIX; empty for GAP.
     """
     head, word, tail = _parts(mark)
     return re.escape(head) + (_WHOLE[word] if word else "") + re.escape(tail)
 
 
 def _begun(mark: str) -> str:
-    """Return the expression for a mark that is cut off within or behind its wildcard."""
+    """Return the regular expression of an incomplete mark, which the text's end cuts off within or
+    behind its wildcard.
+    """
     head, word, tail = _parts(mark)
     ends = [*_beginnings(tail), *(_beginnings(_CONSTRAIN) if word == GAP else ())]
     return rf"{re.escape(head)}{_BEGUN[word]}(?:{'|'.join(map(re.escape, ends))})?"
 
 
 def _beginnings(mark: str) -> list[str]:
-    """Return the beginnings of a mark, the longest first, without the whole mark."""
+    """Return all beginnings of a mark, the longest first, but not the whole mark:
+    `<a>` -> `<a`, `<`.
+    """
     return [mark[:length] for length in range(len(mark) - 1, 0, -1)]

@@ -7,8 +7,8 @@ from converter.core.reading.rows import Row
 
 
 class Lone(enum.Enum):
-    """The meaning of a closer without an opener, behind text of the reply. At the beginning of a
-    reply such a closer is always dropped.
+    """The meaning of a closer to which no opener belongs, if text of the reply stands before it. At
+    the beginning of a reply such a closer is always dropped.
 
     Attributes:
         THOUGHT: in a reply that may begin in a thought (`Mode.UNDECIDED`), the text before the

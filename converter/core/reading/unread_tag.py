@@ -17,7 +17,7 @@ _THINKING = re.compile(
     re.IGNORECASE,
 )
 _ENDS = {"begin": "end", "start": "end", "open": "close"}
-"""Words in an opener's name, and the words that replace them in its closer."""
+"""word in an opener's name -> the word in its place in the closer's name."""
 
 
 def pair_at_head(text: str) -> Pair | None:
@@ -34,7 +34,7 @@ def pair_at_head(text: str) -> Pair | None:
 
 
 def _closer(left: str, name: str, right: str) -> str:
-    """Return the closer for the tag of this name, between the brackets `left` and `right`."""
+    """Return the closer that probably belongs to the opener `left` + `name` + `right`."""
     for begin, end in _ENDS.items():
         if match := re.search(begin, name, re.IGNORECASE):
             ended = name[: match.start()] + _cased(end, match[0]) + name[match.end() :]
@@ -43,5 +43,5 @@ def _closer(left: str, name: str, right: str) -> str:
 
 
 def _cased(word: str, like: str) -> str:
-    """Return `word` in upper case if `like` is written so."""
+    """Return `word` in upper case if `like` is in upper case; else unchanged."""
     return word.upper() if like.isupper() else word
