@@ -41,8 +41,10 @@ def call_in_name(written: str, tools: Schemas) -> tuple[str, str]:
 
 
 def _texts(written: str) -> Iterator[tuple[CallRow, str]]:
-    """Yield each form, and the text `written` as the body of a call in this form: without openers
-    and closers, and with the marks that the server may have removed.
+    """Yield each form of `_FORMS`, and the name `written` as the body of a call in this form.
+
+    The form's openers and closers are removed. Marks within the body that the server may have
+    removed are added: `f>\n<parameter=...` -> `<function=f>\n<parameter=...`.
     """
     for row in map(_ROWS.__getitem__, _FORMS):
         text = written.strip()

@@ -14,7 +14,7 @@ consists of line ends is read fast.
 import re
 
 LINE_LIMIT = 4096
-"""How many characters of a line are kept. The limit bounds the memory that a stream takes."""
+"""How many characters of the last line are kept. The limit bounds the memory for a stream."""
 _LINE = re.compile(r"^[^`~\n]*+[`~].*\n", re.MULTILINE)
 _BLANK_LINE = re.compile(r"^[^\S\n]*+\n", re.MULTILINE)
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
@@ -25,14 +25,16 @@ _RUN = re.compile(r"(\\*+)(`++)")
 class CodeSpans:
     """The fenced block and the inline span that are open behind the text which was fed so far.
 
-    Code in a thought does not go on behind it: a new object is made for the text there.
+    Code that is open at the end of a thought does not go on in the answer: the answer gets an
+    object of its own.
     """
 
     def __init__(self) -> None:
-        # The backticks or tildes that opened the block and the span which are open before the last
-        # line; empty for none.
+        # The backticks or tildes that opened the fenced block, and the backticks that opened the
+        # inline span, if one is open at the beginning of the last line; else empty.
         self._fence = self._span = ""
-        self._line_span = ""  # as `_span`, for spans that end with their line at the latest
+        # As `_span`, but for `inside_line`: empty at the beginning of each line.
+        self._line_span = ""
         self._text = ""  # the text of the last line so far
 
     def feed(self, text: str) -> None:
@@ -69,8 +71,8 @@ class CodeSpans:
         return bool(_open_behind(self._text, self._fence, self._span)[0])
 
     def _shorten(self) -> None:
-        """Drop the text of a long line, except backticks, tildes and backslashes at its end, behind
-        which more of them may come.
+        """Drop the text of a long last line, which was examined. Keep only the backticks, tildes
+        and backslashes at its end, because more of them may follow.
         """
         before = self._text.rstrip("\\`~")
         run = self._text[len(before) :][-LINE_LIMIT // 2 :]

@@ -1,4 +1,8 @@
-"""Removal of folded thoughts (`folding`) from the earlier turns of a request."""
+"""Removal of folded thoughts from the earlier turns of a request.
+
+A folded thought is the `<details>` block that `folding` puts into an answer. The client sends it
+back with the conversation, and the model must not get it.
+"""
 
 from collections.abc import Mapping
 
@@ -7,12 +11,14 @@ from converter.core.reading.folding import unfold
 
 
 def unfolded(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the request `body` without folded thoughts; `body` itself if it has none."""
+    """Return the request `body` without folded thoughts (`<details>` blocks); `body` itself if it
+    has none.
+    """
     return map_messages(body, _without_folds)
 
 
 def _without_folds(turn: object) -> object:
-    """Return a turn without folded thoughts. A turn whose role is not `assistant` has none."""
+    """Return a turn without folded thoughts. Only turns of the role `assistant` can have them."""
     if not isinstance(turn, dict) or role_of(turn) != "assistant":
         return turn
     content = content_of(turn)
@@ -22,7 +28,7 @@ def _without_folds(turn: object) -> object:
 
 
 def _part(part: object) -> object:
-    """Return a part of a turn's content without folded thoughts in its text."""
+    """Return one part of a turn's content, without folded thoughts in its `text`."""
     if isinstance(part, dict) and isinstance(text := part.get("text"), str):
         return {**part, "text": unfold([text])}
     return part

@@ -36,12 +36,12 @@ class Ends:
     """The thoughts of a reply that the addon ended before the model did.
 
     Attributes:
-        reasons: for each of these thoughts `budget`, `loop` or `unanswered`.
+        reasons: for each of these thoughts, why it was ended: `budget`, `loop` or `unanswered`.
         at: how many characters of thinking the reply had when the last of them was ended.
         turn: the text and thinking of the reply up to this end, which the server is asked to
             continue; empty if it cannot be, as behind a tool call.
         added: how many tokens the addon adds to the turn: a sentence and marks.
-        by_server: how many of the thoughts are ended by the server, which the addon asks to do so.
+        by_server: how many of the thoughts the server ends, because the addon asked it to.
         pending: True if the server was asked to end the last thought and has not done so yet.
     """
 
@@ -60,7 +60,9 @@ class Ends:
         return len(self.reasons) - self.by_server
 
     def leave(self) -> None:
-        """Count the last thought as ended by the addon, because the server has not ended it."""
+        """Count the last thought as ended by the addon, because the server was asked to end it and
+        has not done so.
+        """
         self.by_server, self.pending = self.by_server - self.pending, False
 
 
@@ -72,8 +74,8 @@ class Findings:
         native: True if the server sent thinking in a field.
         thought: True if the reply has thinking, in a field or in the text.
         beginning: what the reply showed about the state in which it began.
-        unclosed: the indexes of the choices whose last thought began with a phrase and has not
-            ended.
+        unclosed: the indexes of the choices whose last thought began with a phrase ("Let me think")
+            and has not ended.
         calls: the notes on tool calls that were read from the text.
         unread: a tag at the beginning of the text that seems to be that of a thought but belongs to
             no family that was read, and the closer that probably belongs to it; else `None`.

@@ -14,15 +14,15 @@ _INERT = re.compile(
     r"""(?:[^\[\](){{}}"',:=]++|"{}"|[,:=]\s*+(?:'{}'|(?!'))|')*+""".format(*_STRING.values()),
     re.DOTALL,
 )
-"""Text in which nothing opens or closes a bracket, and in which each string is whole."""
+"""The pattern of text without brackets outside strings, in which each string is whole."""
 _BETWEEN = re.compile(r"[ \t\r\n,;]*+")
 _SINGLE = re.compile(r"\s*+'")
 _BEFORE_SINGLE = frozenset("[{(,:=")
 
 
 class JsonExtent:
-    """Finds the end of one value after another. The first text must begin with the bracket that
-    opens a value.
+    """A search for the end of one JSON value after another. The first text that is fed must begin
+    with the bracket that opens a value.
 
     Attributes:
         quote: the quote that ends the open string; empty if no string is open.
@@ -37,8 +37,8 @@ class JsonExtent:
 
     @property
     def not_plain(self) -> str:
-        """The characters that must be read by `feed` while a string is open: a text without them
-        only continues the string. Empty if every text must be read.
+        """The characters that may end the open string: a text without them only continues the
+        string, and need not be fed. Empty if every text must be fed, as while no string is open.
         """
         return f"{self.quote}\\" if self.quote and not self._escapes else ""
 
@@ -78,8 +78,8 @@ class JsonExtent:
         return between.end() if between else at
 
     def goes_on(self, mark: str) -> bool:
-        """Return True if the next character, `mark`, is a bracket or begins a string, so that
-        another value may follow.
+        """Return True if another value may begin with `mark`, the next character: a bracket, or a
+        quote that begins a string.
         """
         return mark in '[](){}"' or (self.may_quote and mark == "'")
 

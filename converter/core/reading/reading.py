@@ -110,9 +110,11 @@ class Expected:
         model: the name of the model in the client's request.
         thoughts: facts about its thoughts.
         calls: facts about its tool calls.
-        off: True if thinking is turned off, so that the reply begins with the answer.
-        no_thought_due: True if the request has a field that turns thinking off, or if its last
-            message ends in a closed thought.
+        off: True if thinking is turned off, by the request or by the user's option, so that a
+            closer in the reply is text.
+        no_thought_due: True if the server should send no thought, so that thinking in a field may
+            be the answer: a field of the request turns thinking off, or its last message ends in a
+            closed thought.
         stops: the stop strings that the server gets.
         cuts: the stop strings at which the addon ends the answer, in place of the server.
         cuts_behind: True if such a stop string itself stays in the answer.

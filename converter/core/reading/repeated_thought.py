@@ -37,7 +37,7 @@ class RepeatedThought:
         self._pairs = [("", closers)] if closers else sorted(pairs, key=lambda it: -len(it[0]))
         self._expected = ""
         self._held = ""
-        self._ends: MarkSearch | None = None  # the closers of the thought that is being dropped
+        self._ends: MarkSearch | None = None  # closers of the thought that is being dropped, if any
         self.over = not self._pairs
 
     def expect(self, text: str) -> None:
@@ -68,7 +68,9 @@ class RepeatedThought:
         return held
 
     def _look(self) -> str:
-        """Compare the held content with the thinking of the field; return content as `feed`."""
+        """Compare the held content with the thinking of the field. Return the content that need not
+        be held (see `feed`).
+        """
         body = self._held.lstrip()
         pair = next((pair for pair in self._pairs if body.startswith(pair[0])), None)
         if pair is None:
@@ -86,7 +88,9 @@ class RepeatedThought:
         return self._wait(end is None and agree)
 
     def _wait(self, undecided: bool) -> str:
-        """Go on holding the content if `undecided`; else return it, because it repeats nothing."""
+        """Return nothing and hold the content if `undecided`: it may still repeat the thought. Else
+        end the comparison and return the content.
+        """
         return "" if undecided and len(self._held) <= _HELD_LIMIT else self.close()
 
     def _drop(self, ends: MarkSearch) -> str:

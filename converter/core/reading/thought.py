@@ -13,7 +13,7 @@ from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT, GUESS_LIMI
 type ThoughtEvent = Text | Thinking | ThinkingEnd
 
 UNREADABLE_CONFIDENCE = 0.5
-"""The confidence if the attribute is missing or is not a number."""
+"""The confidence of a thought whose attribute `confidence` is missing or is not a number."""
 NAME = r"[A-Za-z_][\w.:-]*+"
 """The pattern of the name of an attribute in a tag."""
 _PAIR = re.compile(rf"""\s({NAME})\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
@@ -83,8 +83,9 @@ class Thought:
 
 
 def part_of(event: Thinking, text: str, rest: bool = False) -> Thinking:
-    """Return the event with `text`, a part of its text, also in its fields. Fields that are not
-    strings (a list of blocks) cannot be divided: they stay only in the last part (`rest`).
+    """Return the event with only `text`, a part of its text; the dialect's own fields of the event
+    get this part too. Fields that are not strings (a list of blocks) cannot be divided: only the
+    last part (`rest`) keeps them.
     """
     if event.own is None:
         return replace(event, text=text)
@@ -97,7 +98,9 @@ def part_of(event: Thinking, text: str, rest: bool = False) -> Thinking:
 
 
 def _confidence(written: str) -> float:
-    """Return the number in the attribute `confidence`."""
+    """Return the value of the attribute `confidence` as a number; `UNREADABLE_CONFIDENCE` if it is
+    none.
+    """
     try:
         number = float(written)
     except ValueError:
@@ -111,13 +114,15 @@ _ATTRIBUTES = re.compile(
     rf"""|(?:\s++{NAME}\s*+(?:=\s*+(?:"[^"]*+|'[^']*+)?)?|\s*+/?)\Z)"""
 )
 ENDS = {">": Mark.WITH_ATTRIBUTES, "/>": Mark.WHOLE}
-"""The kind of a tag with attributes, by the characters with which the tag ends."""
+"""end of a tag with attributes -> the kind of the tag."""
 
 
 def attribute_tag(buffer: str, begin: int, end: int) -> re.Match[str] | None:
-    """Return the match of the attributes in a tag, up to the tag's end; `None` if other text stands
-    there. `buffer[begin:end]` is the tag up to the blank behind its name. The group `end` of the
-    match is `>` or `/>`; `None` if the text ends within the tag.
+    """Return the match of the attributes in a tag that begins at `begin`, up to the tag's end;
+    `None` if other text stands there.
+
+    `buffer[begin:end]` is the beginning of the tag, with the blank behind its name (`<thinking `).
+    The match's group `end` is `>` or `/>`; it is `None` if the buffer ends within the tag.
     """
     return _ATTRIBUTES.match(buffer, end - 1, begin + ATTRIBUTE_LIMIT)
 
@@ -160,8 +165,8 @@ class Guess:
 
 
 def _last_paragraph(text: str, least: int) -> int:
-    """Return the offset of the last paragraph, if this is at least `least`; else the offset of the
-    first word from `least` on.
+    """Return the offset at which the last paragraph begins, if this is at least `least`; else the
+    offset of the first word that begins at `least` or behind it.
     """
     begun = [gap.end() for gap in _BETWEEN.finditer(text) if gap.end() < len(text)]
     if begun and begun[-1] >= least:
