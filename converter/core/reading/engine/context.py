@@ -16,13 +16,14 @@ QUOTED_LINES = "+->"
 CLAUSE_ENDS = ",;"
 BLANKS = " \t\r\n"
 REMEMBERED = 64
-"""How many characters at the end of the text are kept (`Context.before`)."""
+"""How many characters before the next one are kept (`Context.before`)."""
 _BARE_CALL = re.compile(r"\bcall:[\w.-]++\{")
-"""The beginning of a call in Gemma's syntax that lacks its mark. A mark of calls in the same line
-then stands in an argument of this call, and begins none.
+"""The pattern for the beginning of a call in Gemma's syntax without the mark before it. A mark of
+calls behind it in the same line belongs to an argument of this call, and begins no call.
 """
 _MOST_UNREAD = 4096
-"""How many characters may wait until they are examined. The limit bounds the memory for a stream.
+"""How many characters may be fed before they are examined. The limit bounds the memory that a
+stream takes.
 """
 
 _BEGINNINGS = {
@@ -30,28 +31,30 @@ _BEGINNINGS = {
     SENTENCE: re.compile(r"""(?:\n|[.!?…]["'”’)\]*_]{0,8}(?=\s))[^\S\n]*\Z"""),
     LINE: re.compile(r"\n[^\S\n]*\Z"),
 }
-"""For each position at which a phrase counts, the pattern of the text's end before the phrase."""
+"""position at which a phrase counts -> the pattern for the end of the text before the phrase."""
 
 
 class Context:
-    """The position behind the text that was fed. The engine begins a new one at most marks."""
+    """The position of the next character, by the text that was fed. Behind most marks the engine
+    begins a new `Context`, because the text before the mark does not matter there.
+    """
 
     def __init__(self) -> None:
         self._unread = ""
         self._code = CodeSpans()
-        self._line_head = ""  # the first character of the present line that is not a blank
+        self._line_head = ""  # first character of the present line that is not blank
         self._in_call = False  # True if the present line has a match of `_BARE_CALL`
         self._tail = ""
 
     def feed(self, text: str) -> None:
-        """Add the next piece of the text, and examine it if too much waits."""
+        """Add the next piece of the text. Examine the added text if it exceeds `_MOST_UNREAD`."""
         self._unread += text
         if len(self._unread) > _MOST_UNREAD:
             self._read()
 
     def begin_code_anew(self) -> None:
-        """Treat open Markdown code as closed, because a mark stands here that counts. The text
-        behind the mark goes on in the same line.
+        """Treat open Markdown code as closed, because a mark that counts stands here. The line goes
+        on behind the mark.
         """
         self._read()
         self._code = CodeSpans()
@@ -89,12 +92,14 @@ class Context:
 
     @property
     def quoted(self) -> bool:
-        """True directly behind a quotation mark or an opening bracket."""
+        """True if a quotation mark or an opening bracket stands directly before the position."""
         return self.before[-1:] in tuple(QUOTES)
 
     @property
     def in_sentence(self) -> bool:
-        """True behind a blank and, before the blank, a word, a comma or a semicolon."""
+        """True in the middle of a sentence: blanks stand before the position, and before them a
+        word, a comma or a semicolon.
+        """
         line = self.before.rpartition("\n")[2]
         last = line.rstrip()[-1:]
         return line[-1:].isspace() and (last.isalnum() or last in tuple(CLAUSE_ENDS))
@@ -104,8 +109,8 @@ class Context:
         """True if a call at this position is only shown to the user.
 
         That is the case in Markdown code, in a line of a diff or a quotation, directly behind a
-        quotation mark, and behind a call without a mark in the same line. A span of code counts
-        only up to the end of its line.
+        quotation mark, and in the same line behind `call:NAME{`. An inline span of code counts only
+        up to the end of its line.
         """
         self._read()
         quoted = self.quoted and not self._tail.endswith("`")
@@ -113,7 +118,7 @@ class Context:
         return quoted or in_line or self._code.inside_line()
 
     def _read(self) -> None:
-        """Examine the text that waits."""
+        """Examine the text that was fed since the last examination."""
         text, self._unread = self._unread, ""
         if not text:
             return

@@ -14,8 +14,8 @@ from converter.core.reading.tool_calls.calls_read import CUT
 from converter.core.reading.unread_tag import Pair, pair_at_head
 
 _EDGE = 64
-"""How many characters of a reply are kept: so many of its beginning, in which an opener may stand,
-and so many of its end, at which a closer may stand.
+"""How many characters are kept of a reply's beginning, in which an opener may stand, and of its
+end, at which a closer may stand.
 """
 
 
@@ -24,8 +24,9 @@ class Evidence:
     finish (`conclude`).
 
     Attributes:
-        answered: True once an event has come that is neither thinking nor a `LateCloser`: text, a
-            call or the end of a thought.
+        answered: True once an event has come that shows that thinking has ended: text, a call or
+            the end of a thought. Thinking does not show it, nor does a `LateCloser` (the closer of
+            a thought that a call had ended before).
     """
 
     def __init__(self, reading: Reading, shown: Beginning) -> None:
@@ -44,11 +45,11 @@ class Evidence:
 
     @property
     def unread(self) -> Pair | None:
-        """The tag at the reply's beginning and its closer, if the tag seems to be that of a thought
-        but belongs to no family that was read (`unread_tag`).
+        """The tag at the reply's beginning, and its probable closer, if the tag seems to begin a
+        thought but belongs to no family that was read (`unread_tag`).
 
-        `None` if there is no such tag, or if the reply ends with the closer: then the tag encloses
-        the answer.
+        `None` if there is no such tag, or if the reply ends with this closer: then the tag encloses
+        the whole reply, which is an answer.
         """
         pair = pair_at_head(self._head) if self._reading.tags else None
         return None if pair and self._tail.rstrip().endswith(pair[1]) else pair
@@ -85,15 +86,16 @@ class Evidence:
             self._correct(InitialState.THINKING)
 
     def conclude(self, finish: str, closed: bool, openers: tuple[str, ...]) -> None:
-        """Confirm at the finish that a reply which was read as beginning in a thought did so, or
-        note that it began in the answer.
+        """At the finish of a reply that was read as beginning in a thought, note whether it did:
+        confirm it if the thought was `closed`, else note that the reply began in the answer.
 
-        `finish`: the finish reason. `closed`: the thought was closed. `openers`: all openers that
-        count. Nothing is noted if the reply begins with an opener, because a server such as
-        llama.cpp may repeat the opener of the chat template.
+        `finish`: the finish reason. `openers`: all openers that count. Nothing is noted if the
+        reply begins with an opener, because a server such as llama.cpp may repeat the opener of the
+        chat template.
         """
         inside = self._reading.inside and (self._thought or self.answered)
-        # A grammar decides where the reply begins. The reply then shows nothing about the model.
+        # If a grammar constrains the answer, the grammar decides where the reply begins. The reply
+        # then shows nothing about the model.
         constrained = self._reading.expected.grammar is not Grammar.NONE
         if not inside or constrained or self._head.lstrip().startswith(openers):
             return
@@ -103,5 +105,7 @@ class Evidence:
             self._correct(InitialState.TEXT)
 
     def _correct(self, begun: InitialState) -> None:
-        """Note the state in which the wrongly read reply began, unless another was noted."""
+        """Note `begun`, the state in which a wrongly read reply really began, unless a state was
+        noted before.
+        """
         self._shown.correction = self._shown.correction or begun

@@ -33,12 +33,13 @@ class CallMark:
 
     Attributes:
         mark: the mark.
-        begins: the beginning of `mark` that is a key of `OPENERS` or `SECTIONS`.
+        begins: the key of `OPENERS` or `SECTIONS` with which `mark` begins; `mark` may have more
+            text behind it.
         counts: where the mark counts.
         close: the mark that ends text which only looks like a call; empty if such text ends with
             the end of its JSON.
-        alone: True if the mark is the beginning of a call's body. It ends a thought only if calls
-            are read.
+        alone: True if the mark is the beginning of a call's body, without an opener. It ends a
+            thought only if calls are read.
     """
 
     mark: str
@@ -81,10 +82,12 @@ def _opener_of(mark: str) -> str:
 
 
 FULL_MARKS = {row.mark: row for row in _of_forms()}
-"""The marks behind which nothing but a call is expected: openers with the text `CallRow.tool`."""
+"""mark -> its `CallMark`, for the marks behind which nothing but a call is expected: openers with
+the text that must follow them (`CallRow.tool`), and beginnings of bodies.
+"""
 CALL_MARKS = {mark: CallMark(mark, mark, row.counts) for mark, (row, *_) in OPENERS.items()}
 CALL_MARKS |= FULL_MARKS
-"""All marks that begin calls."""
+"""mark -> its `CallMark`, for all marks with which a call may begin."""
 
 
 def openers_in_thought(offered: bool, reads: bool = False) -> tuple[str, ...]:
@@ -107,7 +110,8 @@ class MarkTable:
         families: the rows of the families whose marks count.
         attributes: True if openers may have attributes.
         offered: True if the request offers tools, so that the text may have calls.
-        reads_calls: True if calls are read; else their marks only keep tags in them from counting.
+        reads_calls: True if calls are read. Else their marks count all the same, because no tag of
+            a thought counts within a call, but the call stays text.
         forbids_calls: True if the request allows no call, so that the marks of calls are dropped.
         behind_field: True if a thought came in a field. Then only the marks of thoughts count that
             the server may have left in the text: closers at its beginning, and the answer's tags.
@@ -159,13 +163,13 @@ class MarkTable:
         self._searches: dict[object, MarkSearch] = {}
 
     def silent_at(self, text: str) -> str:
-        """Return the longest mark of `Row.ignored` with which a text begins; empty if there is
-        none.
+        """Return the longest ignored mark (`Row.ignored`) with which a text begins; empty if there
+        is none.
         """
         return max(filter(text.startswith, self._silent), key=len, default="")
 
     def without_silent(self, text: str) -> str:
-        """Return a text without the marks of `Row.ignored`."""
+        """Return a text without the ignored marks (`Row.ignored`) in it."""
         silent = sorted(map(expression, self._silent), key=len, reverse=True)
         return re.sub("|".join(silent), "", text) if silent else text
 
@@ -186,7 +190,7 @@ class MarkTable:
             state: the state.
             answer_open: the answer's opener, if it counts; else empty.
             answer_close: the answer's closer, if it counts; else empty.
-            late: the closers that the call before this text lacks. They are dropped.
+            late: closers of calls that the call before this text lacked. They are dropped here.
             again: the marks with which the next call of the open section may begin.
             thought: True if the reply has had a thought, so that a closer in the answer is text.
             emitted: True if text of a thought was emitted, so that phrases are text.
@@ -206,8 +210,8 @@ class MarkTable:
         return self._searches[key]
 
     def within_thought(self, row: ThoughtRow, suffix: str, head: bool) -> MarkSearch:
-        """Return the search for the marks that count in a thought of the family `row`, which its
-        opener has begun. `suffix`: the suffix in the opener. `head`: the thought has no text yet.
+        """Return the search for the marks that count in a thought which an opener of the family
+        `row` has begun. `suffix`: the suffix in this opener. `head`: the thought has no text yet.
         """
         return _within_thought(row, suffix, head, tuple(self._in_thought))
 
@@ -219,7 +223,9 @@ class MarkTable:
     def _groups(
         self, families: tuple[ThoughtRow, ...], phrases: tuple[ThoughtRow, ...]
     ) -> Mapping[Group, Mapping[str, Mark]]:
-        """Return the marks of each group, and their kinds. `families`: the families, even if a
+        """Return group -> the marks of the group, and mark -> kind for these.
+
+        `families`: the families whose marks are not phrases; `self.families` has none of them if a
         thought came in a field. `phrases`: the families whose marks are phrases.
         """
         rows = self.families
@@ -249,7 +255,9 @@ class MarkTable:
 
 @lru_cache(maxsize=64)
 def _within_thought(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
-    """Return the search of `MarkTable.within_thought`. `calls`: the marks that end a thought."""
+    """Return the search of `MarkTable.within_thought`. `calls`: the marks of calls that end a
+    thought.
+    """
     kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closes, Mark.CLOSE)
     kinds |= dict.fromkeys(row.again, Mark.SILENT)
     if head:
@@ -262,10 +270,10 @@ def _within_thought(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, 
 
 
 mark_table = lru_cache(maxsize=64)(MarkTable)
-"""Return the table for the arguments of `MarkTable`. Equal arguments get the same table."""
+"""Return a `MarkTable` for the arguments of its class. Equal arguments get the same table."""
 
 
 def is_half_closer(text: str) -> bool:
-    """Return True if a text is the beginning of a closer of calls but not of an opener."""
+    """Return True if a text is the beginning of a closer of calls, and of no opener of calls."""
     closes = any(mark.startswith(text) for mark in CALL_CLOSERS)
     return closes and not any(mark.startswith(text) for mark in (*SECTIONS, *OPENERS))

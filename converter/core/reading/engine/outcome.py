@@ -21,7 +21,7 @@ class OpenThought(Thought):
         row: the family of the last thought's opener; `None` if the thought had no opener.
         suffix: the suffix in this opener (`opensource` in `<think:opensource>`).
         guess: the filter that holds the end of a thought which is only guessed; else `None`.
-        begun: True if an opener has come.
+        begun: True if an opener of a thought has come in the reply.
         emitted: True if text of a thought was emitted; thoughts that phrases begin do not count,
             unless a closer has ended them.
         unclosed: True if the last thought began with a phrase and nothing has ended it.
@@ -60,7 +60,7 @@ class OpenThought(Thought):
         return self.feed(self.guess.feed(text) if self.guess else text)
 
     def begin_guess(self) -> None:
-        """Treat the thought as a guessed one from here on: hold its end (`Guess`)."""
+        """Hold the end of the thought from here on, because it is only guessed (`Guess`)."""
         self.guess = Guess()
 
     def take_guess(self) -> str:
@@ -69,7 +69,9 @@ class OpenThought(Thought):
         return guess.rest if guess else ""
 
     def settle(self) -> Sequence[ThoughtEvent]:
-        """Stop guessing, because the thought was a thought. Return the held text as thinking."""
+        """Stop guessing, because it is certain that this is a thought. Return the held text as
+        thinking.
+        """
         return self.feed(self.take_guess()) if self.guess else ()
 
 
@@ -96,11 +98,11 @@ class Answer:
     dropped_closer: bool = False
     closer_apart: bool = False
     has_text: bool = False
-    # How many characters of the unmatched closer are still to be emitted; -1 if there is none, or
-    # once the character behind it has come.
+    # How many characters must still be emitted before the character behind the unmatched closer;
+    # -1 if there is no such closer, or once this character was emitted.
     _closer_left: int = -1
-    _tags: tuple[str, str] = _NONE  # the answer's tags, while they count: directly behind a thought
-    _closer: str = ""  # the closer of the answer's tags, once their opener was dropped
+    _tags: tuple[str, str] = _NONE  # the answer's opener and closer; empty where they do not count
+    _closer: str = ""  # the answer's closer, while it counts: once the opener was dropped
 
     @property
     def answer_tags(self) -> tuple[str, str]:
@@ -123,10 +125,11 @@ class Answer:
         return [Text(text_and_lead, self.choice)]
 
     def note_unmatched(self, before: str, closer: str) -> None:
-        """Note the first closer that stays text, unless the answer has no text before it.
+        """Note a closer of a thought without an opener, if it is the first and text of the answer
+        stands before it.
 
-        `before`: the character before the closer. `closer`: the text of the closer that will be
-        emitted; empty if it is dropped.
+        `before`: the character before the closer. `closer`: the closer, which will be emitted as
+        text; empty if it is dropped.
         """
         if self.has_text and not self.unmatched_closer:
             self.unmatched_closer = True
@@ -134,8 +137,8 @@ class Answer:
             self._closer_left = len(self.lead) + len(closer)
 
     def _look_behind_closer(self, text: str) -> None:
-        """Set `closer_apart` if a line end follows the unmatched closer. `text`: the next text that
-        is emitted, which begins with what is left of the closer (and of the blanks before it).
+        """Set `closer_apart` if a line end follows the unmatched closer. `text`: the next text to
+        emit; its first `_closer_left` characters are the closer, and blanks before it.
         """
         behind = text[self._closer_left : self._closer_left + 1]
         self.closer_apart = self.closer_apart or (behind != "" and behind in LINE_ENDS)
@@ -156,23 +159,26 @@ class Answer:
         return "".join(waiting)
 
     def closed_by(self, closer: str, tags: Mapping[str, tuple[str, str]]) -> None:
-        """Let the answer's tags count that belong to `closer`, the closer of the thought directly
-        before; none if `closer` is empty, as when text has come.
+        """Let the tags of an answer count (`<answer>`, `</answer>`) that models write behind
+        `closer`, the closer of a thought directly before. Let none count if `closer` is empty, as
+        when text has come.
 
-        `tags`: the opener and closer of the answer, by the closer of a thought.
+        `tags`: closer of a thought -> the opener and closer of an answer behind it.
         """
         self._tags = tags.get(closer, _NONE)
 
     def follow_field(self, tags: Mapping[str, tuple[str, str]]) -> None:
-        """Let the answer's tags count, because a thought has come in a field. Their closer counts
-        without an opener too, since the server may have dropped the opener.
+        """Let the tags of an answer count, because a thought has come in a field. The closer counts
+        without an opener too, because the server may have dropped the opener.
+
+        `tags`: closer of a thought -> the opener and closer of an answer behind it.
         """
         self._tags = next(iter(tags.values()), _NONE)
         self._closer = self._tags[1]
 
     def pass_tag(self, *, opens: bool) -> None:
-        """Let the answer's closer count, since the answer's opener was dropped (`opens`); or let it
-        not count, since the closer was.
+        """Note that a tag of the answer was dropped. Behind the opener (`opens`) the answer's
+        closer counts; behind the closer it does not.
         """
         self._closer = self._tags[1] if opens else ""
 
@@ -197,7 +203,7 @@ class CallLog:
     """The calls in a reply's text.
 
     Attributes:
-        read: the calls that were emitted, or wait in a draft.
+        read: the calls that were emitted, or wait in a draft, in their order.
         cut: the names of tools in calls that were cut off so early that they became text.
         broken: the name of the tool in a call that must not run; empty if there is none.
     """
@@ -218,7 +224,7 @@ class Draft:
 
     Attributes:
         before: how many calls of the reply stand before the draft.
-        written: all text from the first mark on, in pieces.
+        written: all text from the mark of the first call on, in pieces.
         length: the number of characters of this text.
         events: the events for the calls, and for the text between them.
         behind: the text behind the last call.
@@ -239,8 +245,8 @@ class Draft:
         self.length += len(text)
 
     def add(self, text: str, resumed: bool, choice: int) -> None:
-        """Add text that stands behind the last call. `resumed`: the thought goes on with it. Else
-        the text is blanks, which are dropped directly behind a call.
+        """Add `text`, which stands behind the last call. `resumed`: the thought goes on with it.
+        Else it consists of blanks, which are dropped unless text stands between it and the call.
         """
         if resumed:
             self.behind += text
@@ -248,5 +254,5 @@ class Draft:
             self.events.append(Text(text, choice))
 
     def text_until(self, left: int) -> str:
-        """Return all text from the first mark on, without its last `left` characters."""
+        """Return all text from the first call's mark on, without its last `left` characters."""
         return "".join(self.written)[: self.length - left]

@@ -14,8 +14,8 @@ from converter.core.model.events import Event, ToolCall
 from converter.core.wire.bounds import HELD_LIMIT
 
 _PIECE_COST = 16
-"""So many characters are added to the length of each piece of a call, because a stream may have
-very many pieces without arguments.
+"""How many characters each piece of a call counts in addition to its arguments, because a stream
+may have very many pieces without arguments.
 """
 
 
@@ -29,7 +29,8 @@ class Repeats:
 
     def __init__(self) -> None:
         self.dropped: list[int] = []
-        self._emitted: dict[int, list[ToolCall]] = {}  # the pieces of calls that were emitted
+        # index of a call -> the pieces of the call that were emitted
+        self._emitted: dict[int, list[ToolCall]] = {}
         self._meanings: list[object] = []
         self._held: dict[int, list[ToolCall]] = {}
         self._length = 0
@@ -47,8 +48,8 @@ class Repeats:
         self._meanings = [meaning for meaning in meanings if meaning is not None]
 
     def feed(self, events: Iterable[Event]) -> list[Event]:
-        """Return the events that need not be held. An event that is no call ends the held calls, so
-        that they are decided and come before it.
+        """Return the events that need not be held. An event that is no piece of a call decides the
+        held calls, which are returned before it.
         """
         out: list[Event] = []
         for event in events:
@@ -63,7 +64,7 @@ class Repeats:
         return out
 
     def release(self) -> list[Event]:
-        """Return the held calls, without those that repeat an emitted call."""
+        """Return the pieces of the held calls, but not of calls that repeat an emitted call."""
         held, self._held = self._held, {}
         out: list[Event] = []
         for index, pieces in held.items():
@@ -75,8 +76,8 @@ class Repeats:
         return out
 
     def _numbered(self, piece: ToolCall) -> ToolCall:
-        """Return a piece of a call that is emitted, with an index that does not count the dropped
-        calls. Keep the piece for later comparisons.
+        """Return a piece of a call, which is now emitted, with the index that the call has without
+        the dropped calls. Keep the piece for later comparisons.
         """
         if self._length <= HELD_LIMIT:
             self._emitted.setdefault(piece.index, []).append(piece)

@@ -44,7 +44,7 @@ in the text.
 
 
 class ReadingStage:
-    """The stage, for one choice.
+    """The stage, for one choice: it turns text into thinking, text and calls.
 
     Held text is emitted before an event that begins or ends a block, but not before other events,
     such as usage.
@@ -81,7 +81,8 @@ class ReadingStage:
         self._answered = False  # True once the answer has text that is not blank
         self._own: Own | None = None  # the fields in which the server sent thinking last
         self._in_call = False  # True if the last event was a piece of a call that the server sent
-        # Events of the server that wait behind a held call in the text: thinking and calls.
+        # Thinking and calls that the server sent in fields, while they wait behind a held call in
+        # the text.
         self._waiting: list[Event] = []
 
     @property
@@ -154,10 +155,11 @@ class ReadingStage:
         return [*self._drafted(), *self._close("", cut=True)]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return the kind of event that plain text of this kind becomes; see `Stage.plain`.
+        """Return the kind that text of this `kind` becomes, if it may skip this stage now (see
+        `Stage.plain`), and the characters that it must not have; `None` if it must be fed.
 
-        Thinking in a field passes, except line ends, which encoders hold at a thought's end. A call
-        that the server sends passes from its second piece on.
+        Thinking in a field may skip the stage, except line ends, which encoders hold at a thought's
+        end. A call that the server sends may from its second piece on.
         """
         if self._repeats.holds:
             return None
@@ -179,12 +181,12 @@ class ReadingStage:
 
     def _follow_field(self, event: Thinking) -> Sequence[Event]:
         """Read no tags from here on, because the thinking `event` came in a field. Return the held
-        text and the thinking, without what may be a call in it.
+        text, and the thinking without a part at its end that may be a call.
         """
         held: list[Event] = []
         if self._reads_tags or self._repeats.holds or not self._engine.at_head:
-            # Once tags are no longer read, `_again` may hold text of the content that repeats a
-            # thought of the field. Flushing the engine alone leaves that text held.
+            # Once tags are no longer read, `_again` may hold content that may repeat the field's
+            # thought. Only the engine is flushed then, so that this content stays held.
             held = self._held("", cut=False) if self._reads_tags else self._flush("")
             held = self._settled(held)
             if self._reads_tags:
@@ -199,26 +201,27 @@ class ReadingStage:
             return [*held, event]
         text = self._thought_calls.feed(event.text)
         if event.own and not all(isinstance(it, str) for it in event.own.fields.values()):
-            # A field that is no string, such as a list, cannot be sent later in parts: emit all.
+            # The server's field is no string but a list, which cannot be sent later in parts: emit
+            # the whole event.
             text += self._thought_calls.release()
             return [*held, replace(event, text=text)] if text else [*held, event]
         self._own = event.own or self._own
         return [*held, event] if text == event.text else [*held, *self._thinking(text)]
 
     def _thinking(self, text: str) -> list[Event]:
-        """Return held text of a thought in a field, as an event with the fields that the server
-        used last. Return nothing if the text is empty.
+        """Return `text`, which was held from a thought in a field, as an event with the dialect's
+        fields that the server used last. Return nothing if the text is empty.
         """
         own = self._own and Own(self._own.dialect, dict.fromkeys(self._own.fields, text))
         return [Thinking(text, self._engine.answer.choice, own)] if text else []
 
     def _drafted(self) -> list[Event]:
-        """Return the text of a thought in a field that was held because it may be a call."""
+        """Return the text of a thought in a field that was held because it might be a call."""
         return self._thinking(self._thought_calls.release()) if self._thought_calls else []
 
     def _server_call(self, event: ToolCall) -> Sequence[Event]:
-        """Return a piece of a call that the server sends, behind all text that is held. The piece
-        is held if the call may repeat one that was read from the text.
+        """Return `event`, a piece of a call that the server sends, behind all text that was held.
+        Hold the piece if the call may repeat a call that was read from the text.
         """
         drafted = self._drafted()
         out = [] if self._in_call else _without_opener(self._held("", cut=False))
@@ -245,8 +248,8 @@ class ReadingStage:
         return [*out, *self._drafted(), event]
 
     def _close(self, finish: str, cut: bool) -> list[Event]:
-        """Return all that is held. `finish`: the reason why the choice ended; empty if it goes on.
-        `cut`: the choice was cut off.
+        """Return all events that are held. `finish`: the reason why the choice ended; empty if it
+        goes on. `cut`: the choice was cut off.
         """
         out = self._settled(self._held(finish, cut))
         if not self._engine.thought.begun:
@@ -254,8 +257,8 @@ class ReadingStage:
         return out
 
     def _settled(self, held: list[Event]) -> list[Event]:
-        """Return the events `held`, and behind them the calls that waited as possible repetitions.
-        Note all calls so far in the findings.
+        """Return the events `held`, and behind them the calls that were held because they may
+        repeat an earlier call. Note all calls so far in the findings.
         """
         out = [*held, *self._repeats.release()]
         log, read, again = self._engine.calls, self._findings.calls, self._repeats.dropped
@@ -288,8 +291,8 @@ class ReadingStage:
         return self._out([*events, *self._engine.flush(finish, cut)])
 
     def _out(self, events: Sequence[Event]) -> list[Event]:
-        """Note events of the engine in the findings. Return those that need not be held as
-        possible repetitions of a call.
+        """Note events of the engine in the findings. Return them, except calls that are held
+        because they may repeat an earlier call.
         """
         out: list[Event] = []
         for event in events:
@@ -300,7 +303,8 @@ class ReadingStage:
             elif isinstance(event, ThinkingEnd) or self._thought_calls is None:
                 out.append(event)
             elif isinstance(event, Text) and not self._reads_calls:
-                # `_repeats` may hold an incomplete call of the server, which text does not end.
+                # `feed` would end the call that `_repeats` holds. But a call that the server sends
+                # may go on behind text.
                 out.append(event)
             else:
                 out += self._repeats.feed([event])
@@ -318,7 +322,8 @@ class ReadingStage:
         if isinstance(event, Thinking):
             self._findings.thought = True
             self._findings.marks = self._engine.thought.marks
-            # A thought in the text is emitted at once: of its calls only a note is kept.
+            # Text of such a thought is emitted at once, so `_thought_calls` must not hold it: it
+            # only notes the calls in it.
             if calls:
                 calls.feed(event.text)
                 calls.release()
@@ -330,8 +335,8 @@ class ReadingStage:
 
 
 def _without_opener(held: list[Event]) -> list[Event]:
-    """Return the events without a call's opener at their end, which a server left in the text when
-    it read the call itself.
+    """Return the events, but not an opener of a call at the end of their text: a server that sent
+    the call in fields has left it there.
     """
     match held:
         case [*before, Text() as last] if (text := without_opener(last.text)) != last.text:

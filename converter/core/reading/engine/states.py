@@ -60,8 +60,8 @@ class State(enum.Enum):
     CALLED = enum.auto()
     CALLED_INSIDE = enum.auto()
     RESUMED = enum.auto()
-    # `Enum` computes its hash in slow Python code. States are hashed at each mark of a reply, for
-    # the look-up in the tables.
+    # The hash of `Enum` is slow Python code, and a state is hashed at each mark of a reply, to look
+    # it up in the tables.
     __hash__ = object.__hash__
 
 
@@ -73,9 +73,9 @@ class Group(enum.Enum):
         FIRST_OPENERS: openers of thoughts that count only at the beginning of a message.
         AGAIN: openers of a thought that are dropped within the thought.
         CLOSERS: closers of thoughts.
-        LONE_CLOSERS: closers of thoughts that also count without an opener (`Lone`).
-        LEFT_CLOSERS: closers of thoughts, if the server sends thoughts in a field: it may have left
-            the closer in the text.
+        LONE_CLOSERS: closers of thoughts that also count without an opener before them (`Lone`).
+        LEFT_CLOSERS: closers of thoughts that a server may have left in the text, although it sends
+            the thoughts in a field.
         DROPPED_CLOSERS: closers of thoughts that are dropped if they have no opener.
         IGNORED: marks that are always dropped.
         CALLS: marks that may begin a call.
@@ -134,7 +134,8 @@ kind that the later group gives it.
 
 FIRST_STATE = {
     Mode.ANSWERING: State.HEAD,
-    # The prompt has closed the thought: a closer in the reply is text. In HEAD it would be dropped.
+    # The prompt has closed the thought, so a closer in the reply is text. In HEAD, the state for
+    # ANSWERING, it would be dropped.
     Mode.CLOSED: State.BEHIND,
     Mode.THINKING: State.BEGINNING,
     Mode.GUESSED: State.BEGINNING,
@@ -159,12 +160,13 @@ NEXT_STATE = {
     **{(state, Mark.TOOL): State.CALLED for state in IN_TEXT},
     **{(state, Mark.TOOL): State.CALLED_INSIDE for state in (*IN_THOUGHT, State.CALLED_INSIDE)},
     **{(state, Mark.CLOSE): State.ENDED for state in IN_THOUGHT},
-    # In an undecided reply, the first mark is a closer: the text before it was a thought.
+    # The first mark of an undecided reply is a closer: the text before it was a thought.
     (State.UNDECIDED, Mark.CLOSE): State.ENDED,
     (State.UNDECIDED_BEHIND, Mark.CLOSE): State.ENDED,
     **{(state, Mark.PHRASE): State.PHRASED for state in _UNPHRASED},
     (State.PHRASED, Mark.PHRASE_END): State.ANSWERING,
-    # A closer without an opener: the chat template had opened a thought before the phrase.
+    # A closer to which no opener belongs: the chat template had opened a thought, in which the
+    # phrase stood.
     (State.PHRASED, Mark.CLOSE): State.ENDED,
     (State.PHRASED, Mark.SILENT): State.PHRASED,
     (State.PHRASED, Mark.ANSWER_CLOSE): State.BEHIND,
@@ -223,8 +225,8 @@ class Follows(enum.Enum):
     """The kind of the text behind a candidate.
 
     Attributes:
-        END: no text, but the end of the reply. For a candidate in a thought also any text behind
-            which the thought ends by another mark than its closer.
+        END: no text: the reply ends. For a candidate in a thought, any text behind which the reply
+            ends, or another mark than the thought's closer ends the thought.
         LINE_END: a line end.
         CALL: the opener of another call.
         THOUGHT: the opener of a thought.

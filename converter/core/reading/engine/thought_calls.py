@@ -38,10 +38,10 @@ class ThoughtCalls:
         self._calls: dict[int, ToolCall] = {}
         self._length = 0
         self._written = ""  # the held text of the thought
-        self._emitted = 0  # how many characters of `_written`, all blanks, were emitted already
-        # The indexes of the calls behind which the open thought has no text so far.
+        self._emitted = 0  # how many blanks at the beginning of `_written` were emitted already
+        # The indexes of the calls with which the open thought ends, as far as it has come.
         self._last: set[int] = set()
-        self._ending: set[int] = set()  # the indexes of the calls with which a thought has ended
+        self._ending: set[int] = set()  # the indexes of the calls with which a closed thought ends
         self.forms: list[str] = []
 
     def feed(self, text: str) -> str:
@@ -59,7 +59,7 @@ class ThoughtCalls:
         self._keep(events)
         if not self._last:
             out, held = self.release(self._engine.unread), self._written
-            # Blanks are emitted at once: a call's mark behind them stays a mark without them.
+            # Held blanks are emitted already now: they do not matter for a call behind them.
             if held.isspace():
                 out, self._emitted = out + held[self._emitted :], len(held)
             return out
@@ -68,7 +68,9 @@ class ThoughtCalls:
         return self.release(len(self._written) - before)
 
     def release(self, held: int = 0) -> str:
-        """Return the held text, except its last `held` characters and what was emitted already."""
+        """Return the held text, except its last `held` characters, and except text that was emitted
+        already.
+        """
         free = len(self._written) - held
         out, self._written = self._written[self._emitted : free], self._written[free:]
         self._emitted = max(0, self._emitted - free)
@@ -76,8 +78,8 @@ class ThoughtCalls:
 
     @property
     def not_plain(self) -> str | None:
-        """The characters that a text must not have to be emitted without `feed`; `None` if all text
-        must be fed.
+        """The characters with which text must be fed; text without them may be emitted without
+        `feed`. `None` if all text must be fed.
         """
         plain = self._engine.plain()
         return None if self._last or self._written or plain is None else plain[1]
@@ -88,19 +90,18 @@ class ThoughtCalls:
         return bool(self._last)
 
     def end(self) -> None:
-        """End the open thought, and decide the call that is incomplete in it."""
+        """End the open thought. A call in it that is incomplete is read as one that was cut off."""
         if self._engine.holds:
             self._keep(self._engine.flush(cut=True))
         read = self._engine.calls.read
-        # A call at the end that is not whole shows that the thought was cut off: none of them count
-        # as its end.
+        # If one of these calls is not whole, the thought was cut off: it does not end with calls.
         if all(read[index].done for index in self._last):
             self._ending |= self._last
         self._last.clear()
 
     def _keep(self, events: Sequence[Event]) -> None:
-        """Keep the calls among the engine's events. Text that is not blank shows that the thought
-        does not end with the calls before it.
+        """Keep the calls among the engine's events. If text that is not blank follows them, the
+        thought does not end with these calls.
         """
         for event in events:
             if isinstance(event, ToolCall):
