@@ -86,8 +86,8 @@ class Evidence:
             self._correct(InitialState.THINKING)
 
     def conclude(self, finish: str, closed: bool, openers: tuple[str, ...]) -> None:
-        """At the finish of a reply that was read as beginning in a thought, note whether it did:
-        confirm it if the thought was `closed`, else note that the reply began in the answer.
+        """Note at the finish where a reply began that was read as beginning in a thought: in a
+        thought if this was `closed`, else in the answer.
 
         `finish`: the finish reason. `openers`: all openers that count. Nothing is noted if the
         reply begins with an opener, because a server such as llama.cpp may repeat the opener of the
