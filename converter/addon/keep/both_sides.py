@@ -1,7 +1,8 @@
-"""Keep the requests and replies of both sides of an exchange, and the server's chunks with times.
+"""Keep both sides of an exchange. The client's side is the request that the client sent and the
+reply that it got; the server's side is the request that the server got and the reply that it sent.
 
-A flow shows the client's side: its request and reply. The server's side is the flow's backup, which
-mitmproxy's *Revert* shows. Both sides are saved with the flow.
+The flow itself shows the client's side. The server's side becomes the flow's backup, which
+mitmproxy's *Revert* shows. Both are saved with the flow, and so are the times of the chunks.
 """
 
 from dataclasses import dataclass, field
@@ -21,14 +22,14 @@ class BothSides:
     Attributes:
         headers: the request headers that the client sent.
         full: True if the bodies are kept, for people to look at.
-        client_request: the request as the client sent it; None while the flow still has it.
-        sent: the request as the server got it; None while the flow still has it.
-        answered: the server's response; its body is in `chunks`.
+        client_request: the request as the client sent it; None if the flow still has it.
+        sent: the request as the server got it; None if the flow still has it.
+        answered: the server's response, whose body is in `chunks`.
         chunks: the chunks of the server's body so far.
-        cuts: the length of each chunk, and the chunk's seconds after the request.
-        got: the bytes of a stream that the client has got; None if the reply is not streamed.
+        cuts: for each chunk its length, and the seconds from the request to its arrival.
+        got: the bytes of a stream that the client has got so far; None if it gets no stream.
         lengths: the length of `got` after each chunk, and at the end.
-        cut_off: True if only the beginning of a long stream is kept.
+        cut_off: True if only the beginning of the stream is kept, because it is too long.
     """
 
     headers: Headers
@@ -43,8 +44,8 @@ class BothSides:
     cut_off: bool = False
 
     def keep_response_head(self, flow: HTTPFlow) -> None:
-        """Copy the head of the server's response, and put the client's request back into the
-        flow.
+        """Copy the head of the server's response from the flow. Put the client's request back into
+        the flow, where the request to the server has stood until now.
         """
         if flow.response and self.client_request and self.answered is None:
             self.answered = copied(flow.response)
@@ -52,8 +53,8 @@ class BothSides:
                 self.sent, flow.request = flow.request, self.client_request
 
     def keep_chunk(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
-        """Keep a chunk of a stream and the pieces that the client got for it. `at`: the chunk's
-        seconds after the request.
+        """Keep a chunk of the server's stream, and the pieces of bytes that the client got for it.
+        `at`: the seconds from the request to the chunk.
         """
         self.got = bytearray() if self.got is None else self.got
         self.cut_off = self.cut_off or len(self.got) > BODY_LIMIT
@@ -64,7 +65,7 @@ class BothSides:
             self.lengths.append(len(self.got))
 
     def keep_body(self, body: bytes, at: float) -> None:
-        """Keep a chunk of the server's body. `at`: the chunk's seconds after the request."""
+        """Keep a chunk of the server's body. `at`: the seconds from the request to the chunk."""
         if body and self.full:
             self.chunks.append(body)
             self.cuts.append((len(body), round(at, 4)))
@@ -73,8 +74,8 @@ class BothSides:
         """Put the client's request, and the stream that the client got, into the flow."""
         if self.got is not None and flow.response and self.full:
             flow.response.data.content = bytes(self.got)
-        # If the server has not answered, the flow still has the request to the server, because
-        # `keep_response_head` was not called.
+        # If the server has not answered, `keep_response_head` was not called, and the flow still
+        # has the request to the server.
         if self.answered is None and self.client_request and self.sent is None:
             self.sent, flow.request = flow.request, self.client_request
 
@@ -85,7 +86,7 @@ class BothSides:
         if not (self.sent and self.client_request) or (flow.response and not self.answered):
             return
         if self.answered:
-            # No content encoding, because the chunks were kept uncompressed.
+            # The chunks were kept uncompressed, so the header would be wrong.
             self.answered.headers.pop("content-encoding", None)
             self.answered.raw_content = b"".join(self.chunks)
             self.answered.timestamp_end = flow.response.timestamp_end if flow.response else None
@@ -94,13 +95,13 @@ class BothSides:
             request, got = self.client_request, flow.response
             flow.request, flow.response = self.sent, self.answered
             try:
-                # A person may have edited an intercepted request. The flow then has a backup
-                # without a reply, and mitmproxy's `backup` would not replace it.
+                # If a person has edited an intercepted request, the flow has a backup already,
+                # without a reply. mitmproxy's `backup` would not replace it.
                 forget_state_before(flow)
                 flow.backup()
             finally:
-                # In `finally`, because mitmproxy may still have to send this response to the
-                # client.
+                # Also after an exception: mitmproxy may still have to send the flow's response to
+                # the client, and must not send the server's.
                 flow.request, flow.response = request, got
 
 

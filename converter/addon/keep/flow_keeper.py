@@ -1,9 +1,10 @@
 """Limits on the flows that mitmweb and the console keep, so that a proxy can run for weeks.
 
-mitmproxy itself keeps all flows. Beyond `think_limits`, the server's side of the oldest flows is
-removed first, because it is a second copy, for *Revert* and the view of the server's reply. Then
-whole flows are removed, the oldest first. Flows that a person has marked, running flows, flows from
-a file, and the flow that the console shows are not removed.
+mitmproxy itself keeps all flows. When they take more memory than the option `think_limits` allows,
+the addon first removes the server's side of the oldest flows (their backup: the request that the
+server got and the reply that it sent), because it is a second copy. Then it removes whole flows,
+the oldest first. It never removes flows that a person has marked, running flows, flows from a file,
+and the flow that the console shows.
 """
 
 from collections.abc import Callable
@@ -25,12 +26,12 @@ if TYPE_CHECKING:  # mitmdump's own binary lacks this module
 OVERHEAD = 16 * 1024
 """The estimated bytes of a flow without its bodies: headers, connections, times."""
 _OURS = ("", MOVED, NOTHING, TROUBLE)
-"""The markers that a flow may have if no person has marked it."""
+"""The markers of flows that no person has marked: none, or one of the addon's."""
 
 
 class FlowKeeper(Watcher):
-    """The addon that writes an exchange's outcome onto its flow, and limits the flows that mitmweb
-    keeps. `chosen`: a function that returns the limits in force.
+    """The part of the addon that writes an exchange's outcome onto its flow, and limits the flows
+    that mitmweb and the console keep. `chosen`: a function that returns the limits in force.
     """
 
     name = "think-keep"
@@ -38,8 +39,9 @@ class FlowKeeper(Watcher):
     def __init__(self, chosen: Callable[[], MemoryLimits]) -> None:
         self._chosen = chosen
         self._sizes: dict[str, int] = {}
+        """Id of a flow that counts towards the limits -> its bytes; the oldest flow first."""
         self._whole: dict[str, None] = {}
-        """The ids of flows that may still hold the server's side, the oldest first."""
+        """Ids of the flows that may still hold the server's side; the oldest flow first."""
         self._total = 0
 
     def ended(self, seen: FlowRecord) -> None:
@@ -49,7 +51,7 @@ class FlowKeeper(Watcher):
     def response(self, flow: HTTPFlow) -> None:
         """Measure a finished flow, and remove the oldest flows beyond the limits."""
         view = flow_list()
-        if flow.live and view is not None:  # Not `and view`: an empty view is false.
+        if flow.live and view is not None:  # Not `and view`: an empty list of flows is false.
             self._forget(flow.id)
             self._measure(flow)
             self._whole[flow.id] = None
@@ -58,18 +60,20 @@ class FlowKeeper(Watcher):
     error = response
 
     def _measure(self, flow: HTTPFlow) -> None:
-        """Count a flow's bytes in place of its earlier count."""
+        """Count a flow's bytes towards the limits, in place of its earlier count."""
         size = size_of(flow)
         self._total += size - self._sizes.get(flow.id, 0)
         self._sizes[flow.id] = size
 
     def _forget(self, name: str) -> None:
-        """Do not count the flow with this id any more."""
+        """Count the flow with this id towards the limits no more."""
         self._total -= self._sizes.pop(name, 0)
         self._whole.pop(name, None)
 
     def _trim(self, view: "View") -> None:
-        """Remove server's sides, then whole flows, the oldest first, until the limits are met."""
+        """Remove from the oldest flows the server's side, then the oldest flows themselves, until
+        the others are within the limits.
+        """
         limits = self._chosen()
         if not (limits.flows and limits.flow_bytes):
             return
@@ -88,8 +92,8 @@ class FlowKeeper(Watcher):
                 view.remove([flow])
 
     def _removable(self, view: "View", name: str) -> HTTPFlow | None:
-        """Return the flow with this id if it may be changed or removed, else None. If a person has
-        removed it from mitmweb's list, do not count it any more.
+        """Return the flow with this id if it may be changed or removed, else None. A flow that a
+        person has removed from mitmweb's list counts no more from now on.
         """
         flow = view.get_by_id(name)
         if not isinstance(flow, HTTPFlow):
@@ -99,14 +103,16 @@ class FlowKeeper(Watcher):
 
 
 def stays(view: "View", flow: Flow) -> bool:
-    """Return True if a flow must stay: marked by a person, shown in the console, or intercepted."""
+    """Return True if a flow must not be removed: a person has marked it, the console shows it, or
+    it is intercepted. `view`: mitmproxy's list of flows.
+    """
     shown = "console_layout" in ctx.options and view.focus.flow is flow
     return flow.marked not in _OURS or shown or flow.intercepted
 
 
 def size_of(flow: HTTPFlow) -> int:
-    """Return the bytes that a flow takes in memory. A body that is one object for both sides counts
-    once.
+    """Return the estimated bytes that a flow takes in memory, with its backup. A body that flow and
+    backup share counts once.
     """
     backup = state_before(flow)
     states = [part for part in (backup.get("request"), backup.get("response")) if part]
@@ -118,7 +124,9 @@ def size_of(flow: HTTPFlow) -> int:
 
 
 def drop_server_bytes(flow: HTTPFlow) -> None:
-    """Remove the server's side from a flow. The flow keeps the client's request and reply."""
+    """Remove the server's side, which is the backup, from a flow. The flow keeps the client's
+    request and reply, and a note that the server's side was removed.
+    """
     if not (state_before(flow) and notes_of(flow)):
         return
     forget_state_before(flow)

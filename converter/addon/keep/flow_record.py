@@ -29,41 +29,44 @@ from converter.core.wire import json_text
 from converter.core.wire.printable import bounded
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
-"""The markers of flows, in this order: the addon moved thinking out of the text; it changed
-nothing; a person should look at the flow. Fonts without emoji have all three characters.
+"""The markers of flows in mitmweb's list: the addon moved thinking out of the text; it did not; a
+person should look at the flow. Fonts without emoji have all three characters.
 """
 BEFORE = "think_before"
-"""A key of the flow's metadata: the id of the flow whose cached prompt this request broke."""
+"""A key of the flow's metadata. Its value is the id of an earlier flow whose prompt the server had
+cached, and whose cache the server could not use, because this flow's prompt begins otherwise.
+"""
 _CLIENT_LEFT = "Client disconnected"
 NO_SUMMARY = Summary()
-"""The summary of an exchange whose reply was not rewritten."""
+"""The empty summary, for an exchange whose reply was not rewritten."""
 LONGEST_REFUSAL = 200
 """The most characters of a server's error message in a comment."""
 
 
 @dataclass
 class FlowRecord:
-    """A running exchange, and the flow that shows it.
+    """A running exchange: all that the addon knows of it, and the flow that shows it.
 
     Attributes:
         flow: mitmproxy's flow.
         exchange: the facts from the request's path and headers.
-        sides: the messages of the client and of the server.
+        sides: the requests and replies of the client and of the server.
         options: the options in force when the request came.
-        hints: lines for the comment that a person may want to read.
-        notes: lines for the comment that a person should read; they set the marker `TROUBLE`.
+        hints: lines of the flow's comment that a person may want to read.
+        notes: lines of the flow's comment that a person should read; they set the marker `TROUBLE`.
         request: the request, with its body once this is read.
         upstream: the server to which the request is sent, as the key of its probes and lessons.
-        length: the bytes of the request's body, after rewriting those of the new body.
+        length: the bytes of the request's body; once the body is rewritten, of the new one.
         awaited: all facts that decide how the reply is rewritten.
         rewriter: rewrites the reply.
         server: the server's profile.
         too_large: True if the request was refused because its body is too long.
-        early: True if the client's stream began before the server's response head.
+        early: True if the client's stream began before the server sent its response head.
         head: the response head of a streamed reply.
         memory: keeps the reply for later requests.
-        tap: the stream function of the reply.
-        refused: reads a response after which another request may be sent.
+        tap: the function through which mitmproxy streams the reply's body.
+        refused: reads a response that is not for the client, such as a server's refusal, and after
+            which the addon may send another request.
     """
 
     flow: HTTPFlow
@@ -105,12 +108,13 @@ class FlowRecord:
             flow.metadata[METADATA] = self._written_notes(flow)
         self.sides.back_up(flow)
         if flow.response and callable(flow.response.stream):
-            # The flow must not keep this record alive, to which the stream function refers.
+            # The stream function refers to this record, so that a flow with it would keep the
+            # record in memory.
             flow.response.stream = True
 
     def summary(self) -> dict[str, object]:
-        """Return the reply's counts and times for the notes; for an HTTP error the failure and the
-        model.
+        """Return the summary for the flow's notes: the reply's counts and times; for an HTTP error
+        the error and the requested model; empty for any other reply that was not rewritten.
         """
         if self.rewriter:
             ends = Counter(self.rewriter.findings.ends.reasons)
@@ -129,13 +133,13 @@ class FlowRecord:
         return self.rewriter.summary.values() if self.rewriter else {}
 
     def _mark(self, flow: HTTPFlow) -> None:
-        """Write comment and marker onto the flow, unless a person has written them."""
+        """Write comment and marker onto the flow, unless a person has written their own."""
         rewriter, refused = self.rewriter, refusal_of(flow.response)
         summary = rewriter.summary if rewriter else NO_SUMMARY
         moved = summary.thoughts and rewriter and rewriter.changed
         failed = refused or summary.failure or (flow.error and not client_left(flow))
         passed = summary.failure if rewriter and not rewriter.failure else ""
-        # `passed`: the server's own error message in the reply, which the client got too.
+        # `passed` is the server's own error message, which the client got in the reply.
         troubles = [*self.notes, *([in_short(passed)] if passed else [])]
         if refused:
             status = refused.partition(":")[0]
@@ -148,7 +152,7 @@ class FlowRecord:
         flow.marked = flow.marked or marker
 
     def _written_notes(self, flow: HTTPFlow) -> str:
-        """Return the notes for the flow's metadata."""
+        """Return the JSON text of the notes for the flow's metadata."""
         awaited = self.awaited or AwaitedReply(self.request)
         facts = NotedFacts(
             self.server.name,
@@ -163,14 +167,16 @@ class FlowRecord:
 
 
 def client_left(flow: HTTPFlow) -> bool:
-    """Return True if the client closed its connection. SDKs do so after the last event of a
-    reply.
+    """Return True if the client closed its connection before the response ended. That is no fault
+    if the reply has a finish: SDKs close the connection at the last event.
     """
     return bool(flow.error and flow.error.msg.startswith(_CLIENT_LEFT))
 
 
 def outcome_of(flow: HTTPFlow, summary: Mapping[str, object]) -> str:
-    """Return how an exchange ended: `ok`, `failed`, `refused`, `client left` or `broke off`."""
+    """Return how an exchange ended: `ok`, `failed` (an error in the reply, or no finish), `refused`
+    (an HTTP error), `client left` or `broke off` (the connection to the server).
+    """
     if flow.error and not summary.get("finish"):
         return "client left" if client_left(flow) else "broke off"
     if flow.response and flow.response.status_code >= 400:
@@ -179,8 +185,8 @@ def outcome_of(flow: HTTPFlow, summary: Mapping[str, object]) -> str:
 
 
 def refusal_of(response: Response | None) -> str:
-    """Return an HTTP error as text for a comment, `status 429: MESSAGE`; empty for any other
-    response.
+    """Return an HTTP error as text for the flow's comment: `status 429: MESSAGE`. Empty for a
+    response that is no error.
     """
     if response is None or response.status_code < 400:
         return ""
@@ -190,8 +196,8 @@ def refusal_of(response: Response | None) -> str:
 
 
 RUNNING_RECORDS: dict[str, FlowRecord] = {}
-"""The records of running exchanges, by their flows' ids. After a reload they include exchanges
-of the old script, which still finishes them.
+"""Id of a flow -> the record of its running exchange. After a reload of the script, exchanges that
+the old script began are here, too; the old script finishes them.
 """
 
 
@@ -201,16 +207,17 @@ def notes_of(flow: HTTPFlow) -> dict[str, object]:
 
 
 def summary_of(noted: Mapping[str, object]) -> dict[str, object]:
-    """Return the summary of a reply from the notes of its flow; empty if there is none."""
+    """Return the reply's summary in `noted`, the notes of its flow; empty if there is none."""
     summary = noted.get("summary")
     return summary if isinstance(summary, dict) else {}
 
 
 def forget(flow: HTTPFlow) -> None:
-    """Remove comment, marker, notes and backup of the last exchange from a flow whose request
-    mitmproxy sends again, because the new exchange writes its own.
+    """Remove the addon's comment, marker, notes and backup from a flow whose request mitmproxy
+    sends again (*Replay*), because the new exchange writes its own. A person's comment and marker
+    stay.
 
-    A flow whose reply mitmproxy replays keeps them, because this reply is already rewritten.
+    Do nothing if mitmproxy only replays the flow's reply, because this reply is rewritten already.
     """
     if flow.is_replay != "request" or METADATA not in flow.metadata:
         return

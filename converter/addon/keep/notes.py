@@ -14,11 +14,13 @@ METADATA = "think"
 """The key of the notes in a flow's metadata."""
 VERSION = 1
 LET_GO = "let_go"
-"""The key of the note that the server's side of the flow was removed to save memory."""
+"""A key of the notes. Its value is true if the server's side of the flow was removed to save
+memory.
+"""
 _UNREADABLE = "the addon's notes of the flow cannot be read"
 
 type Cuts = Sequence[tuple[int, float]]
-"""The length of each chunk, and the chunk's seconds after the request."""
+"""For each chunk its length, and the seconds from the request to its arrival."""
 type Noted = tuple[Cuts, str, Mapping[str, object], NotedFacts]
 """A reply's `Cuts`, why the reply broke off (empty if it did not), the options in force, and the
 facts by which the reply was read.
@@ -26,18 +28,20 @@ facts by which the reply was read.
 
 
 class NotesError(ValueError):
-    """The reason, in one line, why a flow's notes cannot be read or its reply is not kept."""
+    """Raised if a flow's notes cannot be read or its reply is not kept. The message is the reason,
+    in one line.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class NotedFacts:
-    """Facts about the server and the reply's beginning, as they were when the reply was rewritten.
+    """The facts by which a reply was read, for a later replay that reads it in the same way.
 
     Attributes:
         server: the name of the server's profile.
         parses: True if the server itself takes thinking out of the text.
-        begins: the initial state of the reply.
-        counted: the number of tokens of a prompt that the server refused as too long, else None.
+        begins: the value of the reply's `InitialState`, such as `thinking`.
+        counted: how many tokens a prompt has that the server refused as too long, else None.
         prompted: True if the addon added a text to the prompt that asks the model to think.
     """
 
@@ -49,7 +53,9 @@ class NotedFacts:
 
 
 def read_notes(text: object) -> Noted:
-    """Read the notes of a flow. Raises NotesError, also for notes of another version."""
+    """Return the facts in a flow's notes, which are a JSON text. Raises NotesError if they cannot
+    be read, are of another version, or lack the chunks, because the server's side was removed.
+    """
     try:
         noted = json.loads(str(text))
         version = noted["version"]
@@ -78,14 +84,17 @@ def read_notes(text: object) -> Noted:
 
 
 def without_chunks(text: str) -> str:
-    """Return the notes `text` without chunks, for a flow whose server's side is removed."""
+    """Return the notes in the JSON `text` without the list of chunks, and with `LET_GO`: for a flow
+    whose server's side is not kept.
+    """
     return json.dumps({**json.loads(text), "chunks": [], LET_GO: True})
 
 
 def write_notes(noted: Noted, summary: Mapping[str, object], **more: object) -> str:
-    """Return the notes as JSON text, with the reply's summary and the values of `more`.
+    """Return the notes of a flow as JSON text. `more`: further keys and values.
 
-    The text is ASCII, because servers may send lone surrogates, which a flow file cannot hold.
+    The text is ASCII, because servers may send half surrogate pairs (`"\\ud83d"` alone), which a
+    flow file cannot hold.
     """
     cuts, ended, options, facts = noted
     values = {

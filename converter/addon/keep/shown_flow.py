@@ -1,5 +1,5 @@
-"""Read a flow for people: the messages of both sides, the settings to read them, transcripts, and
-the facts in the flow's notes.
+"""Read a flow that is shown to people: the server's request and response, transcripts, the settings
+to read them, and facts about the reply.
 """
 
 from collections.abc import Mapping
@@ -22,25 +22,32 @@ from converter.core.reading.reading import Expected
 
 
 def sent_of(flow: Flow | None) -> Request | None:
-    """Return the request that the server got; None if it is the client's, or is no longer kept."""
+    """Return the request that the server got, from the flow's backup. None if it is the same as the
+    client's, which the flow has, or is no longer kept.
+    """
     if flow and (running := RUNNING_RECORDS.get(flow.id)):
         return running.sides.sent
     state = state_before(flow).get("request")
-    return Request.from_state({**state}) if state else None  # `from_state` empties its argument.
+    # A copy of the state, because `from_state` empties its argument.
+    return Request.from_state({**state}) if state else None
 
 
 def backup_of(flow: Flow | None) -> Response | None:
-    """Return a copy of the server's response; None if it is the client's, or is no longer kept."""
+    """Return a copy of the response that the server sent, from the flow's backup. None if it is the
+    same as the client's, which the flow has, or is no longer kept.
+    """
     state = state_before(flow).get("response")
-    return Response.from_state({**state}) if state else None  # `from_state` empties its argument.
+    # A copy of the state, because `from_state` empties its argument.
+    return Response.from_state({**state}) if state else None
 
 
 def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
-    """Return the settings and facts to read the flow's reply, the server's or the client's.
+    """Return the settings and facts by which a flow's reply is to be read. `of_server`: True for
+    the reply that the server sent, False for the one that the client got.
 
-    A server's reply is read as the addon read it when it came. A reply that the addon wrote is read
-    as it is: tags in its text stay text. The client's reply in a flow without a backup is the
-    server's.
+    The server's reply is read as the addon read it when it came. The client's reply was written by
+    the addon, and tags in its text stay text. But if the flow has no backup, because the addon
+    changed nothing, the client's reply is the server's and is read so.
     """
     if not isinstance(flow, HTTPFlow):
         return settings.read(), Expected()
@@ -48,33 +55,33 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
     try:
         chosen = settings.read(noted.get("options") or {})  # type: ignore[arg-type]  # or it fails
         begins = InitialState(noted.get("begins", InitialState.TEXT.value))
-    except (ValueError, TypeError, AttributeError):  # The notes are of another version.
+    except (ValueError, TypeError, AttributeError):  # Another version has written the notes.
         chosen, begins = settings.read(), InitialState.TEXT
     if of_server or not (noted and (state_before(flow) or noted.get(LET_GO))):
         request_body = content_of(flow.request)
-        # The model's name is needed, because it may determine the marks of thoughts.
+        # Some marks of thoughts count only for models with certain names.
         return chosen, Expected(begins, model_of(request_body))
     return AS_WRITTEN, Expected()
 
 
 def facts_of(flow: Flow | None) -> dict[str, object]:
-    """Return the facts of a reply: mitmproxy's times, the summary in the notes, and why the reply
-    broke off.
+    """Return facts about a flow's reply: `first_byte` and `end` in seconds after the request, the
+    summary in the flow's notes, and `broke_off`, the reason, if the reply broke off.
     """
     if not isinstance(flow, HTTPFlow) or not flow.response:
         return {}
     noted, began, response = notes_of(flow), flow.request.timestamp_start, flow.response
     times = {"first_byte": response.timestamp_start, "end": response.timestamp_end}
     facts = {name: round(at - began, 3) for name, at in times.items() if at} | summary_of(noted)
-    # A reply with a finish is complete even if its connection broke: SDKs close it at the last
-    # event.
+    # A reply with a finish is complete even if its connection broke, because SDKs close the
+    # connection at the last event.
     if (ended := noted.get("ended")) and not facts.get("finish"):
         facts["broke_off"] = ended
     return facts
 
 
 def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
-    """Return the client's request and reply as one transcript, and further facts of the reply."""
+    """Return the client's request and reply as one transcript, and the result of `facts_of`."""
     chosen, _ = reading_of(flow, of_server=True)
     question, answer = request.read(content_of(flow.request), chosen), answer_of(flow)
     turns, rest = (*question.turns, *answer.turns), (*question.rest, *answer.rest)
@@ -82,12 +89,14 @@ def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
 
 
 def answer_of(flow: HTTPFlow) -> Transcript:
-    """Return the transcript of the client's reply; see `reading_of`."""
+    """Return the transcript of the reply that the client got."""
     return read_reply(flow.response, *reading_of(flow, of_server=False))
 
 
 def read_reply(response: Response | None, chosen: Settings, expected: Expected) -> Transcript:
-    """Return the transcript of a response, an empty transcript for None."""
+    """Return the transcript of the reply in a response; an empty transcript for None. `chosen` and
+    `expected` are the results of `reading_of`.
+    """
     if response is None:
         return Transcript()
     content_type = response.headers.get("content-type", "")

@@ -1,4 +1,4 @@
-"""Read a running reply as a transcript."""
+"""Read a reply that is still running as a transcript."""
 
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.transcript.accumulator import News
@@ -8,8 +8,10 @@ from converter.core.reading.reading import Expected
 
 
 class SideReader:
-    """Reads one side of a running reply: the client's bytes, or the server's (`of_server`). Each
-    byte is read once, however often the methods are called.
+    """Reads a running reply, as far as it has come. `of_server`: True to read the bytes that the
+    server has sent, False for those that the client has got.
+
+    Each byte is read once, however often the methods are called.
     """
 
     def __init__(self, record: FlowRecord, of_server: bool = False) -> None:
@@ -19,12 +21,13 @@ class SideReader:
         self._reader = ReplyReader(AS_WRITTEN)
         if of_server:
             expected = record.awaited.expected if record.awaited else Expected()
-            # The limits of thinking are left out, so that thoughts are shown in full.
+            # Only these two facts are taken over. The limits of thinking are not, so that a thought
+            # which the addon cuts for the client is shown in full.
             shown = Expected(expected.initial, expected.model)
             self._reader = ReplyReader(record.exchange.settings, expected=shown)
 
     def news(self) -> list[News]:
-        """Return the parts and texts that have come since the last call."""
+        """Return what has come since the last call: the parts that began, and their texts."""
         sides = self.record.sides
         came = b"".join(sides.chunks) if self._of_server else sides.got or b""
         fresh = bytes(came[self._read :])
@@ -32,7 +35,7 @@ class SideReader:
         return self._reader.feed(fresh) if fresh else []
 
     def close(self) -> list[News]:
-        """End the reply; return its last parts and texts."""
+        """End the reply, and return its last parts and texts."""
         return [*self.news(), *self._reader.close()]
 
     def transcript(self) -> Transcript:

@@ -1,3 +1,3 @@
-"""Redaction of data that is kept or sent elsewhere: which fields may stay, and how secrets in the
-rest are replaced.
+"""Redaction of data that is kept or sent elsewhere: which fields may stay, and how secrets in these
+fields are replaced.
 """

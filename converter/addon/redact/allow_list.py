@@ -1,8 +1,9 @@
-"""The allow-list of the fields of a request that a recording may hold. A field that is not listed
-is left out.
+"""The list of the fields of a request that a recording may hold. Any other field is left out,
+because it may be private.
 
-A `Table` gives a rule for each field: ALL keeps the whole value, another table keeps fields of the
-objects in it, and a function returns the kept part.
+A `Table` has a rule for each field: `ALL` keeps the whole value; another table keeps only its own
+fields of the value, which is an object or an array of objects; a function returns the part of the
+value that is kept.
 """
 
 import re
@@ -19,8 +20,8 @@ ALL: Rule = None
 HEADERS = ("accept", "content-type", "anthropic-version", "anthropic-beta")
 QUERY = "beta=true"
 _HEADER_VALUE = re.compile(r"[A-Za-z0-9./;=,*+ -]{0,500}")
-"""The values that `HEADERS` may have: lists of media types or betas, and versions. A value with
-other characters may be a secret.
+"""Matches the values with which `HEADERS` are kept: media types, names of betas, versions. A value
+with other characters may be a secret.
 """
 _LINK = re.compile(
     r"\s*+(?!data:)(?P<scheme>(?:[a-z][a-z0-9+.-]{0,30}:)*)(?P<slashes>[/\\]*)"
@@ -35,13 +36,13 @@ def _names(text: str) -> list[str]:
 
 
 def is_kept(name: str, value: str | None) -> bool:
-    """Return True if a request's header `name` with this value may be in a recording."""
+    """Return True if a recording may hold a request's header with this name and value."""
     return name in HEADERS and value is not None and _HEADER_VALUE.fullmatch(value) is not None
 
 
 def cut_link(link: object) -> object:
-    """Return a link without its query, parameters, fragment and user, which may grant access.
-    Return other values unchanged.
+    """Return a link without the parts that may grant access: `https://me@a.b/c;d?e#f` ->
+    `https://a.b/c`. A value that is no link is returned unchanged.
     """
     parts = parts_of_link(link) if isinstance(link, str) else None
     if parts is None:
@@ -55,22 +56,25 @@ def cut_link(link: object) -> object:
 
 
 def parts_of_link(text: str) -> dict[str, str] | None:
-    """Return the parts of a link by name: `scheme`, `slashes`, `user`, `rest` (host and path),
-    `query`, `fragment`. Return None for a `data:` URL.
+    """Return the parts of a link: `scheme`, `slashes`, `user`, `rest` (host and path), `query` and
+    `fragment`; a part that the link lacks is empty. Return None for a `data:` URL, which is no
+    link.
     """
     match = _LINK.match(text)
     return {name: part or "" for name, part in match.groupdict().items()} if match else None
 
 
 def _image(value: object) -> object:
-    """Return a picture's link without the parts that may grant access."""
+    """Return the kept part of the field `image_url`, which is a link or an object with a link: the
+    link is cut by `cut_link`.
+    """
     return (
         cut_link(value) if isinstance(value, str) else kept(value, {"url": cut_link, "detail": ALL})
     )
 
 
 def _file(_: object) -> object:
-    """Return an id that replaces a file's id."""
+    """Return the id that stands in recordings for the id of any file."""
     return "file_recording"
 
 
@@ -149,8 +153,8 @@ REQUEST: Table = {
     "nvext": {"max_thinking_tokens": ALL},
     "options": _OPTIONS,
 }
-"""The rules for all fields that determine a reply, in all dialects and on local servers. There is
-no rule for encrypted content, or for ids of replies that a server keeps.
+"""The rules for the body of a request of any dialect, and so for all fields that determine a reply.
+Encrypted content, and ids of replies that a server keeps, have no rule and are left out.
 """
 PROTOCOL = frozenset(
     {
@@ -181,14 +185,14 @@ PROTOCOL = frozenset(
         """),
     }
 )
-"""Keys and values that belong to the wire formats. They are not hidden even if a secret has the
-same text, because the recording could not be read without them.
+"""Keys and values that belong to the wire formats, such as `message_start`. A secret with the same
+text is not hidden, because the recording could not be read without these texts.
 """
 
 
 def kept(value: object, table: Rule) -> object:
-    """Return the part of a value that the rule `table` keeps. In an array the rule applies to each
-    item.
+    """Return the part of a value that a rule keeps. If the rule is a table, and the value an array,
+    the table applies to each item.
     """
     if callable(table):
         return table(value)

@@ -1,7 +1,8 @@
-"""Replace secrets, addresses and paths of a machine wherever they occur in a recording.
+"""Replace secrets, addresses of servers, and paths of models wherever they occur in a recording.
 
-Values that the allow-list leaves out of a recording may be secrets. The functions at the end
-collect these values, and a `Scrubber` hides them in the rest of the recording.
+A value that the allow-list leaves out of a recording, such as a key, may be a secret, and may occur
+elsewhere, too, such as in a reply. The functions `secrets_of_...` collect these values, and a
+`Scrubber` hides them in all that the recording holds.
 """
 
 import base64
@@ -18,7 +19,9 @@ from converter.core.reading.family_choice import for_model
 HERE = "127.0.0.1:8000"
 """The address that replaces a server's real address in recordings."""
 LEAST_SECRET = 6
-"""The fewest characters of a secret. Shorter texts are not hidden, because they occur by chance."""
+"""The fewest characters of a secret. A shorter value is not hidden elsewhere, because the same text
+may occur by chance.
+"""
 _HOST = HERE.partition(":")[0]
 _LOOPBACK = frozenset({"localhost", _HOST, "::1", "0.0.0.0"})
 _ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
@@ -26,8 +29,10 @@ _NEVER = "(?!)"
 
 
 class Scrubber:
-    """Replaces secrets, addresses and paths in texts. Each character of a secret is replaced by an
-    `x`: a text that several frames share keeps its length, and so can be cut where it was cut.
+    """Replaces secrets, addresses of servers, and paths of models in texts.
+
+    Each character of a secret is replaced by an `x`, so that the text keeps its length: a text that
+    came in several frames can be cut into the same pieces again.
     """
 
     def __init__(
@@ -55,8 +60,10 @@ class Scrubber:
         self._anywhere = re.compile("|".join(map(_anywhere, self._long)) or _NEVER)
 
     def hidden(self, text: str) -> str:
-        """Return the text with an `x` for each character of a secret. At the end of the text the
-        beginning of a secret, `LEAST_SECRET` characters or more, is hidden too.
+        """Return the text with an `x` for each character of a secret.
+
+        If the text ends with the beginning of a secret (at least `LEAST_SECRET` characters), that
+        is hidden, too: the text may have been cut off there.
         """
         if not _holds(text, self._begins):
             return text
@@ -70,11 +77,12 @@ class Scrubber:
         return text
 
     def hidden_over(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the successive parts of a text with an `x` for each character of a secret.
+        """Return the successive parts of a text with an `x` for each character of a secret, even of
+        a secret that begins in one part and ends in another.
 
-        An address or a path is hidden in the same way if it begins in one part and ends in another,
-        because `renamed`, which gets each part by itself, would not recognise its pieces:
-        `["at gpu-", "box:80"]` -> `["at xxxx", "xxxxxx"]`.
+        Addresses and paths that begin in one part and end in another are hidden in the same way:
+        `["at gpu-", "box:80"]` -> `["at xxxx", "xxxxxx"]`. All others are left for `renamed`, which
+        gets each part by itself and would not recognise those.
         """
         whole = "".join(parts)
         hidden = self.hidden(whole)
@@ -87,20 +95,24 @@ class Scrubber:
         ]
 
     def _hide_cut(self, text: str, ends: Sequence[int]) -> str:
-        """Return the text with an `x` for each character of the addresses and paths that lie in
-        more than one part. `ends`: the offset in the text at which each part ends.
+        """Return a text, joined from several parts, with an `x` for each character of the addresses
+        and paths that begin in one part and end in another. `ends`: for each part, the offset at
+        which it ends.
         """
 
         def masked(match: re.Match[str]) -> str:
-            """Return a match as it is if it lies in one part, else as `xxx`."""
+            """Return the matched text as it is if one part has all of it, else an `x` for each
+            character.
+            """
             first, last = (bisect_right(ends, at) for at in (match.start(), match.end() - 1))
             return match[0] if first == last else "x" * len(match[0])
 
         return self._anywhere.sub(masked, text)
 
     def renamed(self, text: str) -> str:
-        """Return the text with `HERE` in place of each address, without a port if the address has
-        none, and with the model's name in place of each path of a model.
+        """Return the text with other names for the server's addresses and the model's paths:
+        `gpu-box:80` -> `127.0.0.1:8000`, `gpu-box` -> `127.0.0.1`, `/home/me/qwen3.gguf` ->
+        `qwen3.gguf`.
         """
         if _holds(text, self._names):
             text = self._name.sub(lambda match: self._names[match[0]], text)
@@ -109,25 +121,25 @@ class Scrubber:
         return text
 
     def text(self, text: str) -> str:
-        """Return a complete text without secrets, addresses and paths: `hidden` and `renamed`."""
+        """Return a text, which no frame or chunk cuts, without secrets, addresses and paths."""
         return self.renamed(self.hidden(text))
 
     def error_text(self, text: str) -> str:
-        """Return an error message of mitmproxy as `text` does, with 127.0.0.1 in place of every IP
-        address.
+        """Return an error message of mitmproxy without secrets, addresses and paths. Every IPv4
+        address becomes `127.0.0.1`, even an unknown one.
         """
         return _ADDRESS.sub(_HOST, self.text(text))
 
 
 def _holds(text: str, parts: Iterable[str]) -> bool:
-    """Return True if one of `parts` is in a text. This quick test saves the search with a pattern
-    of all parts, which takes far longer.
+    """Return True if a text contains one of the `parts`. Most texts contain none: this quick test
+    spares them the search with a pattern of all parts, which takes far longer.
     """
     return any(part in text for part in parts)
 
 
 def _forms(secret: str) -> set[str]:
-    """Return a secret as it is written in plain text, in JSON, and in a URL."""
+    """Return the spellings of a secret: in plain text, in JSON, and in a URL (`a&b` -> `a%26b`)."""
     return {
         secret,
         json.dumps(secret)[1:-1],
@@ -142,16 +154,17 @@ def _has_port(address: str) -> bool:
 
 
 def _address_pattern(address: str) -> str:
-    """Return a pattern for an address. A host name without a dot or colon may be an ordinary word,
-    so its pattern matches only after `//`.
+    """Return a pattern that matches an address, but not as a part of a longer name. A host name
+    without a dot or colon (`box`) may be an ordinary word, so its pattern matches only after `//`.
     """
     before = r"(?<![\w.-])" if "." in address or ":" in address else r"(?<=//)"
     return before + re.escape(address) + r"(?![\w-]|\.\w)"
 
 
 def _anywhere(long: str) -> str:
-    """Return a pattern that matches an address or path in joined parts, whatever stands around it:
-    the characters around may belong to another part's text. (`_address_pattern` looks at them.)
+    """Return a pattern that matches an address or path in a text joined from parts. Unlike
+    `_address_pattern` it accepts any characters before and behind, because these may come from
+    another part, which in the recording is not joined to this one.
     """
     return re.escape(long) if re.search(r"[.:/\\]", long) else rf"//{re.escape(long)}"
 
@@ -162,11 +175,13 @@ def is_path(name: str) -> bool:
 
 
 def _renamed_paths(paths: Iterable[str]) -> dict[str, str]:
-    """Return the replacement for each path of a model, and for its folder: `/home/me/qwen3.gguf` ->
-    `qwen3.gguf`, `/home/me/` -> empty.
+    """Return path -> replacement, for each path of a model and for the folder that it is in:
+    `/home/me/qwen3.gguf` -> `qwen3.gguf`, `/home/me/` -> empty.
 
-    A path is replaced by its last folder or file name from which the addon chooses the same
-    families of marks as from the path; if there is none, by its file name.
+    The addon chooses families of thinking marks by a model's name, and must choose the same ones
+    when the recording is replayed. So the replacement is the last part of the path that leads to
+    the same families as the whole path: `/home/gpt-oss/a.gguf` -> `gpt-oss`. If there is no such
+    part, it is the file's name.
     """
     names = {}
     for path in filter(is_path, paths):
@@ -191,9 +206,11 @@ _SCHEME = re.compile(
     r"|scram-sha-[0-9]+|token|vapid",
     re.IGNORECASE,
 )
-"""Matches the scheme of an `Authorization` header, the word before the credentials."""
+"""Matches the first word of an `Authorization` header, which is no secret: `Bearer`, `Basic`."""
 _PUBLIC = re.compile(r"algorithm|charset|nc|qop|realm|signedheaders|uri|userhash", re.IGNORECASE)
-"""Matches the names of parameters in Digest and AWS credentials whose values are no secrets."""
+"""Matches the names of parameters in an `Authorization` header (Digest, AWS) whose values are no
+secrets.
+"""
 _HARMLESS_HEADERS = re.compile(
     r"accept.*|connection|content-.*|transfer-encoding|user-agent|host|keep-alive"
     r"|cache-control|pragma|te|upgrade.*|priority"
@@ -202,11 +219,13 @@ _HARMLESS_HEADERS = re.compile(
 
 
 def secrets_of_body(whole: object, remaining: object, path: str = "") -> Iterator[str]:
-    """Yield the values in `whole`, a request's body, that may be secrets and are missing in
-    `remaining`, its kept part. `path`: the keys that lead to `whole`, from the first that is not
-    kept.
+    """Yield the values of a request's body that may be secrets, because a recording does not keep
+    them. `whole`: the JSON of the body. `remaining`: its kept part.
+
+    The function calls itself for each value in the body. `path`: the keys that lead to this value,
+    from the first key that is not kept: `.metadata.user_id`.
     """
-    if whole is remaining:  # Nothing is left out, perhaps of millions of values.
+    if whole is remaining:  # All is kept: do not walk through perhaps millions of values.
         return
     if isinstance(whole, dict):
         left = remaining if isinstance(remaining, dict) else {}
@@ -226,7 +245,9 @@ def secrets_of_body(whole: object, remaining: object, path: str = "") -> Iterato
 
 
 def _secrets_of_value(value: str, path: str, left_out: bool) -> Iterator[str]:
-    """Yield what may be secret in one value. `left_out`: True if no part of the value is kept."""
+    """Yield the parts of a value that may be secrets. `path`: the keys that lead to it.
+    `left_out`: True if the recording keeps no part of the value.
+    """
     if _LINK.match(value):
         yield from secrets_of_link(value)
         yield from _secrets_of_address(value) if left_out else ()
@@ -237,13 +258,17 @@ def _secrets_of_value(value: str, path: str, left_out: bool) -> Iterator[str]:
 
 
 def _value_and_parts(value: str) -> Iterator[str]:
-    """Yield a value, and its longer parts, such as the ids in `user_ID_account_ID`."""
+    """Yield a value, and its parts of 12 characters or more that are no plain words, such as the
+    two ids in `user_ID_account_ID`.
+    """
     parts = re.split(r"[^A-Za-z0-9-]+|(?<=user)_|_(?=account|session)", value)
     yield from (value, *(part for part in parts if len(part) >= 12 and not _PLAIN.fullmatch(part)))
 
 
 def secrets_of_link(link: str) -> Iterator[str]:
-    """Yield the values in a link's query, parameters, fragment and user, raw and decoded."""
+    """Yield the parts of a link that may grant access: the fragment, the password or user, and the
+    values of its query and parameters. Values of the query come as written and decoded.
+    """
     parts = parts_of_link(link)
     if parts is None:
         return
@@ -259,7 +284,9 @@ def secrets_of_link(link: str) -> Iterator[str]:
 
 
 def _secrets_of_address(link: str) -> Iterator[str]:
-    """Yield a link, and each part of its path, raw and decoded: a part may be a key."""
+    """Yield a link, and each part of its path as written and decoded, because a part may be a key.
+    Short words of small letters, such as `files`, are no keys.
+    """
     address = re.split(r"[?#]", link)[0].rstrip("/")
     path = address.partition("//")[2].partition("/")[2]
     yield from (link, address)
@@ -268,7 +295,9 @@ def _secrets_of_address(link: str) -> Iterator[str]:
 
 
 def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """Yield the values of headers that are not kept and may be secrets."""
+    """Yield the values of headers, or the parts of them, that may be secrets, because a recording
+    does not keep them. Headers that never hold a secret (`Content-Length`) give nothing.
+    """
     for name, value in headers.items():
         if is_kept(name, value) or (name not in HEADERS and _HARMLESS_HEADERS.fullmatch(name)):
             continue
@@ -283,12 +312,13 @@ def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
 
 
 def _secrets_in_authorization(value: str) -> Iterator[str]:
-    """Yield the tokens and parameter values in an `Authorization` header (RFC 9110, 11.4), and a
-    Basic password.
+    """Yield the secrets in the value of an `Authorization` header (RFC 9110, 11.4): tokens, values
+    of parameters, and the decoded password of Basic.
     """
     for word in _CREDENTIAL.findall(value):
         name, _, parameter = word.partition("=")
-        if parameter.strip("="):  # Else the word is a token, perhaps with `=` as padding.
+        # A word without a value behind `=` is a token, which may end with `=` as padding.
+        if parameter.strip("="):
             yield from () if _PUBLIC.fullmatch(name) else _value_and_parts(parameter.strip('"'))
         elif not _SCHEME.fullmatch(word):
             yield word
@@ -297,4 +327,4 @@ def _secrets_in_authorization(value: str) -> Iterator[str]:
         try:
             yield base64.b64decode(credentials).decode().partition(":")[2]
         except ValueError:
-            return  # No base64: the loop has yielded it as a token.
+            return  # The credentials are no base64. The loop has yielded them as a token.
