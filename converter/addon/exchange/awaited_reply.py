@@ -41,22 +41,23 @@ from converter.core.wire import json_text
 
 @dataclass(frozen=True)
 class AwaitedReply:
-    """All that decides how a reply is rewritten.
+    """The request, and all other facts that decide how its reply is rewritten.
 
     Attributes:
-        request: the request as it was read.
-        server: the profile by which the request was written.
-        initial: where the text of the reply is expected to begin.
+        request: the client's request with its body.
+        server: the profile of the server for which the request was written.
+        initial: where the text of the reply is expected to begin, in a thought or in the answer.
         counted: how many tokens the prompt has, if they were counted because the server refused
             the prompt as too long; else `None`.
         prompted: True if the addon put an instruction to think into the request.
         parses: True if the server is known to send thoughts in a field of their own.
-        sent: the body that the server gets.
-        as_text: True if the server gets a text completion of the rendered prompt, and no chat.
+        sent: the fields of the body that the server gets.
+        as_text: True if the server gets the prompt, rendered by its chat template, as a text
+            completion, and not a chat completion.
         thinks_first: True if a thought is expected before the answer. The fact is looked up only
             for requests with stop strings.
-        by_server: True if the server got `reasoning_control`, so that it can be asked to end a
-            thought.
+        by_server: True if the request to the server has the field `reasoning_control`. The addon
+            may then ask the server to end the thought, by a request of its own.
     """
 
     request: ReadRequest
@@ -72,11 +73,13 @@ class AwaitedReply:
 
     @property
     def expected(self) -> Expected:
-        """The facts of the request from which the stages read the text of the reply."""
+        """The facts about the reply that the stages need to read its text, such as the stop
+        strings, the tools and the initial state.
+        """
         return self._expected(self.limits)
 
     def _expected(self, limits: ThoughtLimits) -> Expected:
-        """Return the facts of `expected`, with these limits of thoughts."""
+        """Return the same facts as `expected`, with `limits` as the limits of the thoughts."""
         request, exchange = self.request, self.request.exchange
         return Expected(
             initial=self.initial,
@@ -105,8 +108,9 @@ class AwaitedReply:
 
     @cached_property
     def limits(self) -> ThoughtLimits:
-        """The limits at which the addon ends the reply's thoughts. If the request wants several
-        choices, no limit ends a thought, because the addon cannot end one choice alone.
+        """The limits (a budget of tokens, repetition) at which the addon ends the reply's thoughts.
+        If the request wants several choices (`n`), no limit ends a thought, because the addon can
+        only end the whole reply, with all its choices.
         """
         exchange = self.request.exchange
         options = exchange.settings
@@ -123,7 +127,9 @@ class AwaitedReply:
 
     @cached_property
     def cuts(self) -> tuple[str, ...]:
-        """The stop strings at which the addon cuts the answer, because some servers ignore them."""
+        """The request's stop strings, if the addon has to cut the answer at them, because some
+        servers ignore stop strings; else empty.
+        """
         request = self.request
         ours = request.exchange.settings.stops == "answer" and not request.exchange.native
         stops = request.stops if ours and request.body.get("n") in (None, 1) else ()
@@ -138,15 +144,15 @@ class AwaitedReply:
 
     @property
     def may_leave(self) -> bool:
-        """Return True if the addon may have to leave the server in the middle of its reply, to end
-        a thought or the answer.
+        """Return True if the addon may have to stop reading in the middle of the server's reply and
+        close the connection, to end a thought or the answer.
         """
         return self.limits.ends or bool(self.cuts)
 
     @property
     def may_control(self) -> bool:
-        """Return True if the addon may have to end a thought, and the server can do so on request
-        (`Server.ends_thoughts`).
+        """Return True if the addon may have to end a thought, and can ask the server by another
+        request to end it (`Server.ends_thoughts`).
         """
         return self.limits.cuts and self.limits.goes_on and self.server.ends_thoughts
 
@@ -161,7 +167,8 @@ class AwaitedReply:
 
     @cached_property
     def kept_fields(self) -> frozenset[str]:
-        """The fields of the request that the addon obeys itself and does not send to the server:
+        """The names of the request's fields that the addon obeys itself and does not send to the
+        server:
 
         - the fields of a budget that the addon enforces, because the server would close the thought
           with a text of its own,
@@ -174,8 +181,8 @@ class AwaitedReply:
 
     @property
     def counts_for_us(self) -> bool:
-        """Return True if the addon, and not the client, requested the counts of a stream. Then the
-        counts are not sent to the client.
+        """Return True if the addon, and not the client, requested the counts of tokens at a
+        stream's end (`stream_options`). Then the counts are not sent to the client.
         """
         added = COUNTING not in self.request.body and COUNTING in self.sent
         return added and not self.request.exchange.translated
@@ -183,10 +190,11 @@ class AwaitedReply:
     def continued_body(
         self, body: Mapping[str, object], findings: Findings, tokens: int
     ) -> Mapping[str, object]:
-        """Return the request that continues the reply behind a thought that was ended.
+        """Return the body of a second request, by which the server continues the reply behind a
+        thought that the addon ended.
 
-        `body`: the first request, as the server got it. `tokens`: how many tokens the model has
-        written so far.
+        `body`: the first request, as the server got it. `findings`: have the text of the reply so
+        far, and the marks of its thought. `tokens`: how many tokens the model has written so far.
         """
         inside = self.request.exchange.settings.start.or_else(self.initial).inside
         marks = findings.marks
@@ -196,8 +204,10 @@ class AwaitedReply:
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None
     ) -> Rewriter:
-        """Return the rewriter of the reply. `client` and `form`: the dialect and form to write, if
-        not those of the client's request.
+        """Return a new rewriter of the reply.
+
+        `server_form`: the form (stream or whole) in which the server sends it. `client` and `form`:
+        the dialect and form to write; `None`: those of the client's request.
         """
         request, exchange = self.request, self.request.exchange
         # a whole reply is complete when it comes, so that ending its thoughts would save nothing
@@ -235,8 +245,9 @@ class AwaitedReply:
         return partial(estimate_tokens, request.body)
 
     def wants_count(self, status: int, body: bytes) -> bool:
-        """Return True if the server refused the prompt as too long without its exact count of
-        tokens, and the client's dialect has the count in its error.
+        """Return True if the addon has to count the prompt's tokens for an error: the server's
+        response (`status`, `body`) refuses the prompt as too long without its exact length, and the
+        client's dialect has the length in its error.
         """
         if not self.request.exchange.translated or status < 400:
             return False
@@ -244,14 +255,16 @@ class AwaitedReply:
         return too_long is not None and too_long.bound
 
     def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
-        """Return a complete response as the client gets it. `at`: seconds since the request."""
+        """Return the client's version of a complete response of the server: a rewritten reply, a
+        list of models or an error. `at`: when the response came, in seconds after the request.
+        """
         exchange = self.request.exchange
         if exchange.endpoint.lists_models:
             return Rewritten(exchange.models(status, body))
         if not 200 <= status < 300:
             message = server_message(body) or "no message"
             # A body that is not JSON is a gateway's web page. The client gets an error in its own
-            # dialect in place of the page, so a note has the server's status and message.
+            # dialect in place of the page, so the log gets the server's status and message.
             page = f"the server answered with status {status}: {message}"
             notes = () if json_text.readable(body) else (page,)
             return Rewritten(exchange.error(status, body, self.counted), notes=notes)
@@ -265,8 +278,8 @@ class AwaitedReply:
         return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
 
     def held(self, rewriter: Rewriter, written: bytes) -> Answer:
-        """Return the one body that the client wants although the server has sent a stream; an error
-        if the rewriter failed. `written`: the body that the rewriter has made from the stream.
+        """Return the response for a client that wants one body, made from the server's stream; an
+        error if the rewriter failed. `written`: the body that the rewriter has made.
         """
         failed = rewriter.failure
         return self._failure(rewriter, written) if failed else Answer(200, JSON, written)
@@ -285,7 +298,9 @@ class AwaitedReply:
         return f"{framing.content_type}; charset=utf-8" if streamed else JSON
 
     def _failure(self, rewriter: Rewriter, written: bytes) -> Answer:
-        """Return an error for a reply that failed before any content was written."""
+        """Return the error response for a reply that could not be rewritten. `written`: the bytes
+        that the rewriter returned, which are the error's body if the client wants one body.
+        """
         # A server may report a prompt that is too long with the status 200. The client gets 400,
         # because clients shorten their prompt only for a 400.
         status = 400 if context_length.find(rewriter.end.reason) else rewriter.end.status
@@ -310,15 +325,18 @@ class AwaitedReply:
     def _shown_beginning(
         self, begun: InitialState, findings: Findings, prompt_state: InitialState | None
     ) -> InitialState | None:
-        """Return where replies to such requests begin, as this reply shows. Return `None` if the
-        reply shows nothing: the request continues a turn, a grammar restricts the reply, or the
-        only evidence is a closer that may belong to the answer.
+        """Return the initial state of later replies to such requests, as this reply shows it.
+        Return `None` if it shows nothing: the request continues a turn, a grammar restricts the
+        reply, or the only evidence is a closer that may belong to the answer.
+
+        `begun`: the state in which this reply began, as the stages found. `prompt_state`: the state
+        that the end of the rendered prompt shows; `None` if unknown.
 
         A closer without an opener may also stand in an answer about thinking. So a closer in the
         middle of a line shows nothing, nor does any closer if the request contains one. Any other
         closer makes a guess (`LIKELY_THINKING`), which cannot hide an answer. The state is sure
-        only if the end of the rendered prompt (`prompt_state`) opens a thought as well. The model's
-        name is no evidence, because an answer may quote a closer on a line of its own.
+        only if the end of the rendered prompt opens a thought as well. The model's name is no
+        evidence, because an answer may quote a closer on a line of its own.
         """
         body = self.request.body
         if initial_state.request(initial_state.Facts(body)) or grammar_of(body) is not Grammar.NONE:
@@ -339,7 +357,7 @@ class Rewritten:
         answer: the response; `None`: the client gets the server's bytes unchanged.
         rewriter: the rewriter that read the reply; `None` for a list of models, and for a response
             with the status of an error.
-        notes: lines for people.
+        notes: lines for the log and for the flow's comment.
     """
 
     answer: Answer | None

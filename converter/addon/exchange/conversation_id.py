@@ -1,5 +1,6 @@
-"""The id of a conversation: a hash of its first messages. Traces and reports of ended thoughts have
-it. All proxies compute the same id, because it depends on the request alone.
+"""The id of a conversation: a hash of its first messages. Spans of OpenTelemetry and thought events
+have it, so that people can group the requests of one conversation. All proxies compute the same id,
+because it depends on the request alone.
 """
 
 import hashlib

@@ -46,7 +46,9 @@ _KEY = "thoughts "
 """Prefix of the ids of kept thoughts in the memory."""
 _LINE_ENDS = "\r\n"
 _NOTES = {"thoughts_put_back": "put back", "thoughts_unknown": "no longer kept"}
-"""Name of a count in the summary of a reply -> the text of the note for people."""
+"""Name of a count in a reply's summary -> the end of its line for people, as in `2 earlier thoughts
+put back`.
+"""
 DISPUTED = b"{}"
 """The value of an entry in the memory if the same messages have several replies with the same text
 and different thoughts.
@@ -55,14 +57,15 @@ and different thoughts.
 
 @dataclass(slots=True)
 class ReplyPosition:
-    """The position of a reply in its conversation.
+    """A reply that is being sent, with its position in the conversation. Collects the reply's
+    events and thoughts, and at the end keeps the thoughts in the memory.
 
     Attributes:
-        memory: keeps the thoughts.
-        model: the model's name.
+        memory: the store that keeps the thoughts.
+        model: the model's name in the request.
         before: the hash of all messages before the reply.
-        join: joins the texts of the reply's blocks as the client will join them in the `content` of
-            its next request.
+        join: joins the texts of the reply's blocks of text into one string, as the client will do
+            for this message's `content` in its next request.
     """
 
     memory: Memory
@@ -73,8 +76,8 @@ class ReplyPosition:
     _thoughts: list[str] = field(default_factory=list)
 
     def add(self, events: Sequence[Event], thoughts: Iterable[Mapping[str, object]]) -> None:
-        """Add the events of a chunk that the client gets, and the records of the thoughts that end
-        in this chunk.
+        """Add the events of one chunk of the reply, and the thoughts that end in this chunk. Each
+        thought is a mapping, with its text under the key `thought`.
         """
         self._events.append(events)
         self._thoughts += (str(event["thought"]) for event in thoughts)
@@ -104,7 +107,9 @@ def _texts_and_calls(events: Iterable[Event]) -> tuple[list[str], list[Mapping[s
     """
     blocks = GrowingBlocks[Never]()
     for event in events:
-        if not isinstance(event, ThinkingEnd):  # it would divide the text at a thought of blanks
+        # A `ThinkingEnd` is left out: after a thought of blanks alone, it would divide one block of
+        # text into two.
+        if not isinstance(event, ThinkingEnd):
             blocks.feed(event)
     parts = blocks.parts()
     calls: list[Mapping[str, object]] = [
@@ -128,13 +133,13 @@ def _written_thinking(events: Iterable[Event]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EarlierThoughts:
-    """The result of `restore`.
+    """The counts of the earlier thoughts that `restore` put back into a request, or could not.
 
     Attributes:
         restored: how many thoughts were put back.
         unknown: how many earlier replies have no entry in the memory, the entry `DISPUTED`, or an
-            entry that cannot be read, because the file is damaged.
-        position: the position of the new reply, with which its thoughts will be kept; `None`: they
+            entry that cannot be read, because the store's file is damaged.
+        position: the request's own reply, whose thoughts it will keep; `None`: the reply's thoughts
             are not kept.
     """
 
@@ -144,7 +149,7 @@ class EarlierThoughts:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A line for people for each count that is not zero."""
+        """A line for the log for each count that is not zero: `2 earlier thoughts put back`."""
         return tuple(
             f"{count} earlier thought{'s' if count > 1 else ''} {_NOTES[name]}"
             for name, count in self.facts.items()
@@ -152,7 +157,7 @@ class EarlierThoughts:
 
     @property
     def facts(self) -> dict[str, int]:
-        """The counts under their names in the summary, without zeros."""
+        """Name of a count in the reply's summary -> the count, without counts of zero."""
         counts = zip(_NOTES, (self.restored, self.unknown), strict=True)
         return {name: count for name, count in counts if count}
 
@@ -167,20 +172,22 @@ def restore(
     join: Callable[[Iterable[str]], str] = "".join,
     hash_of: HashOf | None = None,
 ) -> tuple[Mapping[str, object], EarlierThoughts]:
-    """Return the request with the thoughts that its client has dropped, and the counts.
+    """Return the fields of a chat completion with the thoughts that its client has dropped, and
+    how many thoughts these are.
 
     The request stays unchanged, and the thoughts of its reply are not kept, if the memory keeps
     nothing, or if the request has any thought: then the client keeps thoughts itself.
 
-    `join`: see `ReplyPosition`. `hash_of`: returns hashes that were computed for the last request;
-    `None`: all hashes are computed.
+    `history`: which earlier thoughts the model's chat template reads, and in which field. `join`:
+    see `ReplyPosition`. `hash_of`: returns hashes of messages that were computed for the client's
+    last request; `None`: all hashes are computed.
     """
     messages, model = _messages(body), str(body.get("model") or "")
     if not memory.bounds.keeps or any(map(_thinks, messages)):
         return body, NO_EARLIER
     digest = b""
     user_turns = (at for at, message in enumerate(messages) if role_of(message) == "user")
-    # a template with `loop` reads only thoughts behind the last user message
+    # `history.loop`: the chat template reads only the thoughts behind the last user message
     begin = max(user_turns, default=-1) if history.loop else -1
     whole, restored, unknown = list(messages), 0, 0
     for at, message in enumerate(messages):
@@ -202,9 +209,9 @@ def restore(
 
 
 def switched(body: Mapping[str, object], history: TemplateHistory) -> Mapping[str, object]:
-    """Return a request with the entries of `chat_template_kwargs` that make its template read
-    earlier thoughts (`TemplateHistory.switches`). An entry that the client has set keeps its value.
-    Return `body` itself if the request has no thought.
+    """Return a request's fields with the entries of `chat_template_kwargs` without which the
+    model's chat template would drop earlier thoughts (`TemplateHistory.switches`). An entry that
+    the client has set keeps its value. Return `body` itself if the request has no thought.
     """
     if not any(message.get(history.form) for message in _messages(body)):
         return body
@@ -233,9 +240,9 @@ def _is_reply(message: Mapping[str, object]) -> bool:
 
 
 def _next_hash(digest: bytes, message: Mapping[str, object]) -> bytes:
-    """Return the hash of a conversation up to and with `message`. `digest` is the hash of all
-    messages before it. Of an assistant's message only the calls and the stripped text are hashed,
-    because clients strip the text.
+    """Return the hash of a conversation from its first message up to and with `message`. `digest`:
+    the hash of all messages before it. Of an assistant's message only the calls and the stripped
+    text are hashed, because some clients strip the text before they send it again.
     """
     role, content = role_of(message), content_of(message)
     if role == "assistant":
@@ -251,8 +258,8 @@ def _next_hash(digest: bytes, message: Mapping[str, object]) -> bytes:
 
 
 def _comparable(call: object) -> list[object]:
-    """Return a call's id, name and arguments. The arguments are parsed and sorted, because a client
-    may parse them and write them in another order.
+    """Return a call's id, name and arguments, so that they equal those of the same call in a later
+    request. The arguments are parsed and sorted, because a client may write them in another order.
     """
     fields = as_object(call)
     inner = as_object(fields.get("function") or fields.get("custom"))
@@ -270,8 +277,8 @@ def _key(digest: bytes, model: str) -> str:
 
 
 def _read_entry(value: bytes | None) -> tuple[str, str] | None:
-    """Return the thought and the text of an entry; `None` if there is no entry, a disputed one, or
-    one of another shape.
+    """Return the thought and the text of the reply that an entry of the memory holds. Return `None`
+    if there is no entry (`value` is `None`), or if the entry is `DISPUTED` or damaged.
     """
     match json_text.read_or_none(value or b""):
         case {"thinking": str(thinking), "text": str(text)}:
@@ -282,8 +289,9 @@ def _read_entry(value: bytes | None) -> tuple[str, str] | None:
 def _with_thought(
     message: Mapping[str, object], thinking: str, text: str, history: TemplateHistory
 ) -> Mapping[str, object]:
-    """Return a message with its thought. The field, and the line ends around thought and text, are
-    such that the template writes both into the prompt as the model had written them.
+    """Return an assistant's message with its thought, in the field or marks that the chat template
+    reads (`history.form`). The line ends around `thinking` and `text` are such that the template
+    writes both into the prompt as the model had written them.
     """
     if history.form == "tags":
         return {**message, "content": join_texts([f"<think>{thinking}</think>", text])}

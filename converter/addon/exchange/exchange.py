@@ -68,15 +68,16 @@ class Kind(enum.Enum):
 
     Attributes:
         OWN: the addon answers the request itself.
-        COUNTERPART: the request goes to the server's endpoint for the same purpose in the
-            chat-completions API (such as embeddings).
-        MODELS: the client gets the server's list of models, in its dialect.
+        COUNTERPART: the request is for no reply (but for embeddings, say), and goes to the endpoint
+            of OpenAI's API that has the same purpose.
+        MODELS: the client gets the server's list of models, in the client's dialect.
         COUNTED: the client gets the count of a prompt's tokens.
-        TRANSLATED: a request of another dialect is sent as a chat completion.
+        TRANSLATED: a request for a reply, in another dialect, is sent as a chat completion.
         CHAT: a chat completion is sent as a chat completion.
-        NATIVE: the request goes to the server's own endpoint of the client's dialect.
-        PASSED: the server speaks the client's dialect, and gets a request that is not for a reply
-            unchanged.
+        NATIVE: a request for a reply is sent in the client's own dialect, which is not that of chat
+            completions but which the server speaks too.
+        PASSED: the request is for no reply, and goes to the server unchanged, because the server
+            speaks the client's dialect.
     """
 
     OWN = enum.auto()
@@ -99,9 +100,10 @@ class Exchange:
     """A request that the addon acts on, before its body is read.
 
     Attributes:
-        endpoint: the row of the endpoint that the request's path names.
+        endpoint: the API's endpoint that the request's path names.
         settings: the user's options at the time of the request.
-        prefix: the part of the path before the endpoint's own path.
+        prefix: the part of the path before the endpoint's own path: `/api` for
+            `/api/v1/messages`.
         id: the id of the exchange, which the client also gets as the reply's id if the server
             sends none.
         client: the client's dialect.
@@ -113,8 +115,8 @@ class Exchange:
             (`anthropic-beta`).
         alive: the form of the frame that is sent in a silent stream, `comment`, `delta` or `none`
             (`converter.core.dialects.signs_of_life`).
-        gateway_names: True if the client shows only models whose names begin with `claude` or
-            `anthropic`.
+        gateway_names: True if the client shows its user only models whose names begin with `claude`
+            or `anthropic`, so that the list of models needs such names.
         at_home: True if the server was recognised as one that speaks the client's dialect itself.
     """
 
@@ -161,8 +163,8 @@ class Exchange:
 
     @cached_property
     def guesses(self) -> bool:
-        """True if the addon has to find out where the reply begins, because `think_start` is
-        `auto`.
+        """True if the addon has to find out whether the reply begins in a thought, because the
+        option `think_start` is `auto`.
         """
         return self.endpoint.is_chat and self.settings.start is InitialState.AUTO
 
@@ -183,14 +185,14 @@ class Exchange:
         return any(re.search(pattern.encode(), body, re.DOTALL) for pattern in patterns)
 
     def tells_models(self, path: str) -> bool:
-        """Return True if the addon itself answers a request for this path, and the answer has a
-        list of the server's models.
+        """Return True if the addon itself answers a request for this path, and needs the server's
+        list of models for the answer.
         """
         return bool(re.match(self.client.answers.own_of_models or "(?!)", path[len(self.prefix) :]))
 
     def own(self, request: OwnRequest, memory: Memory) -> Answer | None:
-        """Return the addon's own answer to a request that needs no model; `None` if the request has
-        to go to the server. `memory`: has the kept replies of the client.
+        """Return the addon's own answer to a request that needs no model, such as one for a reply
+        that the memory keeps. Return `None` if the request has to go to the server.
         """
         if self.client.answers.own is None:
             return None
@@ -205,9 +207,9 @@ class Exchange:
         return Answer(status, JSON, b"" if body is None else json_text.write(body))
 
     def counterpart_answer(self, status: int, body: bytes, took: int) -> Answer | None:
-        """Return the response of the server's counterpart endpoint (see `Kind`), translated to the
-        client's dialect; `None` for an error that goes to the client unchanged. `took`: nanoseconds
-        that the server took.
+        """Return the server's response to a request of the kind `COUNTERPART`, translated to the
+        client's dialect; `None` for an error that goes to the client unchanged. `took`: how many
+        nanoseconds the server took.
         """
         if status == 200 and self.endpoint.counterpart:
             with suppress(RequestError):
@@ -216,12 +218,12 @@ class Exchange:
         return self.error(status, body)
 
     def counted(self, tokens: int) -> Answer:
-        """Return the answer to a request to count tokens."""
+        """Return the response to a request to count a prompt's tokens. `tokens`: the count."""
         return Answer(200, JSON, json_text.write(self.client.answers.counted(tokens)))
 
     def refusal(self, error: Exception) -> tuple[str, Answer]:
-        """Return a line for the log, and the answer to a request that is not sent to the server
-        because of `error`.
+        """Return a line for the log, and the error response to a request that could not be sent to
+        the server because of `error`.
         """
         if isinstance(error, RequestError) and self.client.answers.refusal:
             refused, refusal = self.client.answers.refusal(error)
@@ -240,8 +242,9 @@ class Exchange:
         return message, Answer(status, JSON, body, retry_after)
 
     def models(self, status: int, body: bytes) -> Answer | None:
-        """Return the server's list of models, or one model of the list, in the client's dialect.
-        `None` if the response goes to the client unchanged.
+        """Return the response to a request for models: the server's list, or one model of the list,
+        in the client's dialect. Return `None` if the server's response (`status`, `body`) goes to
+        the client unchanged.
         """
         if status != 200:
             return self.error(status, body)
@@ -253,8 +256,9 @@ class Exchange:
         return Answer(200, JSON, json_text.write(listed)) if listed else None
 
     def _listed(self, served: Sequence[dict[str, object]], body: bytes) -> object:
-        """Return the JSON value of the list with all aliases, or of the one model that the path
-        names. `None` if the body goes to the client unchanged.
+        """Return the JSON value of the list of models, with the user's aliases, or of the one model
+        that the request's path names. Return `None` if the body goes to the client unchanged.
+        `served`: the models in the server's `body`.
         """
         rows, write = self.settings.models, self.client.answers.models
         models = with_aliases(served, rows)
@@ -286,17 +290,19 @@ def begin(
     *,
     created_at: int = 0,
 ) -> Exchange | None:
-    """Return the exchange that a request begins; `None` for a request that the addon leaves alone.
+    """Return the exchange that a request begins; `None` for a request that is passed unchanged.
 
     Arguments:
-        headers: Their names are in lower case.
-        name: The id of the exchange.
-        reverse: The proxy is a reverse proxy of one server.
-        created_at: Seconds since 1970.
+        headers: name in lower case -> value.
+        name: the id of the exchange.
+        reverse: True if mitmproxy is the reverse proxy of one server.
+        created_at: when the request came, in seconds since 1970.
     """
     endpoint, prefix = find(method, path) or (None, "")
     if endpoint is None or (endpoint.is_own and not (reverse or endpoint.counterpart)):
-        return None  # in a forward proxy, the requested host itself answers for such an endpoint
+        # In a forward proxy, the requested host itself answers a request that the addon would
+        # answer in a reverse proxy (`is_own`).
+        return None
     lists = endpoint.lists_models
     client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
     unchanged = client is COMMON and not (settings.models or settings.variants)

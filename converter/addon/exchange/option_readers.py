@@ -23,12 +23,14 @@ STARTS = tuple(
 
 
 def names(written: object) -> list[str]:
-    """Return the value of a sequence option as a list of texts; empty for any other value."""
+    """Return the value of an option that has a list of values; empty if the value is no list."""
     return [str(name) for name in written] if isinstance(written, Sequence) else []
 
 
 def read_fields(written: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the fields in which OpenAI clients get thinking."""
+    """Return the names of the fields in which a client of chat completions gets thinking
+    (`FIELDS`), or `FOLDED` alone.
+    """
     fields = tuple(dict.fromkeys(written))
     if fields == (FOLDED,):
         return fields
@@ -41,7 +43,9 @@ def read_fields(written: Sequence[str]) -> tuple[str, ...]:
 
 
 def one_of(allowed: Sequence[str]) -> Callable[[object], str]:
-    """Return a reader that raises ValueError for a value that is not in `allowed`."""
+    """Return a reader of an option. It returns the value, and raises ValueError for a value that is
+    not in `allowed`.
+    """
 
     def read(written: object) -> str:
         if written not in allowed:
@@ -59,7 +63,9 @@ def read_tokens(written: object) -> int | None:
 
 
 def read_start(written: object) -> InitialState:
-    """Return the initial state that the user chose for all replies; `AUTO`: the rules decide."""
+    """Return the initial state that the user chose for all replies; `AUTO`: the addon finds the
+    initial state of each reply.
+    """
     return InitialState(one_of(STARTS)(written))
 
 
@@ -171,7 +177,9 @@ class MemoryLimits:
 
 
 def read_limits(written: Sequence[str]) -> MemoryLimits:
-    """Return the limits from rows `NAME=NUMBER`, with defaults for the other names."""
+    """Return the limits from rows `NAME=NUMBER` (`flows=100`), with the defaults of `LIMITS` for
+    names that have no row.
+    """
     numbers = dict(LIMITS)
     for row in written:
         name, _, number = row.partition("=")
@@ -186,14 +194,16 @@ def read_limits(written: Sequence[str]) -> MemoryLimits:
 _REDIS = tuple(f"redis{suffix}://" for suffix in ("", "s", "+cluster", "s+cluster", "+sentinel"))
 MEMORIES = ("memory:", "sqlite:", *_REDIS, "rediss+sentinel://")
 MEMORY_VARIABLE = "THINK_MEMORY"
-"""The environment variable that has the memory's address if the option is `auto`. The proxy sets it
-for its worker processes. It also keeps a password in the address off the command line.
+"""The environment variable that has the memory's address if the option `think_memory` is `auto`.
+A user may set it so that a password in the address is not on the command line. `think-addon` sets
+it for its worker processes.
 """
 
 
 def read_memory(written: object) -> str:
-    """Return the address of the memory, such as `sqlite:PATH`. For `auto` it is the value of
-    `MEMORY_VARIABLE` in the environment, else `memory:`, the memory of this process.
+    """Return the address of the store that keeps replies and thoughts, such as `sqlite:PATH`. For
+    `auto` it is the value of `MEMORY_VARIABLE` in the environment, else `memory:`, which is the
+    memory of this process.
     """
     address = str(written)
     if address == AUTO:
@@ -207,7 +217,7 @@ def read_memory(written: object) -> str:
 
 
 def read_days(written: object) -> int:
-    """Return a number of days."""
+    """Return a number of days, at least 1."""
     if not isinstance(written, int) or written < 1:
         raise ValueError(f"expected a number of days from 1, got {written!r}")
     return written

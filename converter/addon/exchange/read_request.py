@@ -52,13 +52,14 @@ from converter.core.wire.half_escapes import has_half_characters
 from converter.core.wire.known_json import KeptObject
 
 _WISHES = frozenset((*BUDGET_FIELDS, EFFORT))
-"""Fields that set how much the model thinks. The client's are dropped if the name of the model
-(`NAME-low`) sets it.
+"""The fields of a request that set how much the model thinks. They are dropped if the model's name
+in the request (`NAME-low`) sets this.
 """
 
 SEARCHED = 1 << 17
-"""Longest request, in bytes, that is searched for half a surrogate pair. The search takes some 50
-microseconds. A longer request is mended only after the server refuses it.
+"""The longest request, in bytes, that is searched for half a surrogate pair (a lone `\\ud83d`),
+which is no valid text and which some servers refuse. The search takes some 50 microseconds. A
+longer request is mended only after the server refuses it.
 """
 
 
@@ -68,25 +69,27 @@ class ReadRequest:
 
     Attributes:
         exchange: the request's path and headers.
-        body: the body that the server gets: a chat completion, or a native request. Empty for a
-            translated request until `written`.
+        body: the fields of the body that the server gets: a chat completion, or a native request.
+            Empty for a translated request until `written` translates it.
         conversation: the conversation of a translated request; `None` for a request that stays in
             its dialect.
         context: the id of the conversation.
         asks_to_think: True if the client requests thinking.
         budget: how many tokens of thinking the client allows; `None`: it set no limit.
-        notes: lines for people about changes of the request.
+        notes: lines for the log about changes of the request.
         calls: facts about the reply's calls, from the offered tools and the calls in the history.
-        tells_tools: True if the system turn describes the tools, and the body has no field of
-            tools.
+        tells_tools: True if the addon has put a description of the tools into the system turn, in
+            place of the field `tools`.
         served_model: the server's name for the model, if the client uses another name.
-        called: the client's name for the model in a request that is not translated, if the body
-            has the server's name instead.
-        mended: True if the body differs from the client's body.
+        called: the client's name for the model, if the addon has replaced it by the server's name
+            in the body of a request that is not translated.
+        mended: True if the addon has changed the body, so that the client's bytes cannot be sent as
+            they came.
         effort: the effort that the model's name sets (`NAME-low`).
-        earlier: the earlier thoughts that were put back, and their counts.
-        repeated: the parsed turns of this request and of the last one, so that turns which both
-            have are translated once.
+        earlier: how many earlier thoughts were put back, and where this request's reply will keep
+            its own.
+        repeated: the parsed turns of this request and of the client's last request, so that turns
+            which both have are read and translated once; `None`: nothing is shared.
     """
 
     exchange: Exchange
@@ -140,8 +143,9 @@ class ReadRequest:
         return replace(self, served_model=name, called=self.requested_model, body=body, mended=True)
 
     def wished(self, row: Row, server: Server, parses: bool) -> "ReadRequest":
-        """Return the request with the effort and budget of `row` in place of the client's effort
-        and budget. `parses`: True if the server sends thoughts in a field of their own.
+        """Return the request with the effort and budget of `row`, a row of the option
+        `think_models`, in place of the client's effort and budget. `parses`: True if the server
+        sends thoughts in a field of their own.
         """
         thinks = row.effort != OFF
         effort = row.effort if thinks else ""
@@ -164,8 +168,9 @@ class ReadRequest:
 
     @property
     def ceiling(self) -> int | None:
-        """The limit of thinking tokens if budgets are enforced: the client's budget, else the limit
-        of the client's effort, else the option `think_budget_tokens`. `None`: no limit.
+        """The most thinking tokens, if `think_budget` is `enforce`: the client's budget, else the
+        limit that belongs to the client's effort, else the option `think_budget_tokens`. `None`: no
+        limit.
         """
         own_effort = self.conversation.effort if self.conversation else self.body.get(EFFORT)
         effort = self.effort or own_effort
@@ -175,7 +180,7 @@ class ReadRequest:
 
     @property
     def shown(self) -> bool:
-        """Return True unless the request asks that the text of thoughts is not shown."""
+        """Return True unless the request asks for replies without the text of their thoughts."""
         if self.exchange.native:
             return not self.exchange.client.requests.omits_thinking(self.body)
         thinking = self.conversation.thinking if self.conversation else None
@@ -209,18 +214,21 @@ class ReadRequest:
 
     @property
     def may_lack(self) -> frozenset[str]:
-        """The parts of the request that may be left out if the server refuses them."""
+        """The names of the request's parts that may be left out if the server refuses the request
+        because of them (`converter.addon.servers.refusals`).
+        """
         options, must = self.exchange.settings, set[str]()
         if options.pictures != "text":
             must |= {refusals.PICTURES, refusals.PICTURES_ONCE}
-        if self.calls.read is None:  # no calls are read from the reply's text
+        if self.calls.read is None:  # the addon does not look for calls in the reply's text
             must |= {refusals.TOOL_CHOICE, READER}
         if options.tools == "off":
             must.add(RENDERED)
         return (refusals.NATIVE_PARTS if self.exchange.native else refusals.REFUSABLE) - must
 
     def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":
-        """Return a translated request with its body: the chat completion for this server.
+        """Return a translated request with its body: the chat completion, in the fields that this
+        server takes.
 
         `parses`: True if the server sends thoughts in a field of their own. `memory`: has the
         thoughts that the client dropped; `None`: no thoughts are put back.
@@ -244,7 +252,9 @@ class ReadRequest:
         return self._with_body(body, notes, earlier)
 
     def wants_thoughts(self, server: Server | None = None) -> bool:
-        """Return True if the model, on this server, gets back thoughts that the client dropped."""
+        """Return True if earlier thoughts that the client dropped are put back into the request.
+        `server`: the server that gets the request; `None` if it is not known yet.
+        """
         chosen = self.exchange.settings
         return chosen.restore != "off" and chosen.history.read_by(self.model, server).wanted
 
@@ -269,7 +279,9 @@ class ReadRequest:
         notes: Sequence[str] = (),
         earlier: EarlierThoughts = NO_EARLIER,
     ) -> "ReadRequest":
-        """Return the request with this body, and with the facts about its tools and calls."""
+        """Return the request with `body`, and with the facts about the tools and calls in it. If
+        the option `think_tools` is `told`, the system turn of the new body describes the tools.
+        """
         settings = self.exchange.settings
         calls = expected_calls(body)
         if settings.tools == "off":
@@ -288,8 +300,8 @@ class ReadRequest:
 
     def prompted(self, servers: KnownServers, upstream: Upstream) -> Mapping[str, object] | None:
         """Return the body with an instruction to think in its system turn. Return `None` if the
-        client does not request thinking, if the user's option is `off`, or if the model thinks
-        without an instruction.
+        client does not request thinking, if the option `think_prompt` is `off`, or if the model
+        thinks without an instruction.
         """
         wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
         if not wanted or self.exchange.native or servers.thinks(upstream, self.body):
@@ -314,9 +326,12 @@ request has too. Raises UnreadableError.
 
 
 def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> ReadRequest:
-    """Return a request that is not translated (a chat completion, or a native request), with its
-    body mended. `ReadRequest.body` is empty if the bytes are not JSON. Raises RequestError for a
-    request that the server's own endpoint would answer wrongly.
+    """Return a request that is not translated (a chat completion, or a native request). Faults in
+    its body that servers refuse are mended, such as a call whose arguments are no JSON object.
+
+    `ReadRequest.body` is empty if the bytes are not JSON. `repeats`: see `Repeats`; `None`: all of
+    the body is parsed anew. Raises RequestError for a request that the server's own endpoint would
+    answer wrongly.
     """
     try:
         value, repeated = repeats(body) if repeats else (json_text.read(body), None)
@@ -348,11 +363,11 @@ def read(
     memory: Memory | None = None,
     repeats: Repeats | None = None,
 ) -> ReadRequest:
-    """Return a request of another dialect with its conversation.
+    """Return a request that will be translated, with its conversation.
 
-    `memory`: has earlier replies to which the request may refer. `repeats`: returns the body's JSON
-    value, and the turns that the client's last request has too. Raises RequestError or
-    UnreadableError for a body that breaks the dialect's format.
+    `memory`: has earlier replies to which the request may refer by their ids. `repeats`: see
+    `Repeats`; `None`: all of the body is parsed anew. Raises RequestError or UnreadableError for a
+    body that breaks the dialect's format.
     """
     value, repeated = repeats(body) if repeats else (json_text.read(body), None)
     around = RequestContext(

@@ -36,9 +36,9 @@ def rewriter_of(
     context: ReplyContext | None = None,
     expected: Expected | None = None,
 ) -> Rewriter:
-    """Return the rewriter of a reply under these options. `context`: the facts of the request and
-    the options that the encoder needs; `None`: there is no request, and the encoder gets the
-    options alone. The other arguments are those of `Rewriter`.
+    """Return the rewriter of a reply by the user's options (`settings`). `context`: the facts of
+    the request and the options that the encoder needs; `None`: there is no request, and the encoder
+    gets the options alone. The other arguments are those of `Rewriter`.
     """
     by_options = ReplyContext(
         fields=settings.fields, signature=settings.signature, map=settings.map

@@ -71,27 +71,31 @@ def _option(
     choices: tuple[str, ...] = (),
     recorded: bool = True,
 ) -> Any:
-    """Return the dataclass field of an option. Without `read` the written value is not changed."""
+    """Return a field of the dataclass `Settings` for an option. `read`: see `Option`; `None`: the
+    value that the user wrote is the value of `Settings`.
+    """
     row = Option("", default, meaning, read or type(default), choices, recorded)
     return field(metadata={"option": row})
 
 
 def _choice(choices: tuple[str, ...], meaning: str, recorded: bool = True) -> Any:
-    """Return the dataclass field of an option whose value is one of `choices`, by default the
-    first.
+    """Return a field of the dataclass `Settings` for an option whose value is one of `choices`, by
+    default the first.
     """
     return _option(choices[0], meaning, one_of(choices), choices, recorded)
 
 
 _unrecorded = partial(_option, recorded=False)
-"""Makes the field of an option that recordings do not store, because it does not change how a reply
-is rewritten. Most have a path or an address, which must not get into a recording.
+"""Returns a field of `Settings`, as `_option` does, for an option that recordings do not store,
+because it does not change how a reply is rewritten. Most such options hold a path or an address,
+which must not get into a recording.
 """
 
 
 def _read_history(written: Sequence[str]) -> WrittenHistory:
-    """Return the form of earlier thoughts and the order of tool results, from a list that may name
-    one of each: `["tags", "tools-first"]`.
+    """Return the value of the option `think_history`. `written` may name two things, each at most
+    once: where a request has earlier thoughts (`tags`: in tags in the text), and where tool results
+    stand in a user's message (`tools-first`: before its text).
     """
     chosen = [one_of(_HISTORY)(name) for name in written]
     thoughts = [name for name in chosen if name not in _ORDERS] or [AUTO]
@@ -104,9 +108,10 @@ def _read_history(written: Sequence[str]) -> WrittenHistory:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The values of all options, a row for each option. mitmproxy checks the `choices` of an option
-    with one value. It only shows the choices of an option with a list of values, and the option's
-    reader checks them.
+    """The values of all options, a field for each option.
+
+    mitmproxy itself refuses a value that is not among an option's `choices`. It does not do so for
+    an option with a list of values, so the option's reader (`Option.read`) does.
     """
 
     tags: tuple[ThoughtRow, ...] = _option([AUTO], "marks around thinking", choose)
@@ -232,14 +237,16 @@ REMOVED = {
 
 
 def is_ours(name: str) -> bool:
-    """Return True if an option's name on the command line has the addon's prefix, also with
-    hyphens.
+    """Return True if the name of an option on mitmproxy's command line is meant for the addon:
+    `think_start`, or misspelt `think-start`.
     """
     return name.replace("-", "_").startswith(PREFIX)
 
 
 def unknown(name: str) -> str:
-    """Return the error message for a name that is not an option, with a suggestion."""
+    """Return the error message for a name, such as `think_strat`, that is no option of the addon.
+    It suggests the option with the most similar name.
+    """
     short, names = name[len(PREFIX) :].replace("-", "_"), [option.name for option in OPTIONS]
     close = get_close_matches(short, names, 1)
     all_of_them = ", ".join(PREFIX + each for each in names)
@@ -248,16 +255,17 @@ def unknown(name: str) -> str:
 
 
 def read(written: Mapping[str, object] | None = None) -> Settings:
-    """Return the settings from the values of options as users write them, with defaults for the
-    options that `written` lacks. Raises ValueError, whose message begins with the option's name.
+    """Return the settings. `written`: option's name without `think_` -> the value as a user writes
+    it; an option that is missing has its default. Raises ValueError, whose message begins with the
+    option's name.
     """
     options = written or {}
     values = {
         option.name: _read_one(option, options.get(option.name, option.default))
         for option in OPTIONS
     }
-    # the comment for mypy is needed because it cannot see that each value has its field's type
     fast = os.environ.get("THINK_FAST") != "false"
+    # mypy cannot see that each value has its field's type
     return Settings(**values, fast=fast)  # type: ignore[arg-type]
 
 
