@@ -172,7 +172,7 @@ def test_law_1_finds_what_depends_on_the_cuts(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_law_2_finds_what_depends_on_the_pieces_of_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.core.reading.mark_search.MarkSearch.undecided", lambda *_: 0)
+    monkeypatch.setattr("converter.core.reading.mark_search.MarkSearch.begun_length", lambda *_: 0)
     (broken,) = check_one(LAWS[1], GOOD["tags"]())
     assert "the words" in broken.variant
 

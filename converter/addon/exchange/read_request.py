@@ -44,8 +44,8 @@ from converter.core.model.conversation import (
 from converter.core.model.memory import Memory
 from converter.core.model.raw_messages import map_messages
 from converter.core.model.repeated_turns import RepeatedTurns
-from converter.core.reading.earlier_folds import unfolded
-from converter.core.reading.folding import unfold
+from converter.core.reading.earlier_folds import remove_folds
+from converter.core.reading.folding import without_folds
 from converter.core.reading.reading import ExpectedCalls
 from converter.core.wire import json_text
 from converter.core.wire.half_escapes import has_half_characters
@@ -262,7 +262,7 @@ class ReadRequest:
         """Return a chat completion with the thoughts from `memory` that its client has dropped."""
         settings = self.exchange.settings
         history = settings.history.read_by(self.model, server)
-        join = unfold if settings.fields == (FOLDED,) else "".join
+        join = without_folds if settings.fields == (FOLDED,) else "".join
         body, earlier = restore(self.body, history, memory, join, self._hash_of)
         if earlier.restored:
             body = switched(body, history)
@@ -345,7 +345,7 @@ def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> Rea
         mend = partial(repeated.mended, mend=with_arguments) if repeated else with_arguments
         mended = map_messages(fields, mend)
     if exchange.settings.fields == (FOLDED,):
-        mended = unfolded(mended)
+        mended = remove_folds(mended)
     request = ReadRequest(
         exchange,
         context=conversation_id(fields),

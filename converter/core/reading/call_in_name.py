@@ -25,29 +25,29 @@ _IN_BRACKETS = re.compile(r"(\s*[\w.:/-]+\s*)\((\s*\{.*\}\s*)\)\s*", re.DOTALL)
 _IN_TAGS = re.compile(r"(?:<?function=)?([^<>]+)>?\s*(<.*)?", re.DOTALL)
 
 
-def call_in_name(written: str, tools: Schemas) -> tuple[str, str]:
-    """Return the tool's name, and the JSON of the arguments, of the call in the name `written`.
+def call_in_name(name: str, tools: Schemas) -> tuple[str, str]:
+    """Return the tool's name, and the JSON of the arguments, of the call in `name`, a call's name.
 
     `get_weather({"city": "Oslo"})` -> `get_weather`, `{"city": "Oslo"}`. Return two empty strings
     unless the name consists of exactly one whole call of an offered tool.
     """
-    for row, text in _texts(written) if len(written) <= _LONGEST else ():
+    for row, text in _possible_calls(name) if len(name) <= _LONGEST else ():
         verdict = judge(row, text, End.MARK, tools, last=True)
         if len(verdict.calls) == 1 and not verdict.failed and not text[verdict.length :].strip():
             call = verdict.calls[0]
-            if not (call.is_open or call.lead) and ("{" in written or call.arguments != "{}"):
+            if not (call.is_open or call.lead) and ("{" in name or call.arguments != "{}"):
                 return call.name, call.arguments
     return "", ""
 
 
-def _texts(written: str) -> Iterator[tuple[CallRow, str]]:
-    """Yield each form of `_FORMS`, and the name `written` as the body of a call in this form.
+def _possible_calls(name: str) -> Iterator[tuple[CallRow, str]]:
+    """Yield each form of `_FORMS`, and `name` as the body of a call in this form.
 
     The form's openers and closers are removed. Marks within the body that the server may have
     removed are added: `f>\n<parameter=...` -> `<function=f>\n<parameter=...`.
     """
     for row in map(_ROWS.__getitem__, _FORMS):
-        text = written.strip()
+        text = name.strip()
         for mark in row.opens:
             text = text.removeprefix(mark)
         for mark in row.ends:

@@ -33,7 +33,7 @@ class CodeSpans:
         # The backticks or tildes that opened the fenced block, and the backticks that opened the
         # inline span, if one is open at the beginning of the last line; else empty.
         self._fence = self._span = ""
-        # As `_span`, but for `inside_line`: empty at the beginning of each line.
+        # As `_span`, but for `in_code_of_line`: empty at the beginning of each line.
         self._line_span = ""
         self._text = ""  # the text of the last line so far
 
@@ -44,7 +44,7 @@ class CodeSpans:
         for line in _LINE.finditer(text, 0, end):
             if self._span and _BLANK_LINE.search(text, begin, line.start()):
                 self._span = ""
-            self._fence, self._span = _open_behind(line[0], self._fence, self._span)
+            self._fence, self._span = _code_open_behind(line[0], self._fence, self._span)
             begin = line.end()
         if self._span and _BLANK_LINE.search(text, begin, end):
             self._span = ""
@@ -52,25 +52,25 @@ class CodeSpans:
             self._line_span = ""
         self._text = text[end:]
         if len(self._text) > LINE_LIMIT:
-            self._shorten()
+            self._shorten_line()
 
-    def inside(self) -> bool:
+    def in_code(self) -> bool:
         """Return True if the next character stands in code. The result counts only if this
         character is not a backtick or tilde.
         """
-        return any(_open_behind(self._text, self._fence, self._span))
+        return any(_code_open_behind(self._text, self._fence, self._span))
 
-    def inside_line(self) -> bool:
+    def in_code_of_line(self) -> bool:
         """Return True if the next character stands in a fenced block, or in a span that began in
         the same line.
         """
-        return any(_open_behind(self._text, self._fence, self._line_span))
+        return any(_code_open_behind(self._text, self._fence, self._line_span))
 
-    def fenced(self) -> bool:
+    def in_fence(self) -> bool:
         """Return True if the next character stands in a fenced block."""
-        return bool(_open_behind(self._text, self._fence, self._span)[0])
+        return bool(_code_open_behind(self._text, self._fence, self._span)[0])
 
-    def _shorten(self) -> None:
+    def _shorten_line(self) -> None:
         """Drop the text of a long last line, which was examined. Keep only the backticks, tildes
         and backslashes at its end, because more of them may follow.
         """
@@ -79,14 +79,14 @@ class CodeSpans:
         if re.fullmatch(_MARGIN, before):
             self._text = run
             return
-        fence, span = _open_behind(before, self._fence, self._span)
+        fence, span = _code_open_behind(before, self._fence, self._span)
         if fence == self._fence:
             self._span = span
-            self._line_span = _open_behind(before, fence, self._line_span)[1]
+            self._line_span = _code_open_behind(before, fence, self._line_span)[1]
         self._text = ("" if fence == self._fence else fence) + "x" + run
 
 
-def _open_behind(line: str, fence: str, span: str) -> tuple[str, str]:
+def _code_open_behind(line: str, fence: str, span: str) -> tuple[str, str]:
     """Return the backticks or tildes that opened the fenced block, and those that opened the span,
     which are open behind `line`; an empty text for one that is not open.
 

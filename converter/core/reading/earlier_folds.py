@@ -7,28 +7,28 @@ back with the conversation, and the model must not get it.
 from collections.abc import Mapping
 
 from converter.core.model.raw_messages import content_of, map_messages, map_parts, role_of
-from converter.core.reading.folding import unfold
+from converter.core.reading.folding import without_folds
 
 
-def unfolded(body: Mapping[str, object]) -> Mapping[str, object]:
+def remove_folds(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return the request `body` without folded thoughts (`<details>` blocks); `body` itself if it
     has none.
     """
-    return map_messages(body, _without_folds)
+    return map_messages(body, _turn_without_folds)
 
 
-def _without_folds(turn: object) -> object:
+def _turn_without_folds(turn: object) -> object:
     """Return a turn without folded thoughts. Only turns of the role `assistant` can have them."""
     if not isinstance(turn, dict) or role_of(turn) != "assistant":
         return turn
     content = content_of(turn)
     if isinstance(content, str):
-        return {**turn, "content": unfold([content])}
-    return map_parts(turn, _part)
+        return {**turn, "content": without_folds([content])}
+    return map_parts(turn, _part_without_folds)
 
 
-def _part(part: object) -> object:
+def _part_without_folds(part: object) -> object:
     """Return one part of a turn's content, without folded thoughts in its `text`."""
     if isinstance(part, dict) and isinstance(text := part.get("text"), str):
-        return {**part, "text": unfold([text])}
+        return {**part, "text": without_folds([text])}
     return part

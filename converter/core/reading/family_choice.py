@@ -22,14 +22,14 @@ def choose(names: Sequence[str]) -> tuple[ThoughtRow, ...]:
     If two families have an opener in common, only the later one is returned. Raises ValueError for
     any other name, and if a mark of one family is the beginning of a mark of another.
     """
-    return _chosen(tuple(filter(None, map(str.strip, names))))
+    return _parse_names(tuple(filter(None, map(str.strip, names))))
 
 
 @lru_cache(32)
-def _chosen(names: tuple[str, ...]) -> tuple[ThoughtRow, ...]:
+def _parse_names(names: tuple[str, ...]) -> tuple[ThoughtRow, ...]:
     """Return the families for `names` (see `choose`)."""
-    families = _merged(family for name in names for family in _rows(name))
-    if confused := _confused(families):
+    families = _merge_families(family for name in names for family in _parse_name(name))
+    if confused := _find_confused_marks(families):
         mark, other = confused
         raise ValueError(
             f"{mark!r} begins {other!r}, so that a stream's reader cannot tell them apart in time"
@@ -53,8 +53,8 @@ def joined(families: tuple[ThoughtRow, ...], more: Iterable[ThoughtRow]) -> tupl
     of its marks is the beginning of a mark of another row, or the other way round.
     """
     for family in more:
-        merged = _merged([*families, family])
-        families = families if _confused(merged) else merged
+        merged = _merge_families([*families, family])
+        families = families if _find_confused_marks(merged) else merged
     return families
 
 
@@ -62,16 +62,16 @@ def families_of(reading: Reading) -> tuple[ThoughtRow, ...]:
     """Return the families by which a reply is read: those that the user chose. If these include all
     families of `auto`, the families for this model's name are added.
     """
-    return _with_models_own(reading.tags, reading.expected.model)
+    return _add_families_of_model(reading.tags, reading.expected.model)
 
 
 @lru_cache(maxsize=64)
-def _with_models_own(tags: tuple[ThoughtRow, ...], model: str) -> tuple[ThoughtRow, ...]:
+def _add_families_of_model(tags: tuple[ThoughtRow, ...], model: str) -> tuple[ThoughtRow, ...]:
     """Return the chosen families `tags` with those for the model's name (see `families_of`)."""
     return joined(tags, for_model(model)) if set(choose([AUTO])) <= set(tags) else tags
 
 
-def _merged(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
+def _merge_families(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
     """Return the families, each once. If several have an opener in common, only the last of them
     is returned.
     """
@@ -85,7 +85,7 @@ def _merged(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
     return tuple(chosen)
 
 
-def _confused(families: Iterable[ThoughtRow]) -> tuple[str, str] | None:
+def _find_confused_marks(families: Iterable[ThoughtRow]) -> tuple[str, str] | None:
     """Return two marks of the families that a reader of a stream confuses, because the first is
     the beginning of the second; `None` if there are none.
 
@@ -114,7 +114,7 @@ def _confused(families: Iterable[ThoughtRow]) -> tuple[str, str] | None:
     )
 
 
-def _rows(name: str) -> Iterable[ThoughtRow]:
+def _parse_name(name: str) -> Iterable[ThoughtRow]:
     """Return the families for one name; the kinds of names are those of `choose`."""
     if name == AUTO:
         return [family for family in TABLE if not family.ambiguous_in_prose]

@@ -25,7 +25,7 @@ from converter.core.model.events import (
 )
 from converter.core.reading.beginning import JSON_BEGINS, Grammar
 from converter.core.reading.findings import Findings
-from converter.core.reading.mark_search import marks_of
+from converter.core.reading.mark_search import search_for
 from converter.core.reading.reading import Expected
 from converter.core.reading.thought import part_of
 from converter.core.wire import json_text
@@ -63,7 +63,7 @@ class FieldAnswer:
 
     def __init__(self, expected: Expected, closers: Sequence[str], findings: Findings) -> None:
         self._expected, self._findings = expected, findings
-        self._marks = marks_of(*closers)
+        self._marks = search_for(*closers)
         by_grammar = expected.choices or expected.grammar is Grammar.JSON
         self._sign = _Sign.GRAMMAR if by_grammar else _Sign.NONE
         self._sign = _Sign.NO_THOUGHT_DUE if expected.no_thought_due else self._sign
@@ -77,17 +77,17 @@ class FieldAnswer:
             case Thinking(text=text) if text:
                 self._held.append(event)
                 self._size += len(text)
-                return self._decided()
-            case ThinkingEnd() | Text(refusal=False, own=None) if _is_silent(event):
-                if self._waits and self._held and not self._blank:
+                return self._release_thought()
+            case ThinkingEnd() | Text(refusal=False, own=None) if _has_no_answer(event):
+                if self._may_be_answer and self._held and not self._blank:
                     self._held.append(event)
                     return []
-                return [event] if isinstance(event, Text) else self._released(event)
+                return [event] if isinstance(event, Text) else self._release_before(event)
             case Finish(reason="stop", at_limit=False):
-                return [*self._answer(event.choice), *self._released(event)]
+                return [*self._take_answer(event.choice), *self._release_before(event)]
             case Text() | ToolCall() | Finish():
                 self._sign = _Sign.DECIDED
-                return self._released(event)
+                return self._release_before(event)
             case _:
                 return [event]
 
@@ -102,86 +102,86 @@ class FieldAnswer:
         characters that it must not have: in thinking, the first characters of closers. Return
         `None` if it must be fed, as while thinking is held.
         """
-        if self._held or self._waits or self._blank == (kind is Thinking):
+        if self._held or self._may_be_answer or self._blank == (kind is Thinking):
             return None
         if self._sign is _Sign.DECIDED:
             return kind, ""
         return (kind, self._marks.firsts) if kind is Thinking else None
 
     @property
-    def _waits(self) -> bool:
+    def _may_be_answer(self) -> bool:
         """True if thinking is held until the reply ends, because it may be the answer."""
         return self._sign not in (_Sign.NONE, _Sign.DECIDED)
 
-    def _released(self, event: Event) -> Sequence[Event]:
+    def _release_before(self, event: Event) -> Sequence[Event]:
         """Return the held thinking unchanged, and behind it `event`, which ends the thought."""
         out = [*self.close(), event]
         self._blank = True
         return out
 
-    def _decided(self) -> Sequence[Event]:
+    def _release_thought(self) -> Sequence[Event]:
         """Return the part of the held thinking that certainly is a thought. Set `_sign` by the
         rest, which may be the answer.
         """
-        self._blank = self._blank and not _text(self._held).strip()
+        self._blank = self._blank and not _joined_text(self._held).strip()
         if self._size > LONGEST:
             self._sign, self._blank = _Sign.DECIDED, False
         if self._blank:
             return []
-        if self._sign is _Sign.GRAMMAR and not self._may_fit():
+        if self._sign is _Sign.GRAMMAR and not self._may_fit_grammar():
             self._sign = _Sign.NONE
         if self._sign is _Sign.NONE:
-            return self._up_to_closer()
-        return [] if self._waits else self.close()
+            return self._release_up_to_closer()
+        return [] if self._may_be_answer else self.close()
 
-    def _may_fit(self) -> bool:
+    def _may_fit_grammar(self) -> bool:
         """Return True if the held thinking may be the beginning of an answer that the request's
         grammar allows.
         """
         if choices := self._expected.choices:
             short = self._size <= 2 * max(map(len, choices))
-            text = _text(self._held).strip() if short else ""
+            text = _joined_text(self._held).strip() if short else ""
             return short and any(choice.startswith(text) for choice in choices)
         first = next(text for each in self._held if (text := _text_of(each).lstrip()))
         return first.startswith(JSON_BEGINS)
 
-    def _fits(self, text: str) -> bool:
+    def _fits_grammar(self, text: str) -> bool:
         """Return True if `text` is a whole answer that the request's grammar allows."""
         if choices := self._expected.choices:
             return text.strip() in choices
         return json_text.readable(text.encode(errors="surrogatepass"), json_text.read_strictly)
 
-    def _up_to_closer(self) -> Sequence[Event]:
+    def _release_up_to_closer(self) -> Sequence[Event]:
         """Return the held thinking up to the first closer; if it has none, up to the beginning of a
         closer at its end. Hold the rest.
         """
-        text = _text(self._held)
+        text = _joined_text(self._held)
         closer = self._marks.search(text)
-        at = closer.start() if closer else len(text) - self._marks.undecided(text, 0)
+        at = closer.start() if closer else len(text) - self._marks.begun_length(text, 0)
         self._sign = _Sign.CLOSER if closer else self._sign
-        before, self._held = _split(self._held, at)
+        before, self._held = _split_events(self._held, at)
         self._size = len(text) - at
-        return _as_one(before)
+        return _join_thinking(before)
 
-    def _answer(self, choice: int) -> Sequence[Event]:
+    def _take_answer(self, choice: int) -> Sequence[Event]:
         """Return the held thinking as text, if it is the answer; else leave it held. A thought that
         a closer separates from the answer comes first, as thinking.
         """
         thought: Sequence[Event] = []
-        if self._sign is _Sign.GRAMMAR and not self._fits(_text(self._held)):
+        if self._sign is _Sign.GRAMMAR and not self._fits_grammar(_joined_text(self._held)):
             self._sign = _Sign.NONE
-            thought = self._up_to_closer()
-        text = _text(self._held)
+            thought = self._release_up_to_closer()
+        text = _joined_text(self._held)
         if self._sign is _Sign.CLOSER and (closer := self._marks.search(text)):
             text = text[closer.end() :]
-        if not (self._waits and text.strip()):
+        if not (self._may_be_answer and text.strip()):
             return thought
         self._findings.answers_as_thinking = True
         self._held = []
         return [*thought, Text(text, choice)]
 
 
-def _is_silent(event: Event) -> bool:
+def _has_no_answer(event: Event) -> bool:
     """Return True if the event has no text of the answer, or only blanks."""
     return not isinstance(event, Text) or not event.text.strip()
 
@@ -191,12 +191,12 @@ def _text_of(event: Event) -> str:
     return event.text if isinstance(event, Text | Thinking) else ""
 
 
-def _text(events: Sequence[Event]) -> str:
+def _joined_text(events: Sequence[Event]) -> str:
     """Return the joined text of the events."""
     return "".join(map(_text_of, events))
 
 
-def _split(events: Sequence[Event], at: int) -> tuple[list[Event], list[Event]]:
+def _split_events(events: Sequence[Event], at: int) -> tuple[list[Event], list[Event]]:
     """Return the events before and behind the offset `at` of their joined text. An event of
     thinking in which the offset lies is divided.
     """
@@ -212,7 +212,7 @@ def _split(events: Sequence[Event], at: int) -> tuple[list[Event], list[Event]]:
     return before, behind
 
 
-def _as_one(events: list[Event]) -> list[Event]:
+def _join_thinking(events: list[Event]) -> list[Event]:
     """Join the events into one event, if all are thinking, with fields of the same names, and the
     fields have strings; else return the events unchanged.
     """
@@ -222,4 +222,4 @@ def _as_one(events: list[Event]) -> list[Event]:
         return events
     if not all(isinstance(value, str) for each in fields for value in each.values()):
         return events
-    return [part_of(thoughts[0], _text(events))]
+    return [part_of(thoughts[0], _joined_text(events))]

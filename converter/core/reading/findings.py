@@ -53,13 +53,13 @@ class Ends:
     pending: bool = False
 
     @property
-    def here(self) -> int:
+    def by_addon(self) -> int:
         """The number of thoughts that the addon ended itself, by reading no more of the server's
         reply.
         """
         return len(self.reasons) - self.by_server
 
-    def leave(self) -> None:
+    def count_pending_by_addon(self) -> None:
         """Count the last thought as ended by the addon, because the server was asked to end it and
         has not done so.
         """

@@ -55,6 +55,6 @@ class ThoughtFolder:
         return (Text if kind is Thinking else kind), ""
 
 
-def unfold(texts: Iterable[str]) -> str:
+def without_folds(texts: Iterable[str]) -> str:
     """Return the joined texts, without the `<details>` blocks of thoughts in them."""
     return _FOLDED.sub("", "".join(texts))

@@ -36,13 +36,13 @@ class HalfCharacters:
         if not self._held and (text.isascii() or not _HALF.search(text)):
             return [event]
         out: Sequence[Event] = []
-        if self._held and not _goes_on(self._begun, event):
+        if self._held and not _continues(self._begun, event):
             out = self.close()
         text, self._held = self._held + text, ""
         if half := _FIRST_HALF.search(text):
             self._held, self._begun = half[0], event
             text = text[:-1]
-        return [*out, *_with(event, whole_characters(text))]
+        return [*out, *_with_text(event, whole_characters(text))]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return `kind`, because text of this kind may skip this stage (see `Stage.plain`); `None`
@@ -58,10 +58,10 @@ class HalfCharacters:
         begun = self._begun
         if isinstance(begun, ToolCall):
             return [ToolCall(begun.index, "", "", "\ufffd", begun.choice)]
-        return _with(begun, "\ufffd")
+        return _with_text(begun, "\ufffd")
 
 
-def _goes_on(begun: TextEvent | None, event: TextEvent) -> bool:
+def _continues(begun: TextEvent | None, event: TextEvent) -> bool:
     """Return True if the text of `event` continues that of `begun`: both are of one kind, and calls
     have the same index.
     """
@@ -70,7 +70,7 @@ def _goes_on(begun: TextEvent | None, event: TextEvent) -> bool:
     return type(begun) is type(event)
 
 
-def _with(event: TextEvent, text: str) -> Sequence[Event]:
+def _with_text(event: TextEvent, text: str) -> Sequence[Event]:
     """Return the event with its text replaced by `text`; no event if it then has no content."""
     if isinstance(event, ToolCall):
         says = text or event.name or event.id or event.ends

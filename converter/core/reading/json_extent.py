@@ -48,7 +48,7 @@ class JsonExtent:
         """
         while at < len(text):
             if self.quote:
-                at = self._in_string(text, at)
+                at = self._read_string(text, at)
                 continue
             if self.may_quote and (single := _SINGLE.match(text, at)):
                 self.quote, at, self.may_quote = "'", single.end(), False
@@ -77,13 +77,13 @@ class JsonExtent:
             self.feed(between[0])
         return between.end() if between else at
 
-    def goes_on(self, mark: str) -> bool:
-        """Return True if another value may begin with `mark`, the next character: a bracket, or a
-        quote that begins a string.
+    def may_begin_value(self, character: str) -> bool:
+        """Return True if another value may begin with `character`, the next one in the text: a
+        bracket, or a quote that begins a string.
         """
-        return mark in '[](){}"' or (self.may_quote and mark == "'")
+        return character in '[](){}"' or (self.may_quote and character == "'")
 
-    def _in_string(self, text: str, at: int) -> int:
+    def _read_string(self, text: str, at: int) -> int:
         """Read text of the open string from the offset `at` on. Return the offset behind its
         closing quote; if the string goes on, an offset at or behind the text's end.
         """

@@ -94,23 +94,23 @@ class MarkSearch:
         kinds = {mark.replace(SUFFIX, suffix or SUFFIX): kind for mark, kind in kinds.items()}
         opened = [mark for mark in kinds if GAP in mark or (SUFFIX in mark and not suffix)]
         self._kinds = kinds
-        self._opened = {mark: re.compile(expression(mark)) for mark in opened}
+        self._opened = {mark: re.compile(pattern_of(mark)) for mark in opened}
         # Longer marks come first, so that a mark without wildcards is tried before one with them.
         ordered = sorted(kinds, key=lambda mark: len(head_of(mark)), reverse=True)
         self._pattern = re.compile(
-            "|".join(expression(mark) if mark in opened else re.escape(mark) for mark in ordered)
+            "|".join(pattern_of(mark) if mark in opened else re.escape(mark) for mark in ordered)
             or "(?!)"
         )
         fixed = [mark for mark in kinds if mark not in opened]
         fixed += [head_of(mark) + "?" for mark in opened]
         self._beginnings = {mark[:length] for mark in fixed for length in range(1, len(mark))}
-        self._begun = re.compile(rf"(?:{'|'.join(map(_begun, opened)) or '(?!)'})\Z")
+        self._begun = re.compile(rf"(?:{'|'.join(map(_pattern_of_begun, opened)) or '(?!)'})\Z")
         self._worded = re.compile(
             rf"(?:{'|'.join(re.escape(head_of(mark)) for mark in opened) or '(?!)'})\s*+[^\s<]"
         )
-        # Cached: while a text has several marks, `undecided` is called for the same end of the text
-        # at each of them.
-        self._end_of = lru_cache(maxsize=64)(self._undecided)
+        # Cached: while a text has several marks, `begun_length` is called for the same end of the
+        # text at each of them.
+        self._end_of = lru_cache(maxsize=64)(self._begun_length)
         self._longest = max(
             [*map(len, self._beginnings), *(len(mark) + _REACH for mark in opened)], default=0
         )
@@ -118,7 +118,7 @@ class MarkSearch:
         self._first = re.compile("|".join(map(re.escape, self.firsts)) or "(?!)")
         self.search = self._pattern.search
 
-    def read(self, literal: str) -> tuple[Mark, str, str]:
+    def read_mark(self, literal: str) -> tuple[Mark, str, str]:
         """Return the kind of `literal`, a mark that was found, the mark as its row has it (with its
         wildcard), and the text for which SUFFIX stands; empty if the mark has no SUFFIX.
         """
@@ -138,15 +138,15 @@ class MarkSearch:
         in place of a wildcard (`<|channel|>final Hello`) is the beginning of an answer instead.
         """
         begun = text in self._beginnings or not self._worded.match(text)
-        return begun and self.undecided(text, 0) == len(text)
+        return begun and self.begun_length(text, 0) == len(text)
 
-    def undecided(self, text: str, begin: int) -> int:
+    def begun_length(self, text: str, begin: int) -> int:
         """Return how many characters at the end of `text[begin:]` are the beginning of a mark that
         may go on behind the text; 0 for none.
         """
         return self._end_of(text[max(begin, len(text) - self._longest) :])
 
-    def _undecided(self, end: str) -> int:
+    def _begun_length(self, end: str) -> int:
         """Return how many characters at the end of `end` are the beginning of a mark."""
         for match in self._first.finditer(end):
             offset = match.start()
@@ -162,7 +162,7 @@ def beginnings(*marks: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
-def marks_of(*marks: str) -> MarkSearch:
+def search_for(*marks: str) -> MarkSearch:
     """Return a search for these marks, for callers that do not use the kind of a mark. Equal
     arguments get the same object.
     """
@@ -189,53 +189,53 @@ class PhraseSearch(MarkSearch):
         whole = rf"(?<!\S)(?ai:{phrasing})(?:(?<!\w)|(?!\w))"
         self.search = re.compile(f"{self._pattern.pattern}|{whole}").search
 
-    def read(self, literal: str) -> tuple[Mark, str, str]:
+    def read_mark(self, literal: str) -> tuple[Mark, str, str]:
         """Return the kind of `literal`, a mark or phrase that was found, the mark as its row has
         it, and the text for which SUFFIX stands; empty if the mark has no SUFFIX.
         """
-        phrase = self._phrases.get(_folded(literal))
-        return (*phrase, "") if phrase else super().read(literal)
+        phrase = self._phrases.get(_normalise_phrase(literal))
+        return (*phrase, "") if phrase else super().read_mark(literal)
 
     def may_begin(self, text: str) -> bool:
         """Return True unless the text is blank, since each word may be that of a phrase."""
         return not text.isspace()
 
-    def undecided(self, text: str, begin: int) -> int:
+    def begun_length(self, text: str, begin: int) -> int:
         """Return how many characters at the end of `text[begin:]` are the beginning of a phrase or
         a mark that may go on behind the text; 0 for none.
         """
         phrasing = _WORD.finditer(text, max(begin, len(text) - _PHRASE_LIMIT))
         begun = (word.start() for word in phrasing if self._positions_of(text[word.start() :]))
-        return max(super().undecided(text, begin), len(text) - next(begun, len(text)))
+        return max(super().begun_length(text, begin), len(text) - next(begun, len(text)))
 
     def positions(self, text: str) -> set[str]:
         """Return the positions (`POSITIONS`) at which the phrases count that begin with `text`.
         Return an empty set if `text` may also be the beginning of a mark that is no phrase.
         """
-        return set() if super().undecided(text, 0) else self._positions_of(text)
+        return set() if super().begun_length(text, 0) else self._positions_of(text)
 
     def _positions_of(self, text: str) -> set[str]:
         """Return the positions at which the phrases count that begin with `text` and may go on
         behind it. A whole phrase is among them only if it ends in a letter or digit, because
         another letter may still follow.
         """
-        folded = _folded(text)
+        folded = _normalise_phrase(text)
         begun = (phrase for phrase in self._phrases if phrase.startswith(folded))
         undone = (phrase for phrase in begun if phrase != folded or phrase[-1].isalnum())
         return {self._phrases[phrase][1][0] for phrase in undone}
 
 
-def _folded(text: str) -> str:
+def _normalise_phrase(text: str) -> str:
     """Return a text as the rows spell phrases: in lower case and with plain apostrophes."""
     return text.lower().replace("’", "'")
 
 
 def head_of(mark: str) -> str:
     """Return the part of a mark before its wildcard; the whole mark if it has no wildcard."""
-    return _parts(mark)[0]
+    return _split_at_wildcard(mark)[0]
 
 
-def _parts(mark: str) -> tuple[str, str, str]:
+def _split_at_wildcard(mark: str) -> tuple[str, str, str]:
     """Return the text before the wildcard of a mark, the wildcard, and the text behind it. For a
     mark without a wildcard the last two are empty.
     """
@@ -243,24 +243,24 @@ def _parts(mark: str) -> tuple[str, str, str]:
     return mark.partition(word) if word else (mark, "", "")
 
 
-def expression(mark: str) -> str:
+def pattern_of(mark: str) -> str:
     """Return the regular expression that matches a mark. For a mark with a wildcard, its group is
     the text of SUFFIX; empty for GAP.
     """
-    head, word, tail = _parts(mark)
+    head, word, tail = _split_at_wildcard(mark)
     return re.escape(head) + (_WHOLE[word] if word else "") + re.escape(tail)
 
 
-def _begun(mark: str) -> str:
+def _pattern_of_begun(mark: str) -> str:
     """Return the regular expression of an incomplete mark, which the text's end cuts off within or
     behind its wildcard.
     """
-    head, word, tail = _parts(mark)
-    ends = [*_beginnings(tail), *(_beginnings(_CONSTRAIN) if word == GAP else ())]
+    head, word, tail = _split_at_wildcard(mark)
+    ends = [*_all_beginnings(tail), *(_all_beginnings(_CONSTRAIN) if word == GAP else ())]
     return rf"{re.escape(head)}{_BEGUN[word]}(?:{'|'.join(map(re.escape, ends))})?"
 
 
-def _beginnings(mark: str) -> list[str]:
+def _all_beginnings(mark: str) -> list[str]:
     """Return all beginnings of a mark, the longest first, but not the whole mark:
     `<a>` -> `<a`, `<`.
     """

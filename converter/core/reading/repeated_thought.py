@@ -4,7 +4,7 @@ in a field.
 
 from collections.abc import Iterable
 
-from converter.core.reading.mark_search import MarkSearch, marks_of
+from converter.core.reading.mark_search import MarkSearch, search_for
 from converter.core.reading.thought_row import ThoughtRow
 
 HEAD = 64
@@ -42,11 +42,11 @@ class RepeatedThought:
 
     def expect(self, text: str) -> None:
         """Add thinking of the field to the text that a repeated thought must begin with."""
-        if self.listens:
+        if self.needs_more:
             self._expected = (self._expected + text[:_HELD_LIMIT]).lstrip()[:HEAD]
 
     @property
-    def listens(self) -> bool:
+    def needs_more(self) -> bool:
         """True if the comparison needs more thinking of the field."""
         return not self.over and len(self._expected) < HEAD
 
@@ -57,7 +57,7 @@ class RepeatedThought:
         if self.over:
             return text
         self._held += text
-        return self._drop(self._ends) if self._ends else self._look()
+        return self._drop_thought(self._ends) if self._ends else self._compare()
 
     def close(self) -> str:
         """Stop the comparison, and return the held content. A repeated thought whose closer has not
@@ -67,39 +67,39 @@ class RepeatedThought:
         self.over = True
         return held
 
-    def _look(self) -> str:
+    def _compare(self) -> str:
         """Compare the held content with the thinking of the field. Return the content that need not
         be held (see `feed`).
         """
         body = self._held.lstrip()
         pair = next((pair for pair in self._pairs if body.startswith(pair[0])), None)
         if pair is None:
-            return self._wait(any(mark.startswith(body) for mark, _ in self._pairs))
-        ends, thought = marks_of(*pair[1]), body[len(pair[0]) :].lstrip()
+            return self._hold_if(any(mark.startswith(body) for mark, _ in self._pairs))
+        ends, thought = search_for(*pair[1]), body[len(pair[0]) :].lstrip()
         end = ends.search(thought)
         begun = thought[: end.start()] if end else thought
         same = begun[:HEAD].rstrip() == self._expected.rstrip() != ""
         if same and (end or len(self._expected) == HEAD <= len(begun)):
             self._ends = ends
-            return self._drop(ends)
+            return self._drop_thought(ends)
         # The end of the text may be the beginning of a closer, which is not compared.
-        begun = begun[: len(begun) - ends.undecided(begun, 0)].rstrip()
+        begun = begun[: len(begun) - ends.begun_length(begun, 0)].rstrip()
         agree = self._expected.startswith(begun) or begun.startswith(self._expected)
-        return self._wait(end is None and agree)
+        return self._hold_if(end is None and agree)
 
-    def _wait(self, undecided: bool) -> str:
+    def _hold_if(self, undecided: bool) -> str:
         """Return nothing and hold the content if `undecided`: it may still repeat the thought. Else
         end the comparison and return the content.
         """
         return "" if undecided and len(self._held) <= _HELD_LIMIT else self.close()
 
-    def _drop(self, ends: MarkSearch) -> str:
+    def _drop_thought(self, ends: MarkSearch) -> str:
         """Drop the held content up to the closer of the thought, one of `ends`. Return the content
         behind the closer; empty if the closer has not come.
         """
         match = ends.search(self._held)
         if not match:
-            self._held = self._held[len(self._held) - ends.undecided(self._held, 0) :]
+            self._held = self._held[len(self._held) - ends.begun_length(self._held, 0) :]
             return ""
         behind, self._held = self._held[match.end() :], ""
         self._ends, self.over = None, True

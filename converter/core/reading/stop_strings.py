@@ -43,7 +43,7 @@ class StopStrings:
         if self._is_over:
             return []
         if isinstance(event, Text) and not event.refusal:
-            return self._text(event)
+            return self._read_text(event)
         return [*self.close(), event]
 
     def close(self) -> Sequence[Event]:
@@ -62,13 +62,13 @@ class StopStrings:
             return kind, ""
         return (kind, self._firsts) if self._has_text else None
 
-    def _text(self, event: Text) -> Sequence[Event]:
+    def _read_text(self, event: Text) -> Sequence[Event]:
         """Return text of the answer, with the held text before it, up to the first stop string."""
         text = (self._held.text if self._held else "") + event.text
         self._held = None
         for match in self._pattern.finditer(text):
             if self._has_text or text[: match.end()].strip():
-                return self._cut(event, text, match)
+                return self._end_at(event, text, match)
         self._has_text = self._has_text or bool(text.strip())
         sizes = range(min(self._longest, len(text)), 0, -1)
         waits = next((size for size in sizes if text[-size:] in self._begun), 0)
@@ -76,7 +76,7 @@ class StopStrings:
         self._held = replace(event, text=held) if held else None
         return [replace(event, text=before)] if before else []
 
-    def _cut(self, event: Text, text: str, match: re.Match[str]) -> Sequence[Event]:
+    def _end_at(self, event: Text, text: str, match: re.Match[str]) -> Sequence[Event]:
         """End the reply at `match`, a stop string in `text`. Return the text up to the stop string,
         as an event like `event`, and a finish.
         """

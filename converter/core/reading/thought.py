@@ -36,7 +36,7 @@ class Thought:
         """Return the next text of the thought as an event. Line ends at its end are held until more
         text follows.
         """
-        if self.at_ease and text and text[-1] not in "\r\n":
+        if self.passes_text and text and text[-1] not in "\r\n":
             return [Thinking(text, self._choice)]
         text = self._held + text
         if not self._begun:
@@ -49,7 +49,7 @@ class Thought:
         return [Thinking(body, self._choice)] if body else []
 
     @property
-    def at_ease(self) -> bool:
+    def passes_text(self) -> bool:
         """True if the thought has text and nothing is held, so that `feed` returns text without
         line ends unchanged.
         """
@@ -77,7 +77,7 @@ class Thought:
             ThinkingEnd(
                 self._choice,
                 attributes.get("thought_type"),
-                _confidence(attributes.get("confidence", "")),
+                _parse_confidence(attributes.get("confidence", "")),
             )
         ]
 
@@ -97,12 +97,12 @@ def part_of(event: Thinking, text: str, rest: bool = False) -> Thinking:
     return replace(event, text=text, own=replace(event.own, fields=fields))
 
 
-def _confidence(written: str) -> float:
+def _parse_confidence(value: str) -> float:
     """Return the value of the attribute `confidence` as a number; `UNREADABLE_CONFIDENCE` if it is
     none.
     """
     try:
-        number = float(written)
+        number = float(value)
     except ValueError:
         return UNREADABLE_CONFIDENCE
     return number if math.isfinite(number) else UNREADABLE_CONFIDENCE
@@ -117,7 +117,7 @@ ENDS = {">": Mark.WITH_ATTRIBUTES, "/>": Mark.WHOLE}
 """end of a tag with attributes -> the kind of the tag."""
 
 
-def attribute_tag(buffer: str, begin: int, end: int) -> re.Match[str] | None:
+def match_attributes(buffer: str, begin: int, end: int) -> re.Match[str] | None:
     """Return the match of the attributes in a tag that begins at `begin`, up to the tag's end;
     `None` if other text stands there.
 
@@ -159,12 +159,12 @@ class Guess:
         self._flows = self._flows or len(self.rest) > GUESS_LIMIT
         if not self._flows:
             return ""
-        offset = _last_paragraph(self.rest, max(0, len(self.rest) - GUESS_LIMIT))
+        offset = _offset_of_last_paragraph(self.rest, max(0, len(self.rest) - GUESS_LIMIT))
         passed, self.rest = self.rest[:offset], self.rest[offset:]
         return passed
 
 
-def _last_paragraph(text: str, least: int) -> int:
+def _offset_of_last_paragraph(text: str, least: int) -> int:
     """Return the offset at which the last paragraph begins, if this is at least `least`; else the
     offset of the first word that begins at `least` or behind it.
     """

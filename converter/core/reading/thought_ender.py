@@ -67,7 +67,7 @@ class LoopFinder:
         """Read the next text of the thought. Return the offset in `text` at which the period has
         come for the third time; `None` if no loop is found.
         """
-        parts = _split(whole := self._part + text)
+        parts = _split_text(whole := self._part + text)
         held = parts.pop() if parts and not whole[-1].isspace() else ""
         begin, done = len(self._part), 0
         self._part = held
@@ -76,11 +76,11 @@ class LoopFinder:
             self._tail += parts[done : done + few]
             self._count += len(parts[done : done + few])
             done += few
-            if done <= len(parts) and self._count >= LEAST and self._repeats():
-                return max(_end_of(whole, done) - begin, 0)
+            if done <= len(parts) and self._count >= LEAST and self._find_period():
+                return max(_end_of_word(whole, done) - begin, 0)
         return None
 
-    def _repeats(self) -> bool:
+    def _find_period(self) -> bool:
         """Return True, and set `period`, if the last words are a period three times in a row."""
         tail = self._tail
         del tail[: -TIMES * LONGEST]
@@ -97,7 +97,7 @@ class LoopFinder:
                 return True
 
 
-def _split(text: str) -> list[str]:
+def _split_text(text: str) -> list[str]:
     """Return the words of a text, as the pattern `_WORD` matches them."""
     # `str.split` needs a third of the time. In ASCII text without very long words it returns the
     # same words as `_WORD`.
@@ -105,7 +105,7 @@ def _split(text: str) -> list[str]:
     return parts if parts and max(map(len, parts)) <= LONGEST_WORD else _WORD.findall(text)
 
 
-def _end_of(text: str, count: int) -> int:
+def _end_of_word(text: str, count: int) -> int:
     """Return the offset in `text` at which the word with the number `count` ends; the first word
     has the number 1.
     """
@@ -149,7 +149,7 @@ class ThoughtEnder:
         self._has_calls = self._thinks = self._is_over = False
         # True from the first thinking of a thought until text or a call comes behind it.
         self._in_thought = False
-        self._by_server = limits.by_server and not findings.ends.here
+        self._by_server = limits.by_server and not findings.ends.by_addon
         self._overrun = 0
 
     def feed(self, event: Event) -> list[Event]:
@@ -157,21 +157,21 @@ class ThoughtEnder:
         behind it the sentence (`ThoughtLimits.sentence`) and the thought's end. Later events are
         dropped: those of the thought if the server ends it, else the rest of the reply.
         """
-        if self._is_over or (self._ends.pending and self._is_rest(event)):
+        if self._is_over or (self._ends.pending and self._must_drop(event)):
             return []
         match event:
             case Thinking():
-                return self._think(event)
+                return self._read_thinking(event)
             case Finish(at_limit=True) if self._in_thought:
                 return [replace(event, reason="length")]
             case Finish(reason="stop", stop_sequence=None) if self._alone:
                 thoughts = [thinking for thinking in self._turn if isinstance(thinking, Thinking)]
-                follow = self._shown if self._limits.shows else self._go_on
+                follow = self._thoughts_as_answer if self._limits.shows else self._ask_to_continue
                 return follow(event, thoughts) if thoughts else [event]
             case Text():
                 if event.text.strip():
                     self._alone = self._in_thought = False
-                self._keep(Text(event.text))
+                self._keep_for_turn(Text(event.text))
             case ToolCall():
                 self._alone, self._has_calls, self._in_thought = False, True, False
         self._finder, self._thinks = None, False
@@ -189,7 +189,7 @@ class ThoughtEnder:
         waits = self._is_over or self._ends.pending
         return None if waits or (kind is Thinking and self._limits.cuts) else (kind, "")
 
-    def _is_rest(self, event: Event) -> bool:
+    def _must_drop(self, event: Event) -> bool:
         """Return True if the event belongs to the thought that the server was asked to end, or to
         the rest of a reply that is not read any further. Such events are dropped.
 
@@ -202,32 +202,32 @@ class ThoughtEnder:
         elif isinstance(event, Finish):
             self._is_over = bool(self._ends.turn)
         if self._is_over:
-            self._ends.leave()
+            self._ends.count_pending_by_addon()
             return True
         answers = isinstance(event, Text) and event.text.strip()
         self._ends.pending = not (answers or isinstance(event, ToolCall | Finish))
         return isinstance(event, Thinking | ThinkingEnd)
 
-    def _keep(self, event: Text | Thinking) -> None:
+    def _keep_for_turn(self, event: Text | Thinking) -> None:
         """Keep an event for the turn that the server may be asked to continue."""
         if self._limits.cuts or self._alone:
             self._turn.append(event)
 
-    def _think(self, event: Thinking) -> list[Event]:
+    def _read_thinking(self, event: Thinking) -> list[Event]:
         """Return a thinking event; if it exceeds a limit, its part before the limit and the end of
         the thought.
         """
-        text, why = self._loop(event.text)
+        text, why = self._cut_at_loop(event.text)
         if self._limits.budget is not None:
-            paid, self._left = _spend(text, self._left)
+            paid, self._left = _spend_budget(text, self._left)
             text, why = paid, why if paid == text else "budget"
         if not why:
-            self._keep(Thinking(text))
+            self._keep_for_turn(Thinking(text))
             self._thinks = self._in_thought = True
             return [event]
-        return self._end(event, text, why)
+        return self._end_thought(event, text, why)
 
-    def _loop(self, text: str) -> tuple[str, str]:
+    def _cut_at_loop(self, text: str) -> tuple[str, str]:
         """Return the text up to the end of a loop, and `loop` as the reason to end the thought; the
         whole text and an empty reason if no loop is found, or if loops are only reported.
         """
@@ -239,7 +239,7 @@ class ThoughtEnder:
         self._findings.loop = self._finder.period or self._findings.loop
         return (text, "") if at is None or self._limits.loops != "end" else (text[:at], "loop")
 
-    def _end(self, event: Thinking, text: str, why: str) -> list[Event]:
+    def _end_thought(self, event: Thinking, text: str, why: str) -> list[Event]:
         """End the thought behind `text`, the part of the event's text before the limit, and note it
         in the findings with the reason `why`. Return the last events of the thought.
         """
@@ -254,7 +254,7 @@ class ThoughtEnder:
         if self._limits.sentence:
             texts.append((JOINT if texts or self._thinks else "") + self._limits.sentence)
         for each in texts:
-            self._keep(Thinking(each))
+            self._keep_for_turn(Thinking(each))
         goes_on = self._limits.goes_on and not self._has_calls
         self._ends.turn = tuple(joined(self._turn)) if goes_on else ()
         opened = self._findings.marks is not None
@@ -263,14 +263,14 @@ class ThoughtEnder:
         closed = [ThinkingEnd(event.choice)] if texts or self._thinks else []
         return [*(part_of(event, each) for each in texts), *closed]
 
-    def _shown(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
+    def _thoughts_as_answer(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
         """Return the text of all thoughts as the answer, and the finish, for a reply without an
         answer.
         """
         answer = "".join(thinking.text for thinking in thoughts)
         return [ThinkingEnd(finish.choice), Text(answer, finish.choice), finish]
 
-    def _go_on(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
+    def _ask_to_continue(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
         """End a reply that has only thoughts, without its finish, and note in the findings that the
         server must be asked to continue it. Return the end of the thought.
 
@@ -285,7 +285,7 @@ class ThoughtEnder:
         return [ThinkingEnd(finish.choice)] if self._thinks else []
 
 
-def _spend(text: str, left: int) -> tuple[str, int]:
+def _spend_budget(text: str, left: int) -> tuple[str, int]:
     """Return the beginning of the text that fits in `left` bytes of UTF-8, and the number of bytes
     that remain of `left`.
     """

@@ -46,13 +46,13 @@ class TurnEnd:
             return self._read_text(event)
         if isinstance(event, (Finish, ToolCall)):
             return [*self.close(), event]
-        return [*self._released(), event]
+        return [*self._release_held(), event]
 
     def close(self) -> list[Event]:
         """Drop the held text if it consists of whole tokens; else return it."""
         if self._held is not None and _TOKENS.fullmatch(self._held.text):
             self._held = None
-        return self._released()
+        return self._release_held()
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return `kind`, because text of this kind may skip this stage (see `Stage.plain`), and the
@@ -61,7 +61,7 @@ class TurnEnd:
         """
         return None if self._held else (kind, "<" if kind is Text else "")
 
-    def _released(self) -> list[Event]:
+    def _release_held(self) -> list[Event]:
         """Return the held text as text of the answer."""
         held, self._held = self._held, None
         return [held] if held else []

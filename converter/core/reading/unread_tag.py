@@ -20,7 +20,7 @@ _ENDS = {"begin": "end", "start": "end", "open": "close"}
 """word in an opener's name -> the word in its place in the closer's name."""
 
 
-def pair_at_head(text: str) -> Pair | None:
+def tag_at_beginning(text: str) -> Pair | None:
     """Return the tag at the beginning of a text, and the closer that probably belongs to it; `None`
     if there is no tag, or its name has no word of thinking.
     `<|begin_of_thought|>Hm` -> `("<|begin_of_thought|>", "<|end_of_thought|>")`.
@@ -30,18 +30,18 @@ def pair_at_head(text: str) -> Pair | None:
         return None
     if not _THINKING.search(match["name"]):
         return None
-    return match[0].lstrip(), _closer(match["left"], match["name"], match["right"])
+    return match[0].lstrip(), _closer_for(match["left"], match["name"], match["right"])
 
 
-def _closer(left: str, name: str, right: str) -> str:
+def _closer_for(left: str, name: str, right: str) -> str:
     """Return the closer that probably belongs to the opener `left` + `name` + `right`."""
     for begin, end in _ENDS.items():
         if match := re.search(begin, name, re.IGNORECASE):
-            ended = name[: match.start()] + _cased(end, match[0]) + name[match.end() :]
+            ended = name[: match.start()] + _in_case_of(end, match[0]) + name[match.end() :]
             return left + ended + right
     return f"{left}/{name}{right}"
 
 
-def _cased(word: str, like: str) -> str:
+def _in_case_of(word: str, like: str) -> str:
     """Return `word` in upper case if `like` is in upper case; else unchanged."""
     return word.upper() if like.isupper() else word

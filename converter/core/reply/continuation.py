@@ -48,7 +48,7 @@ class Continuation:
         answer at a stop string.
         """
         stopped = self._findings.stopped and not self.is_over
-        return stopped or self._findings.ends.here > self._ends
+        return stopped or self._findings.ends.by_addon > self._ends
 
     def begin(self, tokens: TokenCounts) -> bool:
         """Prepare for the second reply and return True; or end the reply and return False.
@@ -56,7 +56,7 @@ class Continuation:
         The reply ends if the addon has ended the answer, if the server cannot continue the turn, or
         if this is the second reply already. `tokens`: the token counts of the first reply.
         """
-        self._ends, self.stopped = self._findings.ends.here, True
+        self._ends, self.stopped = self._findings.ends.by_addon, True
         if self._findings.stopped or self._second or not self._findings.ends.turn:
             self.refuse()
             return False

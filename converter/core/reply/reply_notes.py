@@ -35,6 +35,6 @@ def notes_of(findings: Findings) -> list[str]:
         ended = f"was ended behind {findings.ends.at} characters of thinking, because it repeats"
         done = ended if "loop" in findings.ends.reasons else "repeats"
         notes.append(f"a thought {done} itself: {len(findings.loop)} words three times: {text}")
-    if findings.ends.here and (findings.ends.here > 1 or not findings.ends.turn):
+    if findings.ends.by_addon and (findings.ends.by_addon > 1 or not findings.ends.turn):
         notes.append(_CUT)
     return [*notes, *findings.calls.notes]

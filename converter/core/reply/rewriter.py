@@ -204,7 +204,7 @@ class Rewriter:
         """
         self.events, out = [], list[bytes]()
         if self.findings.ends.pending:
-            self.findings.ends.leave()
+            self.findings.ends.count_pending_by_addon()
             out = self._end_thought()
         return self._returned(out)
 

@@ -18,10 +18,10 @@ from converter.core.dialects.table import COMMON, DIALECTS
 from converter.core.model.conversation import ThinkingSwitch
 from converter.core.reading.families import TABLE, WORD_FAMILIES
 from converter.core.reading.family_choice import for_model
-from converter.core.reading.mark_search import Mark, MarkSearch, expression
+from converter.core.reading.mark_search import Mark, MarkSearch, pattern_of
 from converter.core.reading.thought_row import Lone, ThoughtRow
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
-from converter.core.reading.unread_tag import Pair, pair_at_head
+from converter.core.reading.unread_tag import Pair, tag_at_beginning
 from converter.core.wire.printable import one_line
 from converter.extras.command.addresses import USUAL_PORTS, CommandError, server_address
 from converter.extras.command.link import (
@@ -340,7 +340,7 @@ def _unknown_pair(text: str) -> Pair | None:
     Any closed tag counts as a thought, because the answer to the short `QUESTION` has no tags.
     """
     closed = _CLOSED.match(text)
-    return (f"<{closed[1]}>", f"</{closed[1]}>") if closed else pair_at_head(text)
+    return (f"<{closed[1]}>", f"</{closed[1]}>") if closed else tag_at_beginning(text)
 
 
 def _first_mark(text: str) -> tuple[ThoughtRow, bool] | None:
@@ -361,7 +361,7 @@ def _first_mark(text: str) -> tuple[ThoughtRow, bool] | None:
 
 def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
     """Return the first match of `mark` in `text`, or its match at the beginning only."""
-    pattern = expression(mark)
+    pattern = pattern_of(mark)
     return re.match(rf"\s*{pattern}", text) if only_at_head else re.search(pattern, text)
 
 

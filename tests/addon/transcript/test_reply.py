@@ -17,7 +17,7 @@ from converter.addon.transcript.turns import FailurePart, Part, ShownTurn, Trans
 from converter.core.dialects.table import ANTHROPIC, Form
 from converter.core.model.conversation import TextBlock, ThinkingBlock
 from converter.core.reading.families import FAMILIES
-from converter.core.reading.mark_search import expression
+from converter.core.reading.mark_search import pattern_of
 from converter.core.reading.turn_end import TOKENS
 from tests.support import recorded
 from tests.support.frames import DONE, HEAD, data, delta, stream
@@ -227,7 +227,7 @@ def _without_note(part: Part) -> Part:
     return ThinkingBlock(part.text) if isinstance(part, ThinkingBlock) else part
 
 
-_CLOSER = re.compile("|".join(expression(each) for family in FAMILIES for each in family.closes))
+_CLOSER = re.compile("|".join(pattern_of(each) for family in FAMILIES for each in family.closes))
 _HEAD = re.compile(rf"(?:\s|{_CLOSER.pattern})*")
 """An answer's head. Closers alone go from it, because the thought, in its own field, has ended."""
 

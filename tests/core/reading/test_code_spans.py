@@ -72,7 +72,7 @@ def test_code_is_where_the_marks_say(marked: str) -> None:
     for offset in decided(text):
         spans = CodeSpans()
         spans.feed(text[:offset])
-        assert spans.inside() == code[offset], text[:offset]
+        assert spans.in_code() == code[offset], text[:offset]
 
 
 @pytest.mark.parametrize("marked", ROWS.values(), ids=ROWS.keys())
@@ -81,7 +81,7 @@ def test_code_is_there_as_well_when_single_characters_come(marked: str) -> None:
     spans = CodeSpans()
     places = decided(text)
     for offset, character in enumerate(text):
-        assert offset not in places or spans.inside() == code[offset], text[:offset]
+        assert offset not in places or spans.in_code() == code[offset], text[:offset]
         spans.feed(character)
 
 
@@ -92,7 +92,7 @@ def test_text_cut_anywhere_is_the_same_code(data: st.DataObject, text: str) -> N
     whole.feed(text)
     for piece in data.draw(cut(text)):
         in_pieces.feed(piece)
-    assert in_pieces.inside() == whole.inside()
+    assert in_pieces.in_code() == whole.in_code()
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_text_cut_anywhere_is_the_same_code(data: st.DataObject, text: str) -> N
 def test_a_fence_differs_from_a_span(text: str, fenced: bool) -> None:
     spans = CodeSpans()
     spans.feed(text)
-    assert spans.fenced() is fenced
+    assert spans.in_fence() is fenced
 
 
 @pytest.mark.parametrize(
@@ -118,15 +118,15 @@ def test_a_fence_differs_from_a_span(text: str, fenced: bool) -> None:
 def test_a_span_of_a_line_ends_with_its_line(text: str, inside: bool) -> None:
     spans = CodeSpans()
     spans.feed(text)
-    assert spans.inside_line() is inside
+    assert spans.in_code_of_line() is inside
 
 
 def test_a_span_of_a_line_ends_with_a_long_line_as_well() -> None:
     spans = CodeSpans()
     spans.feed("a `" + "b" * 2 * LINE_LIMIT)
-    assert spans.inside_line()
+    assert spans.in_code_of_line()
     spans.feed("b\nc")
-    assert not spans.inside_line()
+    assert not spans.in_code_of_line()
 
 
 @pytest.mark.parametrize("begun", ["", "`", "```", "```\n", "```\na\n```"])
@@ -143,7 +143,7 @@ def test_lines_without_marks_cost_no_steps_of_their_own(begun: str, lines: str) 
     sys.setprofile(count)
     try:
         spans.feed(lines * 50_000)
-        spans.inside()
+        spans.in_code()
     finally:
         sys.setprofile(None)
     assert calls < 30

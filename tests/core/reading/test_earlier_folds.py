@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.core.reading.earlier_folds import unfolded
+from converter.core.reading.earlier_folds import remove_folds
 from converter.core.reading.folding import CLOSER, OPENER
 
 FOLD = f"{OPENER}deep{CLOSER}"
@@ -11,7 +11,7 @@ FOLD = f"{OPENER}deep{CLOSER}"
 def test_the_turns_that_come_back_have_no_folds() -> None:
     user = {"role": "user", "content": FOLD}
     body = {"messages": [user, {"role": "assistant", "content": f"a{FOLD}b{FOLD}"}]}
-    assert unfolded(body) == {"messages": [user, {"role": "assistant", "content": "ab"}]}
+    assert remove_folds(body) == {"messages": [user, {"role": "assistant", "content": "ab"}]}
 
 
 def test_folds_in_parts_of_a_turn_are_taken_out_too() -> None:
@@ -19,9 +19,9 @@ def test_folds_in_parts_of_a_turn_are_taken_out_too() -> None:
     parts = [{"type": "text", "text": f"{FOLD}b"}, picture]
     body = {"messages": [{"role": "assistant", "content": parts}]}
     items = [{"type": "text", "text": "b"}, picture]
-    assert unfolded(body) == {"messages": [{"role": "assistant", "content": items}]}
+    assert remove_folds(body) == {"messages": [{"role": "assistant", "content": items}]}
 
 
 @pytest.mark.parametrize("body", [{}, {"messages": [1, {"role": "assistant", "content": None}]}])
 def test_a_request_without_folds_is_itself(body: dict[str, object]) -> None:
-    assert unfolded(body) is body
+    assert remove_folds(body) is body

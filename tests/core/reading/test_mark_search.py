@@ -23,7 +23,7 @@ def test_the_earliest_mark_is_matched() -> None:
 def test_no_marks_find_nothing_and_hold_nothing() -> None:
     marks = opening()
     assert marks.search("<think>") is None
-    assert marks.undecided("<think", 0) == 0
+    assert marks.begun_length("<think", 0) == 0
 
 
 @law(150)
@@ -35,7 +35,7 @@ def test_undecided_is_the_longest_end_that_begins_a_mark(text: str, begin: int) 
     marks = opening(*TAGS)
     ends = [text[offset:] for offset in range(begin, len(text))]
     expected = [end for end in ends if any(tag.startswith(end) and tag != end for tag in TAGS)]
-    assert marks.undecided(text, begin) == (len(expected[0]) if expected else 0)
+    assert marks.begun_length(text, begin) == (len(expected[0]) if expected else 0)
 
 
 SUFFIXED = ["<think:SUFFIX>", "</think:SUFFIX>", "<think>"]
@@ -45,7 +45,7 @@ SUFFIXED = ["<think:SUFFIX>", "</think:SUFFIX>", "<think>"]
 def test_a_suffix_is_any_word(suffix: str) -> None:
     match = opening(*SUFFIXED).search(f"a<think:{suffix}>b")
     assert match
-    assert opening(*SUFFIXED).read(match[0]) == (Mark.OPEN, "<think:SUFFIX>", suffix)
+    assert opening(*SUFFIXED).read_mark(match[0]) == (Mark.OPEN, "<think:SUFFIX>", suffix)
 
 
 @pytest.mark.parametrize("suffix", ["", " ", "a b", "x" * 33, "é", "<"])
@@ -55,12 +55,12 @@ def test_what_is_no_word_is_no_suffix(suffix: str) -> None:
 
 @pytest.mark.parametrize("begun", ["<", "<thi", "<think:", "<think:a", "</think:" + "x" * 32])
 def test_a_suffix_that_may_still_come_is_undecided(begun: str) -> None:
-    assert opening(*SUFFIXED).undecided(f"a{begun}", 0) == len(begun)
-    assert opening(*SUFFIXED).undecided(f"a{begun}?", 0) == 0
+    assert opening(*SUFFIXED).begun_length(f"a{begun}", 0) == len(begun)
+    assert opening(*SUFFIXED).begun_length(f"a{begun}?", 0) == 0
 
 
 def test_a_suffix_that_is_too_long_is_decided() -> None:
-    assert opening(*SUFFIXED).undecided("<think:" + "x" * 33, 0) == 0
+    assert opening(*SUFFIXED).begun_length("<think:" + "x" * 33, 0) == 0
 
 
 GAPPED = ["<|channel|>final…<|message|>", "<|channel|>final<|message|>"]
@@ -73,16 +73,16 @@ def test_a_gap_is_what_stands_in_a_header(gap: str) -> None:
     written = f"<|channel|>final{gap}<|message|>"
     match = opening(*GAPPED).search(f"a{written}b")
     assert match
-    assert opening(*GAPPED).read(match[0]) == (Mark.OPEN, GAPPED[0], "")
+    assert opening(*GAPPED).read_mark(match[0]) == (Mark.OPEN, GAPPED[0], "")
     for length in range(1, len(written)):
-        assert opening(*GAPPED).undecided(f"a{written[:length]}", 0) == length
+        assert opening(*GAPPED).begun_length(f"a{written[:length]}", 0) == length
 
 
 @pytest.mark.parametrize("gap", ["s", " to=run", "-" * 49, " <|end|>", " <b>", "<|constrain|>" * 2])
 def test_what_is_no_header_is_no_gap(gap: str) -> None:
     written = f"<|channel|>final{gap}"
     assert opening(*GAPPED).search(f"{written}<|message|>") is None
-    assert opening(*GAPPED).undecided(written, 0) == 0
+    assert opening(*GAPPED).begun_length(written, 0) == 0
 
 
 def test_a_header_that_may_be_an_answer_is_not_torn() -> None:
@@ -98,8 +98,8 @@ def test_with_a_suffix_passed_only_that_counts() -> None:
     match = marks.search("</think:a></think:abc></think:ab>")
     assert match
     assert match.start() == 22
-    assert marks.undecided("</think:a", 0) == 9
-    assert marks.undecided("</think:b", 0) == 0
+    assert marks.begun_length("</think:a", 0) == 9
+    assert marks.begun_length("</think:b", 0) == 0
 
 
 def phrases() -> PhraseSearch:
@@ -118,7 +118,7 @@ def phrases() -> PhraseSearch:
 def test_a_phrase_is_matched_in_any_case_beside_marks(text: str, spelled: str) -> None:
     match = phrases().search(text)
     assert match
-    assert phrases().read(match[0])[1:] == (spelled, "")
+    assert phrases().read_mark(match[0])[1:] == (spelled, "")
 
 
 @pytest.mark.parametrize("text", ["know i'll", "now i'llx", "now  i'll", "NOW ı'll", "<THINK>"])
@@ -141,7 +141,7 @@ def test_text_that_is_like_a_phrase_is_none(text: str) -> None:
 def test_the_beginning_of_a_phrase_waits_and_tells_its_offsets(
     text: str, held: str, places: set[str]
 ) -> None:
-    assert phrases().undecided(text, 0) == len(held)
+    assert phrases().begun_length(text, 0) == len(held)
     assert phrases().positions(held or "x") == places
 
 

@@ -73,9 +73,9 @@ def test_field_and_content_may_take_turns() -> None:
 def test_an_answer_does_not_wait_for_its_end() -> None:
     again = RepeatedThought(AUTO)
     again.expect("Hm.")
-    assert again.listens
+    assert again.needs_more
     assert again.feed("So") == "So"
-    assert not again.listens
+    assert not again.needs_more
 
 
 def test_where_no_thought_was_emitted_all_passes_and_nothing_is_kept() -> None:

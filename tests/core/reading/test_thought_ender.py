@@ -284,8 +284,8 @@ def test_the_rest_of_a_thought_that_its_server_ends_is_dropped() -> None:
     out, findings = run(limits, [Thinking("abcdef"), *rest])
     again = [Thinking(ENOUGH), END, Text("j"), STOP]
     assert out == [Thinking("abcd"), Thinking(JOINT + ENOUGH), END, Text("i"), *again]
-    assert (findings.ends.reasons, findings.ends.here) == (["budget"] * 2, 0)
+    assert (findings.ends.reasons, findings.ends.by_addon) == (["budget"] * 2, 0)
     _, findings = run(limits, [Thinking("abcdef"), Thinking("x" * (OVERRUN + 1)), Text("i")])
-    assert findings.ends.here == 1
+    assert findings.ends.by_addon == 1
     out, findings = run(limits, [Thinking("abcdef"), END, Text("\n"), STOP])
-    assert (out[-1], findings.ends.here) == (Text("\n"), 1)  # no answer came
+    assert (out[-1], findings.ends.by_addon) == (Text("\n"), 1)  # no answer came

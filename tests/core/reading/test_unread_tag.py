@@ -7,7 +7,7 @@ from converter.core.reading.engine.stage import ReadingStage
 from converter.core.reading.family_choice import choose
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Reading
-from converter.core.reading.unread_tag import Pair, pair_at_head
+from converter.core.reading.unread_tag import Pair, tag_at_beginning
 
 AUTO = Reading(choose(["auto"]))
 
@@ -38,7 +38,7 @@ AUTO = Reading(choose(["auto"]))
     ],
 )
 def test_a_tag_at_the_head_that_speaks_of_thinking_is_noticed(text: str, pair: Pair | None) -> None:
-    assert pair_at_head(text) == pair
+    assert tag_at_beginning(text) == pair
 
 
 def unread(*events: Event, reading: Reading = AUTO) -> Pair | None:

@@ -397,9 +397,9 @@ def _follows_reply(rest: str, source: Source, marks: MarkSearch) -> Follows:
     """Return the kind of the text behind calls that must be the whole reply. Blanks and marks that
     are dropped may stand before the end or before a thought. `rest`: the text behind the calls.
     """
-    while rest and (source.last or marks.undecided(rest, 0) < len(rest)):
+    while rest and (source.last or marks.begun_length(rest, 0) < len(rest)):
         match = marks.search(rest)
-        mark = marks.read(match[0])[0] if match and not match.start() else None
+        mark = marks.read_mark(match[0])[0] if match and not match.start() else None
         if not match or mark not in _NO_TEXT:
             return Follows.THOUGHT if mark in _THOUGHT else Follows.TEXT
         rest = rest[match.end() :].lstrip(BLANKS)

@@ -82,13 +82,13 @@ class Context:
     def in_code(self) -> bool:
         """True if Markdown code is open."""
         self._read()
-        return self._code.inside()
+        return self._code.in_code()
 
     @property
     def in_fence(self) -> bool:
         """True if a fenced block of Markdown code is open."""
         self._read()
-        return self._code.fenced()
+        return self._code.in_fence()
 
     @property
     def quoted(self) -> bool:
@@ -115,7 +115,7 @@ class Context:
         self._read()
         quoted = self.quoted and not self._tail.endswith("`")
         in_line = self._in_call or (self._line_head != "" and self._line_head in QUOTED_LINES)
-        return quoted or in_line or self._code.inside_line()
+        return quoted or in_line or self._code.in_code_of_line()
 
     def _read(self) -> None:
         """Examine the text that was fed since the last examination."""

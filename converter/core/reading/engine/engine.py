@@ -76,7 +76,7 @@ from converter.core.reading.engine.states import (
 from converter.core.reading.json_extent import JsonExtent
 from converter.core.reading.mark_search import Mark, MarkSearch, NeedMore, PhraseSearch
 from converter.core.reading.rows import Counts
-from converter.core.reading.thought import ENDS, Thought, ThoughtEvent, attribute_tag
+from converter.core.reading.thought import ENDS, Thought, ThoughtEvent, match_attributes
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.calls_read import BY_ITSELF
 from converter.core.reading.tool_calls.extent import Point
@@ -263,7 +263,7 @@ class Engine:
             return (Text, not_plain + self._marks.firsts + ends) if not_plain else None
         if self._state is State.ANSWERING and self._section is None:
             return Text, self._marks.firsts + ends + ("[{" if self._wants_json else "")
-        if self._state is State.THINKING and self.thought.at_ease:
+        if self._state is State.THINKING and self.thought.passes_text:
             # Line ends must be read, because those at a thought's end are dropped.
             return Thinking, self._marks.firsts + "\r\n"
         return None
@@ -362,7 +362,7 @@ class Engine:
             self._skip_behind_call()
         source, marks = self._source, self._marks
         text, last = source.rest, source.last
-        until = len(text) - (0 if last else marks.undecided(text, 0))
+        until = len(text) - (0 if last else marks.begun_length(text, 0))
         match = self._next_mark(text)
         if match and not last and match.start() >= until:
             match = None  # a longer mark may begin here, if more text comes
@@ -586,7 +586,7 @@ class Engine:
         """
         if self._begins_by(literal):
             return
-        mark, spelled, suffix = self._marks.read(literal)
+        mark, spelled, suffix = self._marks.read_mark(literal)
         if (self._state, mark) not in NEXT_STATE or self._is_text(mark, spelled):
             if mark is Mark.CLOSE and not self.thought.begun and not self._context.in_code:
                 self.answer.note_unmatched(self._context.before[-1:], literal)
@@ -640,7 +640,7 @@ class Engine:
     def _take_attributes(self, literal: str) -> None:
         """Read a tag of a thought that has attributes and begins with `literal` (`<thinking `)."""
         text = self._source.rest
-        match = attribute_tag(text, 0, len(literal))
+        match = match_attributes(text, 0, len(literal))
         if match and not match["end"] and len(text) < ATTRIBUTE_LIMIT:
             self._source.need_more()
         mark = match and ENDS.get(match["end"])

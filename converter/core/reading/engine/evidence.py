@@ -11,7 +11,7 @@ from converter.core.reading.engine.outcome import LINE_ENDS, SENTENCE_ENDS, Answ
 from converter.core.reading.findings import Beginning
 from converter.core.reading.reading import Reading
 from converter.core.reading.tool_calls.calls_read import CUT
-from converter.core.reading.unread_tag import Pair, pair_at_head
+from converter.core.reading.unread_tag import Pair, tag_at_beginning
 
 _EDGE = 64
 """How many characters are kept of a reply's beginning, in which an opener may stand, and of its
@@ -51,7 +51,7 @@ class Evidence:
         `None` if there is no such tag, or if the reply ends with this closer: then the tag encloses
         the whole reply, which is an answer.
         """
-        pair = pair_at_head(self._head) if self._reading.tags else None
+        pair = tag_at_beginning(self._head) if self._reading.tags else None
         return None if pair and self._tail.rstrip().endswith(pair[1]) else pair
 
     def note(self, event: Event) -> None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from converter.core.reading.engine.states import COUNTING, NEXT_STATE, Group, State
 from converter.core.reading.families import CLOSERS
-from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch, expression
+from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch, pattern_of
 from converter.core.reading.rows import Counts
 from converter.core.reading.thought_row import Lone, ThoughtRow
 from converter.core.reading.tool_calls.bodies import Keyed
@@ -170,7 +170,7 @@ class MarkTable:
 
     def without_silent(self, text: str) -> str:
         """Return a text without the ignored marks (`Row.ignored`) in it."""
-        silent = sorted(map(expression, self._silent), key=len, reverse=True)
+        silent = sorted(map(pattern_of, self._silent), key=len, reverse=True)
         return re.sub("|".join(silent), "", text) if silent else text
 
     def marks(

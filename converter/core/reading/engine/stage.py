@@ -167,7 +167,7 @@ class ReadingStage:
             return (kind, "") if self._in_call and not self._reads_calls else None
         if kind is Text:
             return self._engine.plain() if self._again.over else None
-        passes = not self._reads_tags and self._engine.at_head and not self._again.listens
+        passes = not self._reads_tags and self._engine.at_head and not self._again.needs_more
         not_plain = self._thought_calls.not_plain if self._thought_calls else ""
         return (kind, "\r\n" + not_plain) if passes and not_plain is not None else None
 

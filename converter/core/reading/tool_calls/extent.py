@@ -10,7 +10,7 @@ from functools import cached_property
 from converter.core.reading.families import CLOSERS as THOUGHT_CLOSERS
 from converter.core.reading.families import behind_closers
 from converter.core.reading.json_extent import JsonExtent
-from converter.core.reading.mark_search import MarkSearch, NeedMore, beginnings, marks_of
+from converter.core.reading.mark_search import MarkSearch, NeedMore, beginnings, search_for
 from converter.core.reading.tool_calls.verdict import End
 
 _GOES_ON = tuple("\"'{}[],:")
@@ -81,7 +81,7 @@ class Marks:
     def search(self) -> MarkSearch:
         """The search for the next mark of any field of this class except `nexts`."""
         own = (*self.closers, *self.ends, *self.openers, *self.stops, *self.again, self.quote)
-        return marks_of(*dict.fromkeys(filter(None, (*own, *self.skips, *self.drafts))))
+        return search_for(*dict.fromkeys(filter(None, (*own, *self.skips, *self.drafts))))
 
 
 class Extent:
@@ -108,7 +108,7 @@ class Extent:
         `last`: True if no more text comes.
         """
         self._rest += text
-        undecided = 0 if last else self._search.undecided(self._rest, 0)
+        undecided = 0 if last else self._search.begun_length(self._rest, 0)
         while self._rest:
             until = max(0, len(self._rest) - undecided)
             match = self._search.search(self._rest)
@@ -273,7 +273,7 @@ class Extent:
                 if at == len(text):
                     break
                 is_word = self._marks.calls and text[at].isidentifier()
-                if not (is_word or brackets.goes_on(text[at])):
+                if not (is_word or brackets.may_begin_value(text[at])):
                     self._advance(at)
                     return self._body_end()
                 self._closed = -1

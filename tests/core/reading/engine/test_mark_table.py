@@ -47,7 +47,7 @@ def test_in_json_no_thought_begins() -> None:
     assert not marks.search("<think></think>")
     match = marks.search("a<tool_call>")
     assert match
-    assert marks.read(match[0])[0] is Mark.TOOL
+    assert marks.read_mark(match[0])[0] is Mark.TOOL
     assert not mark_table(AUTO, offered=True).within_value.search("<tool_call>")
 
 
