@@ -16,7 +16,7 @@ QUOTED_LINES = "+->"
 CLAUSE_ENDS = ",;"
 BLANKS = " \t\r\n"
 REMEMBERED = 64
-"""How many characters before the next one are kept (`Context.before`)."""
+"""How many characters before the next one are kept (`Context.text_before`)."""
 _BARE_CALL = re.compile(r"\bcall:[\w.-]++\{")
 """The pattern for the beginning of a call in Gemma's syntax without the mark before it. A mark of
 calls behind it in the same line belongs to an argument of this call, and begins no call.
@@ -50,57 +50,57 @@ class Context:
         """Add the next piece of the text. Examine the added text if it exceeds `_MOST_UNREAD`."""
         self._unread += text
         if len(self._unread) > _MOST_UNREAD:
-            self._read()
+            self._examine()
 
-    def begin_code_anew(self) -> None:
+    def close_code(self) -> None:
         """Treat open Markdown code as closed, because a mark that counts stands here. The line goes
         on behind the mark.
         """
-        self._read()
+        self._examine()
         self._code = CodeSpans()
 
     @property
-    def before(self) -> str:
+    def text_before(self) -> str:
         """The last `REMEMBERED` characters of the text."""
-        self._read()
+        self._examine()
         return self._tail
 
-    def begins(self, position: str, blanks: str = "") -> bool:
+    def stands_at(self, position: str, blanks: str = "") -> bool:
         """Return True if the text, with `blanks` behind it, ends at a position of this kind
         (`POSITIONS`), so that a phrase counts there.
         """
-        before = self.before
+        before = self.text_before
         start = "\n\n" if len(before) < REMEMBERED else ""
         return _BEGINNINGS[position].search(start + before + blanks) is not None
 
     @property
     def at_line_head(self) -> bool:
         """True if the present line has only blanks so far."""
-        return not self.before.rpartition("\n")[2].strip()
+        return not self.text_before.rpartition("\n")[2].strip()
 
     @property
     def in_code(self) -> bool:
         """True if Markdown code is open."""
-        self._read()
+        self._examine()
         return self._code.in_code()
 
     @property
     def in_fence(self) -> bool:
         """True if a fenced block of Markdown code is open."""
-        self._read()
+        self._examine()
         return self._code.in_fence()
 
     @property
     def quoted(self) -> bool:
         """True if a quotation mark or an opening bracket stands directly before the position."""
-        return self.before[-1:] in tuple(QUOTES)
+        return self.text_before[-1:] in tuple(QUOTES)
 
     @property
     def in_sentence(self) -> bool:
         """True in the middle of a sentence: blanks stand before the position, and before them a
         word, a comma or a semicolon.
         """
-        line = self.before.rpartition("\n")[2]
+        line = self.text_before.rpartition("\n")[2]
         last = line.rstrip()[-1:]
         return line[-1:].isspace() and (last.isalnum() or last in tuple(CLAUSE_ENDS))
 
@@ -112,12 +112,12 @@ class Context:
         quotation mark, and in the same line behind `call:NAME{`. An inline span of code counts only
         up to the end of its line.
         """
-        self._read()
+        self._examine()
         quoted = self.quoted and not self._tail.endswith("`")
         in_line = self._in_call or (self._line_head != "" and self._line_head in QUOTED_LINES)
         return quoted or in_line or self._code.in_code_of_line()
 
-    def _read(self) -> None:
+    def _examine(self) -> None:
         """Examine the text that was fed since the last examination."""
         text, self._unread = self._unread, ""
         if not text:

@@ -195,7 +195,7 @@ class Engine:
         field. The caller has flushed the engine before.
         """
         self._table, self._state = table, State.HEAD
-        self.answer.follow_field(table.answer_tags)
+        self.answer.expect_tags(table.answer_tags)
         self._look()
 
     def stop_calls(self, table: MarkTable) -> None:
@@ -224,7 +224,7 @@ class Engine:
         self._source.end = End.STOP if not cut and finish in (*BY_ITSELF, "") else End.CUT
         if self._is_torn():
             self._source.rest = ""
-            self._emit_thought(self.thought.settle())
+            self._emit_thought(self.thought.settle_guess())
         self._run()
         behind = self._settle_draft()
         if self._state is State.PHRASED:
@@ -240,7 +240,7 @@ class Engine:
         if finish == STOP and answer:
             self._begin_anew(answer)
             self._emit_thought(self.thought.end())
-        self._out += self.answer.release()
+        self._out += self.answer.release_blanks()
         self._source, self._context, self._section = Source(), Context(), None
         return self._drain()
 
@@ -333,7 +333,7 @@ class Engine:
     def _begin_anew(self, answer: str) -> None:
         """Read `answer`, the end of a thought that was guessed wrongly, as text of an answer."""
         self._state = State.HEAD
-        self.thought.forget()
+        self.thought.forget_opener()
         self._context = Context()
         self._look()
         end, self._source.end = self._source.end, None
@@ -398,18 +398,18 @@ class Engine:
         mark, text, at = match[0], match.string, match.start()
         in_line = at > 0 and text[at - 1] not in " \t\n"
         needs_name = not self._inside or self._tools is not None
-        is_call = mark[0] == "<" and mark in CALL_MARKS and not self._table.silent_at(mark)
+        is_call = mark[0] == "<" and mark in CALL_MARKS and not self._table.ignored_at(mark)
         return in_line and needs_name and is_call and text.startswith(mark * 2, match.end())
 
     def _look(self) -> None:
         """Set `_marks` to the search for the marks that count in the present state."""
         table, state, thought = self._table, self._state, self.thought
         if self._value:
-            self._marks: MarkSearch = table.within_value
+            self._marks: MarkSearch = table.json_search
         elif thought.row and state in IN_THOUGHT:
-            self._marks = table.within_thought(thought.row, thought.suffix, state is State.OPENED)
+            self._marks = table.thought_search(thought.row, thought.suffix, state is State.OPENED)
         else:
-            self._marks = table.marks(
+            self._marks = table.state_search(
                 state,
                 *self.answer.answer_tags,
                 late=self._late if state in (State.ANSWERING, State.CALLED) else (),
@@ -424,7 +424,7 @@ class Engine:
         """
         text, marks = self._source.rest, self._marks
         positions = marks.positions(text[lead:]) if isinstance(marks, PhraseSearch) and text else ()
-        if not positions or any(self._context.begins(it, text[:lead]) for it in positions):
+        if not positions or any(self._context.stands_at(it, text[:lead]) for it in positions):
             raise NeedMore
         self._emit(self._source.take(lead + 1))
 
@@ -464,7 +464,7 @@ class Engine:
         lead = self._source.take(length)
         self._context.feed(lead)
         if len(self.answer.lead) > BLANKS_LIMIT:
-            self._out += self.answer.release()
+            self._out += self.answer.release_blanks()
         self.answer.lead += lead
 
     @property
@@ -518,7 +518,7 @@ class Engine:
             return
         self._section = None
         if self._state in SILENT_SO_FAR and not text.isspace():
-            self.answer.closed_by("", {})
+            self.answer.set_tags_behind("", {})
             self._begins_by(text)
             if self._state is State.CALLED_INSIDE:
                 blanks = len(text) - len(text.lstrip())
@@ -528,7 +528,7 @@ class Engine:
         # The context gets a brace in place of text in JSON: a backtick there does not begin code.
         self._context.feed("{" if self._value else text)
         if self._draft:
-            self._draft.add(text, self._state is State.RESUMED, self.answer.choice)
+            self._draft.add_behind(text, self._state is State.RESUMED, self.answer.choice)
             if len(self._draft.behind) > GUESS_LIMIT:
                 self._settle_draft(counts=False)
         elif self._state in EMITTED_AS_THINKING:
@@ -567,7 +567,7 @@ class Engine:
     def _emit_thought(self, events: Sequence[ThoughtEvent]) -> None:
         """Emit events of a thought, behind the blanks that were held in the answer before it."""
         if events:
-            self._out += self.answer.release()
+            self._out += self.answer.release_blanks()
             self._out += events
             if not self.thought.emitted and self._state is not State.PHRASED:
                 self.thought.emitted = True
@@ -589,7 +589,7 @@ class Engine:
         mark, spelled, suffix = self._marks.read_mark(literal)
         if (self._state, mark) not in NEXT_STATE or self._is_text(mark, spelled):
             if mark is Mark.CLOSE and not self.thought.begun and not self._context.in_code:
-                self.answer.note_unmatched(self._context.before[-1:], literal)
+                self.answer.note_unmatched(self._context.text_before[-1:], literal)
             self._emit_character()
             return
         match mark:
@@ -617,9 +617,9 @@ class Engine:
             self.answer.dropped_closer = True
         if mark is Mark.CLOSE and self._state is State.PHRASED:
             self.thought.emitted, self.thought.unclosed = True, False
-            self.answer.note_unmatched(self._context.before[-1:], "")
+            self.answer.note_unmatched(self._context.text_before[-1:], "")
         if mark is Mark.OPEN and self._state is not State.OPENED:
-            self.thought.open(self._table.opened_by[spelled], suffix)
+            self.thought.note_opener(self._table.opened_by[spelled], suffix)
         self._step(mark, spelled)
 
     def _is_text(self, mark: Mark, literal: str) -> bool:
@@ -630,10 +630,10 @@ class Engine:
             return not (mark is Mark.TOOL and CALL_MARKS[literal].special)
         if self._state not in IN_TEXT or mark in (Mark.ANSWER_CLOSE, Mark.TOOL):
             return False
-        if mark in (Mark.PHRASE, Mark.PHRASE_END) and not self._context.begins(literal[0]):
+        if mark in (Mark.PHRASE, Mark.PHRASE_END) and not self._context.stands_at(literal[0]):
             return True
         row = self._table.opened_by.get(literal) if mark is Mark.OPEN else None
-        if row and row.not_behind and re.search(row.not_behind, self._context.before):
+        if row and row.not_behind and re.search(row.not_behind, self._context.text_before):
             return True
         return self._context.in_code
 
@@ -647,7 +647,7 @@ class Engine:
         if not match or not mark or (self._state, mark) not in NEXT_STATE:
             return self._emit_character()
         self._source.take(match.end())
-        self.thought.open(self._table.attributes_of[literal], "")
+        self.thought.note_opener(self._table.attributes_of[literal], "")
         self._step(mark)
         self._emit_thought(self.thought.read_attributes(match[0]))
         if mark is Mark.WHOLE:
@@ -661,7 +661,7 @@ class Engine:
         begins = self._state is not State.PHRASED
         self._step(Mark.PHRASE if begins else Mark.PHRASE_END)
         if begins:
-            self.thought.forget()
+            self.thought.forget_opener()
         self.thought.unclosed = begins
         self.answer.has_text = True
         self._emit(self._source.take(len(literal)))
@@ -688,17 +688,17 @@ class Engine:
             self._settle_draft((self._draft.stands, follows) in COUNTED, len(literal))
         if mark not in (Mark.SILENT, Mark.UNMATCHED):
             self._settle_before(mark)
-            self._emit_thought(self.thought.settle())
+            self._emit_thought(self.thought.settle_guess())
         guess_ends = self._state is State.PHRASED and mark is not Mark.SILENT
         if guess_ends or (mark in (Mark.CLOSE, Mark.TOOL) and not self._draft):
             self._emit_thought(self.thought.end())
         if mark is Mark.CLOSE and self._state in BEHIND_CALL and self._table.reads_calls:
             self._out.append(LateCloser(self.answer.choice))
         if mark in (Mark.ANSWER_OPEN, Mark.ANSWER_CLOSE):
-            self.answer.pass_tag(opens=mark is Mark.ANSWER_OPEN)
-        self.answer.closed_by(literal if mark is Mark.CLOSE else "", self._table.answer_tags)
+            self.answer.note_tag(opens=mark is Mark.ANSWER_OPEN)
+        self.answer.set_tags_behind(literal if mark is Mark.CLOSE else "", self._table.answer_tags)
         if mark in _ON_A_LINE:
-            self._context.begin_code_anew()
+            self._context.close_code()
         elif mark is not Mark.TOOL or self._state in IN_THOUGHT:
             self._context = Context()
         self._go(mark)
@@ -795,7 +795,7 @@ class Engine:
         may_follow = is_opener and self._table.reads_calls and self._context.at_line_head
         if may_follow and self._call_follows(behind):
             return self._leave_out(len(mark.mark))
-        if silent := self._table.silent_at(self._source.rest):
+        if silent := self._table.ignored_at(self._source.rest):
             return self._leave_out(len(silent))
         if self._context.in_sentence and is_opener and behind[:1] in ("[", "{"):
             return self._begin_value(len(mark.mark))
@@ -1025,13 +1025,13 @@ class Engine:
                 self._draft = None
             return self._emit(source.take(len(mark.mark)))
         if candidate.stands is Stands.AS_REPLY and not is_span:
-            source.rest = self.answer.take_lead() + text + source.rest
+            source.rest = self.answer.take_blanks() + text + source.rest
             self._context = Context()
             return None
         if is_span or (mark.close and text.endswith(mark.close)):
-            self._emit(self._table.without_silent(text))
+            self._emit(self._table.without_ignored(text))
             # A fence that was opened in the candidate's text ends with this text.
-            return self._context.begin_code_anew()
+            return self._context.close_code()
         source.rest = text + source.rest
         return self._show(mark, text[len(mark.mark) :])
 
@@ -1068,7 +1068,7 @@ class Engine:
             self._emit_thought(self.thought.read(draft.text_until(len(self._source.rest) + behind)))
             self._look()
             return ""
-        self._emit_thought(self.thought.settle())
+        self._emit_thought(self.thought.settle_guess())
         self._emit_thought(self.thought.end())
         self._out += draft.events
         return draft.behind

@@ -20,8 +20,8 @@ end, at which a closer may stand.
 
 
 class Evidence:
-    """The facts about one choice. They come from its text (`read`), its events (`note`) and its
-    finish (`conclude`).
+    """The facts about one choice. They come from its text (`read_text`), its events (`note_event`)
+    and its finish (`note_finish`).
 
     Attributes:
         answered: True once an event has come that shows that thinking has ended: text, a call or
@@ -37,7 +37,7 @@ class Evidence:
         # `_ended`: the first thought has ended. `_awaits_text`: no text has come behind it so far.
         self._ended = self._awaits_text = False
 
-    def read(self, text: str) -> None:
+    def read_text(self, text: str) -> None:
         """Keep the beginning and the end of the reply's text. `text` is the next piece of it."""
         if len(self._head) < _EDGE:
             self._head = (self._head + text)[:_EDGE]
@@ -54,7 +54,7 @@ class Evidence:
         pair = tag_at_beginning(self._head) if self._reading.tags else None
         return None if pair and self._tail.rstrip().endswith(pair[1]) else pair
 
-    def note(self, event: Event) -> None:
+    def note_event(self, event: Event) -> None:
         """Note from an emitted event whether the choice has thinking and an answer, and where the
         closer of the first thought stands (`Beginning.closer_apart`).
         """
@@ -75,7 +75,7 @@ class Evidence:
             apart = event.around[1] or self._last in tuple(SENTENCE_ENDS)
             self._shown.closer_apart |= bool(apart)
 
-    def find_closer(self, answer: Answer) -> None:
+    def note_closer(self, answer: Answer) -> None:
         """Note that the reply began in a thought, if it was read as beginning in the answer and
         `answer` had a closer of a thought without an opener.
         """
@@ -83,9 +83,9 @@ class Evidence:
         begins_in_text = self._reading.mode in (Mode.ANSWERING, Mode.CLOSED)
         if begins_in_text and (unmatched or answer.dropped_closer):
             self._shown.closer_apart |= answer.closer_apart or not unmatched
-            self._correct(InitialState.THINKING)
+            self._note_correction(InitialState.THINKING)
 
-    def conclude(self, finish: str, closed: bool, openers: tuple[str, ...]) -> None:
+    def note_finish(self, finish: str, closed: bool, openers: tuple[str, ...]) -> None:
         """Note at the finish where a reply began that was read as beginning in a thought: in a
         thought if this was `closed`, else in the answer.
 
@@ -102,9 +102,9 @@ class Evidence:
         if closed and self._reading.mode is Mode.GUESSED:
             self._shown.confirmed = InitialState.THINKING
         elif not closed and finish != CUT:
-            self._correct(InitialState.TEXT)
+            self._note_correction(InitialState.TEXT)
 
-    def _correct(self, begun: InitialState) -> None:
+    def _note_correction(self, begun: InitialState) -> None:
         """Note `begun`, the state in which a wrongly read reply really began, unless a state was
         noted before.
         """

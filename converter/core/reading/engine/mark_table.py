@@ -1,6 +1,6 @@
 """The table of the marks that count in each state, made from the rows of families and forms.
 
-`MarkTable.marks` returns the search for a state: the marks that count, and the kind of each.
+`MarkTable.state_search` returns the search for a state: the marks that count, and the kind of each.
 """
 
 import re
@@ -62,7 +62,7 @@ class CallMark:
         return ends and (reads or not self.alone)
 
 
-def _of_forms() -> Iterator[CallMark]:
+def _marks_of_forms() -> Iterator[CallMark]:
     """Yield the openers of sections and calls, and the beginnings of bodies that need no opener."""
     for form in FORMS:
         if form.whole:
@@ -81,7 +81,7 @@ def _opener_of(mark: str) -> str:
     return max((it for it in (*OPENERS, *SECTIONS) if mark.startswith(it)), key=len)
 
 
-FULL_MARKS = {row.mark: row for row in _of_forms()}
+FULL_MARKS = {row.mark: row for row in _marks_of_forms()}
 """mark -> its `CallMark`, for the marks behind which nothing but a call is expected: openers with
 the text that must follow them (`CallRow.tool`), and beginnings of bodies.
 """
@@ -152,7 +152,7 @@ class MarkTable:
         )
         others = tuple(mark for mark in CLOSERS if mark not in self.bare_closers)
         self.behind_calls = (*CALL_CLOSERS, *others)
-        groups = self._groups(families, phrases)
+        groups = self._marks_by_group(families, phrases)
         self._base: dict[State, dict[str, Mark]] = {state: {} for state in COUNTING}
         for state, counting in COUNTING.items():
             for group in counting:
@@ -162,18 +162,18 @@ class MarkTable:
         self.calls = re.compile("|".join(map(re.escape, sorted(CALL_MARKS, key=len, reverse=True))))
         self._searches: dict[object, MarkSearch] = {}
 
-    def silent_at(self, text: str) -> str:
+    def ignored_at(self, text: str) -> str:
         """Return the longest ignored mark (`Row.ignored`) with which a text begins; empty if there
         is none.
         """
         return max(filter(text.startswith, self._silent), key=len, default="")
 
-    def without_silent(self, text: str) -> str:
+    def without_ignored(self, text: str) -> str:
         """Return a text without the ignored marks (`Row.ignored`) in it."""
         silent = sorted(map(pattern_of, self._silent), key=len, reverse=True)
         return re.sub("|".join(silent), "", text) if silent else text
 
-    def marks(
+    def state_search(
         self,
         state: State,
         answer_open: str = "",
@@ -209,18 +209,18 @@ class MarkTable:
             self._searches[key] = PhraseSearch(kinds) if has_phrases else MarkSearch(kinds)
         return self._searches[key]
 
-    def within_thought(self, row: ThoughtRow, suffix: str, head: bool) -> MarkSearch:
+    def thought_search(self, row: ThoughtRow, suffix: str, head: bool) -> MarkSearch:
         """Return the search for the marks that count in a thought which an opener of the family
         `row` has begun. `suffix`: the suffix in this opener. `head`: the thought has no text yet.
         """
-        return _within_thought(row, suffix, head, tuple(self._in_thought))
+        return _thought_search(row, suffix, head, tuple(self._in_thought))
 
     @property
-    def within_value(self) -> MarkSearch:
+    def json_search(self) -> MarkSearch:
         """The search for the marks that count in the JSON of an answer: those of calls, if any."""
         return _WITHIN_VALUE if self.reads_calls else _NO_MARKS
 
-    def _groups(
+    def _marks_by_group(
         self, families: tuple[ThoughtRow, ...], phrases: tuple[ThoughtRow, ...]
     ) -> Mapping[Group, Mapping[str, Mark]]:
         """Return group -> the marks of the group, and mark -> kind for these.
@@ -254,8 +254,8 @@ class MarkTable:
 
 
 @lru_cache(maxsize=64)
-def _within_thought(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
-    """Return the search of `MarkTable.within_thought`. `calls`: the marks of calls that end a
+def _thought_search(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
+    """Return the search of `MarkTable.thought_search`. `calls`: the marks of calls that end a
     thought.
     """
     kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closes, Mark.CLOSE)

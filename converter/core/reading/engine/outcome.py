@@ -34,11 +34,11 @@ class OpenThought(Thought):
         self.suffix = ""
         self.begun = self.emitted = self.unclosed = False
 
-    def open(self, row: ThoughtRow, suffix: str) -> None:
+    def note_opener(self, row: ThoughtRow, suffix: str) -> None:
         """Note the opener of a thought: its family `row`, and the suffix in it."""
         self.row, self.suffix, self.begun = row, suffix, True
 
-    def forget(self) -> None:
+    def forget_opener(self) -> None:
         """Forget the last opener, because the text that follows is not in its thought."""
         self.row = None
 
@@ -68,7 +68,7 @@ class OpenThought(Thought):
         guess, self.guess = self.guess, None
         return guess.rest if guess else ""
 
-    def settle(self) -> Sequence[ThoughtEvent]:
+    def settle_guess(self) -> Sequence[ThoughtEvent]:
         """Stop guessing, because it is certain that this is a thought. Return the held text as
         thinking.
         """
@@ -115,7 +115,7 @@ class Answer:
         """Return the text as an event, with the held blanks before it. If `waits`, hold all of it
         in `waiting`, and return no event.
         """
-        text_and_lead = self.take_lead() + text
+        text_and_lead = self.take_blanks() + text
         if self._closer_left >= 0:
             self._look_behind_closer(text_and_lead)
         self.has_text = self.has_text or not text_and_lead.isspace()
@@ -144,11 +144,11 @@ class Answer:
         self.closer_apart = self.closer_apart or (behind != "" and behind in LINE_ENDS)
         self._closer_left = -1 if behind else self._closer_left - len(text)
 
-    def release(self) -> list[Text]:
+    def release_blanks(self) -> list[Text]:
         """Return the held blanks as text, because no call follows them."""
         return self.emit("") if self.lead else []
 
-    def take_lead(self) -> str:
+    def take_blanks(self) -> str:
         """Remove and return the held blanks."""
         lead, self.lead = self.lead, ""
         return lead
@@ -158,7 +158,7 @@ class Answer:
         waiting, self.waiting = self.waiting, []
         return "".join(waiting)
 
-    def closed_by(self, closer: str, tags: Mapping[str, tuple[str, str]]) -> None:
+    def set_tags_behind(self, closer: str, tags: Mapping[str, tuple[str, str]]) -> None:
         """Let the tags of an answer count (`<answer>`, `</answer>`) that models write behind
         `closer`, the closer of a thought directly before. Let none count if `closer` is empty, as
         when text has come.
@@ -167,7 +167,7 @@ class Answer:
         """
         self._tags = tags.get(closer, _NONE)
 
-    def follow_field(self, tags: Mapping[str, tuple[str, str]]) -> None:
+    def expect_tags(self, tags: Mapping[str, tuple[str, str]]) -> None:
         """Let the tags of an answer count, because a thought has come in a field. The closer counts
         without an opener too, because the server may have dropped the opener.
 
@@ -176,7 +176,7 @@ class Answer:
         self._tags = next(iter(tags.values()), _NONE)
         self._closer = self._tags[1]
 
-    def pass_tag(self, *, opens: bool) -> None:
+    def note_tag(self, *, opens: bool) -> None:
         """Note that a tag of the answer was dropped. Behind the opener (`opens`) the answer's
         closer counts; behind the closer it does not.
         """
@@ -244,7 +244,7 @@ class Draft:
         self.written.append(text)
         self.length += len(text)
 
-    def add(self, text: str, resumed: bool, choice: int) -> None:
+    def add_behind(self, text: str, resumed: bool, choice: int) -> None:
         """Add `text`, which stands behind the last call. `resumed`: the thought goes on with it.
         Else it consists of blanks, which are dropped unless text stands between it and the call.
         """

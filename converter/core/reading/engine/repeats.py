@@ -2,8 +2,8 @@
 
 A model may write a call at the end of a thought, and once more behind the thought's closer. A
 server may send a call itself that was read from the text already. When a repetition is possible
-(`expect`), later calls are held until they are complete. A call with the name and arguments of an
-earlier one is dropped.
+(`expect_repeats`), later calls are held until they are complete. A call with the name and arguments
+of an earlier call is dropped.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,11 +40,11 @@ class Repeats:
         """True if calls are held."""
         return bool(self._held)
 
-    def expect(self) -> None:
+    def expect_repeats(self) -> None:
         """Compare all later calls with those that were emitted so far. Hold each until it is
         complete.
         """
-        meanings = map(_meaning, self._emitted.values())
+        meanings = map(_meaning_of_call, self._emitted.values())
         self._meanings = [meaning for meaning in meanings if meaning is not None]
 
     def feed(self, events: Iterable[Event]) -> list[Event]:
@@ -60,7 +60,7 @@ class Repeats:
             if self._meanings and self._length <= HELD_LIMIT:
                 self._held.setdefault(event.index, []).append(event)
             else:
-                out += [*self.release(), self._numbered(event)]
+                out += [*self.release(), self._number_anew(event)]
         return out
 
     def release(self) -> list[Event]:
@@ -68,14 +68,14 @@ class Repeats:
         held, self._held = self._held, {}
         out: list[Event] = []
         for index, pieces in held.items():
-            if (meaning := _meaning(pieces)) in self._meanings:
+            if (meaning := _meaning_of_call(pieces)) in self._meanings:
                 self._meanings.remove(meaning)
                 self.dropped.append(index)
             else:
-                out += map(self._numbered, pieces)
+                out += map(self._number_anew, pieces)
         return out
 
-    def _numbered(self, piece: ToolCall) -> ToolCall:
+    def _number_anew(self, piece: ToolCall) -> ToolCall:
         """Return a piece of a call, which is now emitted, with the index that the call has without
         the dropped calls. Keep the piece for later comparisons.
         """
@@ -84,7 +84,7 @@ class Repeats:
         return replace(piece, index=piece.index - len(self.dropped)) if self.dropped else piece
 
 
-def _meaning(pieces: Sequence[ToolCall]) -> tuple[str, str] | None:
+def _meaning_of_call(pieces: Sequence[ToolCall]) -> tuple[str, str] | None:
     """Return the name and the normalised arguments of the call that consists of these pieces;
     `None` if its arguments are not valid JSON.
     """

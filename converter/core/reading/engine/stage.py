@@ -105,54 +105,54 @@ class ReadingStage:
         held, thinking and calls that the server sends in fields wait behind it, in their order.
         """
         if not (self._waiting or self._engine.held_call):
-            return self._fed(event)
+            return self._handle(event)
         if isinstance(event, Text) and not (event.refusal or event.own):
-            return [*self._fed(event), *self._go_on()]
+            return [*self._handle(event), *self._read_held()]
         if isinstance(event, Finish):
             cut = event.reason == CUT or event.at_limit
-            return [*self._flush("", event.reason, cut), *self._go_on(), *self._fed(event)]
+            return [*self._flush("", event.reason, cut), *self._read_held(), *self._handle(event)]
         if not isinstance(event, Thinking | ThinkingEnd | ToolCall | Text):
             return [event]
         self._waiting.append(event)
-        return [] if len(self._waiting) <= _MOST_WAITING else [*self._flush(""), *self._go_on()]
+        return [] if len(self._waiting) <= _MOST_WAITING else [*self._flush(""), *self._read_held()]
 
-    def _go_on(self) -> list[Event]:
+    def _read_held(self) -> list[Event]:
         """Read the events that waited behind a held call, as soon as the call is decided, and
         return the results.
         """
         out: list[Event] = []
         while self._waiting and not self._engine.held_call:
             waiting, self._waiting = self._waiting, []
-            out += [result for event in waiting for result in self._fed(event)]
+            out += [result for event in waiting for result in self._handle(event)]
         return out
 
-    def _fed(self, event: Event) -> Sequence[Event]:
+    def _handle(self, event: Event) -> Sequence[Event]:
         """Read an event that need not wait behind a held call, and return the results."""
         match event:
             case Text(refusal=False, own=None):
                 self._in_call = False
-                return self._read(event)
+                return self._read_text(event)
             case Thinking():
                 self._in_call = False
-                return self._follow_field(event)
+                return self._read_field_thinking(event)
             case Finish():
-                return self._finish(event)
+                return self._read_finish(event)
             case ToolCall():
                 return self._server_call(event)
             case Text():
-                held = self._close("", cut=False)
+                held = self._release_all("", cut=False)
                 self._answered = True
                 return [*held, event]
             case ThinkingEnd() if self._thought_calls:
-                self._thought_calls.end()
-        return [*(self._drafted() if isinstance(event, ThinkingEnd) else ()), event]
+                self._thought_calls.end_thought()
+        return [*(self._release_possible_call() if isinstance(event, ThinkingEnd) else ()), event]
 
     def close(self) -> Sequence[Event]:
         """Return all that is held, as in a reply that was cut off, because no finish has come."""
         if self._waiting:
-            held = [*self._flush("", cut=True), *self._go_on()]
-            return [*held, *self._close("", cut=True)]
-        return [*self._drafted(), *self._close("", cut=True)]
+            held = [*self._flush("", cut=True), *self._read_held()]
+            return [*held, *self._release_all("", cut=True)]
+        return [*self._release_possible_call(), *self._release_all("", cut=True)]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return the kind that text of this `kind` becomes, if it may skip this stage now (see
@@ -171,15 +171,15 @@ class ReadingStage:
         not_plain = self._thought_calls.not_plain if self._thought_calls else ""
         return (kind, "\r\n" + not_plain) if passes and not_plain is not None else None
 
-    def _read(self, event: Text) -> Sequence[Event]:
+    def _read_text(self, event: Text) -> Sequence[Event]:
         """Read text of the reply, and return the events that are decided."""
         if self._reads_tags:
-            self._evidence.read(event.text)
-        drafted = [] if event.text.isspace() else self._drafted()
+            self._evidence.read_text(event.text)
+        drafted = [] if event.text.isspace() else self._release_possible_call()
         text = self._again.feed(event.text)
-        return [*drafted, *(self._out(self._engine.feed(text)) if text else [])]
+        return [*drafted, *(self._note_all(self._engine.feed(text)) if text else [])]
 
-    def _follow_field(self, event: Thinking) -> Sequence[Event]:
+    def _read_field_thinking(self, event: Thinking) -> Sequence[Event]:
         """Read no tags from here on, because the thinking `event` came in a field. Return the held
         text, and the thinking without a part at its end that may be a call.
         """
@@ -187,8 +187,8 @@ class ReadingStage:
         if self._reads_tags or self._repeats.holds or not self._engine.at_head:
             # Once tags are no longer read, `_again` may hold content that may repeat the field's
             # thought. Only the engine is flushed then, so that this content stays held.
-            held = self._held("", cut=False) if self._reads_tags else self._flush("")
-            held = self._settled(held)
+            held = self._release_text("", cut=False) if self._reads_tags else self._flush("")
+            held = self._settle_calls(held)
             if self._reads_tags:
                 self._again = RepeatedThought(
                     families_of(self._reading), self._engine.silent_closers
@@ -206,57 +206,57 @@ class ReadingStage:
             text += self._thought_calls.release()
             return [*held, replace(event, text=text)] if text else [*held, event]
         self._own = event.own or self._own
-        return [*held, event] if text == event.text else [*held, *self._thinking(text)]
+        return [*held, event] if text == event.text else [*held, *self._field_thinking(text)]
 
-    def _thinking(self, text: str) -> list[Event]:
+    def _field_thinking(self, text: str) -> list[Event]:
         """Return `text`, which was held from a thought in a field, as an event with the dialect's
         fields that the server used last. Return nothing if the text is empty.
         """
         own = self._own and Own(self._own.dialect, dict.fromkeys(self._own.fields, text))
         return [Thinking(text, self._engine.answer.choice, own)] if text else []
 
-    def _drafted(self) -> list[Event]:
+    def _release_possible_call(self) -> list[Event]:
         """Return the text of a thought in a field that was held because it might be a call."""
-        return self._thinking(self._thought_calls.release()) if self._thought_calls else []
+        return self._field_thinking(self._thought_calls.release()) if self._thought_calls else []
 
     def _server_call(self, event: ToolCall) -> Sequence[Event]:
         """Return `event`, a piece of a call that the server sends, behind all text that was held.
         Hold the piece if the call may repeat a call that was read from the text.
         """
-        drafted = self._drafted()
-        out = [] if self._in_call else _without_opener(self._held("", cut=False))
+        drafted = self._release_possible_call()
+        out = [] if self._in_call else _without_opener(self._release_text("", cut=False))
         self._in_call = True
         if self._reads_calls:
             self._reads_calls = False
             out += self._repeats.release()
-            self._repeats.expect()
+            self._repeats.expect_repeats()
             self._engine.stop_calls(self._table)
         number = len(self._engine.calls.read)
         numbered = number and event.index != NO_INDEX
         moved = replace(event, index=event.index + number) if numbered else event
         return [*drafted, *out, *self._repeats.feed([moved])]
 
-    def _finish(self, event: Finish) -> Sequence[Event]:
+    def _read_finish(self, event: Finish) -> Sequence[Event]:
         """Return all that is held, the calls in thoughts that count, and the finish."""
-        out = [*self._close(event.reason, cut=event.reason == CUT or event.at_limit)]
+        out = [*self._release_all(event.reason, cut=event.reason == CUT or event.at_limit)]
         calls, alone = self._thought_calls, self._reads_calls and not self._engine.calls.read
         if calls and alone and event.reason in BY_ITSELF:
-            ends_it, taken = calls.ends_thought, calls.take(self._answered)
-            out += [*([] if taken and ends_it else self._drafted()), *taken]
+            ends_it, taken = calls.ends_with_call, calls.take_calls(self._answered)
+            out += [*([] if taken and ends_it else self._release_possible_call()), *taken]
             calls.release()
             self._findings.calls.thought.update(calls.forms)
-        return [*out, *self._drafted(), event]
+        return [*out, *self._release_possible_call(), event]
 
-    def _close(self, finish: str, cut: bool) -> list[Event]:
+    def _release_all(self, finish: str, cut: bool) -> list[Event]:
         """Return all events that are held. `finish`: the reason why the choice ended; empty if it
         goes on. `cut`: the choice was cut off.
         """
-        out = self._settled(self._held(finish, cut))
+        out = self._settle_calls(self._release_text(finish, cut))
         if not self._engine.thought.begun:
             self._findings.unread = self._findings.unread or self._evidence.unread
         return out
 
-    def _settled(self, held: list[Event]) -> list[Event]:
+    def _settle_calls(self, held: list[Event]) -> list[Event]:
         """Return the events `held`, and behind them the calls that were held because they may
         repeat an earlier call. Note all calls so far in the findings.
         """
@@ -275,31 +275,31 @@ class ReadingStage:
             self._findings.unclosed.discard(self._engine.answer.choice)
         return out
 
-    def _held(self, finish: str, cut: bool) -> list[Event]:
+    def _release_text(self, finish: str, cut: bool) -> list[Event]:
         """Return the text and calls that the engine, and `_again` before it, hold. `finish`: the
         reason why the choice ended; empty if it goes on. `cut`: the choice was cut off.
         """
         closed = self._evidence.answered or not self._engine.in_thought
         out = self._flush(self._again.close(), finish, cut)
         if finish and self._reads_tags:
-            self._evidence.conclude(finish, closed, tuple(self._table.opened_by))
+            self._evidence.note_finish(finish, closed, tuple(self._table.opened_by))
         return out
 
     def _flush(self, text: str, finish: str = "", cut: bool = False) -> list[Event]:
         """Give `text` to the engine, and return all that the engine then holds."""
         events: list[Event] = self._engine.feed(text) if text else []
-        return self._out([*events, *self._engine.flush(finish, cut)])
+        return self._note_all([*events, *self._engine.flush(finish, cut)])
 
-    def _out(self, events: Sequence[Event]) -> list[Event]:
+    def _note_all(self, events: Sequence[Event]) -> list[Event]:
         """Note events of the engine in the findings. Return them, except calls that are held
         because they may repeat an earlier call.
         """
         out: list[Event] = []
         for event in events:
-            self._note(event)
+            self._note_event(event)
             if isinstance(event, LateCloser):
                 out += self._repeats.release()
-                self._repeats.expect()
+                self._repeats.expect_repeats()
             elif isinstance(event, ThinkingEnd) or self._thought_calls is None:
                 out.append(event)
             elif isinstance(event, Text) and not self._reads_calls:
@@ -310,14 +310,14 @@ class ReadingStage:
                 out += self._repeats.feed([event])
         answer = self._engine.answer
         if self._reads_tags and (answer.unmatched_closer or answer.dropped_closer):
-            self._evidence.find_closer(answer)
+            self._evidence.note_closer(answer)
         self._findings.calls.held = self._engine.held_call
         broken = self._engine.calls.broken
         return [*out, failure_of(broken, NO_FORM)] if broken else out
 
-    def _note(self, event: Event) -> None:
+    def _note_event(self, event: Event) -> None:
         """Note an event of the engine in the evidence and the findings."""
-        self._evidence.note(event)
+        self._evidence.note_event(event)
         calls = self._thought_calls
         if isinstance(event, Thinking):
             self._findings.thought = True
@@ -331,7 +331,7 @@ class ReadingStage:
         if isinstance(event, Text):
             self._answered = self._answered or not event.text.isspace()
         if calls and not isinstance(event, ToolCall):
-            calls.end()
+            calls.end_thought()
 
 
 def _without_opener(held: list[Event]) -> list[Event]:

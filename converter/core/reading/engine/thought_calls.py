@@ -22,11 +22,11 @@ from converter.core.wire.bounds import HELD_LIMIT, MOST_CALLS
 
 
 class ThoughtCalls:
-    """A reader of calls in the thoughts of a choice: `feed` takes the text of thoughts, `take`
-    returns the calls that count.
+    """A reader of calls in the thoughts of a choice: `feed` takes the text of thoughts, and
+    `take_calls` returns the calls that count.
 
     Attributes:
-        forms: the names of the forms of the calls that `take` has returned.
+        forms: the names of the forms of the calls that `take_calls` has returned.
     """
 
     def __init__(self, expectations: Expectations) -> None:
@@ -48,15 +48,15 @@ class ThoughtCalls:
         """Read the next text of a thought, and return the text that need not be held. The text of a
         call at the end of the thought is held.
         """
-        return "".join(map(self._fed, text.splitlines(keepends=True)))
+        return "".join(map(self._read_line, text.splitlines(keepends=True)))
 
-    def _fed(self, line: str) -> str:
+    def _read_line(self, line: str) -> str:
         """Read a line of the text, and return the text that need not be held (see `feed`)."""
         self._written += line
         if self._length > HELD_LIMIT or len(self._written) > HELD_LIMIT:
             return self.release()
         events, called = self._engine.feed(line), bool(self._last)
-        self._keep(events)
+        self._keep_calls(events)
         if not self._last:
             out, held = self.release(self._engine.unread), self._written
             # Held blanks are emitted already now: they do not matter for a call behind them.
@@ -85,21 +85,21 @@ class ThoughtCalls:
         return None if self._last or self._written or plain is None else plain[1]
 
     @property
-    def ends_thought(self) -> bool:
+    def ends_with_call(self) -> bool:
         """True if the thought so far ends with a call."""
         return bool(self._last)
 
-    def end(self) -> None:
+    def end_thought(self) -> None:
         """End the open thought. A call in it that is incomplete is read as one that was cut off."""
         if self._engine.holds:
-            self._keep(self._engine.flush(cut=True))
+            self._keep_calls(self._engine.flush(cut=True))
         read = self._engine.calls.read
         # If one of these calls is not whole, the thought was cut off: it does not end with calls.
         if all(read[index].done for index in self._last):
             self._ending |= self._last
         self._last.clear()
 
-    def _keep(self, events: Sequence[Event]) -> None:
+    def _keep_calls(self, events: Sequence[Event]) -> None:
         """Keep the calls among the engine's events. If text that is not blank follows them, the
         thought does not end with these calls.
         """
@@ -111,12 +111,12 @@ class ThoughtCalls:
             elif isinstance(event, Text) and event.text.strip():
                 self._last.clear()
 
-    def take(self, answered: bool) -> Sequence[ToolCall]:
+    def take_calls(self, answered: bool) -> Sequence[ToolCall]:
         """End the thought, and return the calls that count, each of them once. Return none if the
         arguments of all calls have more than `HELD_LIMIT` characters. `answered`: the reply has an
         answer.
         """
-        self.end()
+        self.end_thought()
         taken: dict[tuple[str, str], tuple[ReadCall, ToolCall]] = {}
         calls = self._engine.calls.read if self._length <= HELD_LIMIT else ()
         for index, call in enumerate(calls):

@@ -51,7 +51,7 @@ def run(reading: ReadingStage, *events: Event) -> list[Event]:
 
 def fed(reading: ReadingStage, event: Event) -> Sequence[Event]:
     """Return the stage's output for an event, also for the engine's own."""
-    return reading._out([event]) if isinstance(event, LateCloser) else reading.feed(event)
+    return reading._note_all([event]) if isinstance(event, LateCloser) else reading.feed(event)
 
 
 def calls(events: Sequence[Event]) -> list[tuple[str, str]]:
@@ -349,8 +349,8 @@ def read(
     calls = ThoughtCalls(expectations or Expectations(TOOLS))
     for thought in thoughts:
         calls.feed(thought)
-        calls.end()
-    return [(call.name, json.loads(call.arguments)) for call in calls.take(answered)]
+        calls.end_thought()
+    return [(call.name, json.loads(call.arguments)) for call in calls.take_calls(answered)]
 
 
 @pytest.mark.parametrize("name", FORM_NAMES)
@@ -398,7 +398,7 @@ def test_a_draft_is_no_call(thoughts: tuple[str, ...], answered: bool, wanted: l
 def test_calls_are_counted_anew_and_are_of_their_choice() -> None:
     calls = ThoughtCalls(Expectations(TOOLS, "call_x_", 2))
     calls.feed(f"[TOOL_CALLS]now[ARGS]{{}}\n{NOW}")
-    assert calls.take(True) == [ToolCall(0, "call_x_0", "now", "{}", 2)]
+    assert calls.take_calls(True) == [ToolCall(0, "call_x_0", "now", "{}", 2)]
     assert calls.forms == ["hermes"]
 
 
@@ -411,7 +411,7 @@ def test_too_much_text_in_calls_is_no_calls_and_are_not_kept() -> None:
     long = '<tool_call>{"name": "write_file", "arguments": {"content": "'
     for piece in (long, *["a" * 1000] * (HELD_LIMIT // 1000 + 100), '"}}</tool_call>', NOW):
         calls.feed(piece)
-    assert [call.name for call in calls.take(False)] == ["now"]
+    assert [call.name for call in calls.take_calls(False)] == ["now"]
 
 
 @law(200)
@@ -423,7 +423,7 @@ def test_a_thought_cut_anywhere_has_the_same_calls(data: st.DataObject) -> None:
     calls = ThoughtCalls(Expectations(TOOLS))
     for piece in data.draw(cut(thought)):
         calls.feed(piece)
-    got = [(call.name, json.loads(call.arguments)) for call in calls.take(answered)]
+    got = [(call.name, json.loads(call.arguments)) for call in calls.take_calls(answered)]
     assert got == read(thought, answered=answered)
 
 

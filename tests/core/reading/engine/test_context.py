@@ -57,7 +57,7 @@ def test_a_phrase_counts_where_a_paragraph_a_sentence_or_a_line_begins(
 ) -> None:
     for context in (_behind(text), _behind(*text)):
         assert {
-            position for position in (PARAGRAPH, SENTENCE, LINE) if context.begins(position)
+            position for position in (PARAGRAPH, SENTENCE, LINE) if context.stands_at(position)
         } == positions
 
 
@@ -79,7 +79,7 @@ def test_blanks_that_wait_count_as_blanks_that_have_come(
     before: str, blanks: str, positions: set[str]
 ) -> None:
     context = _behind(before)
-    assert {it for it in (PARAGRAPH, SENTENCE, LINE) if context.begins(it, blanks)} == positions
+    assert {it for it in (PARAGRAPH, SENTENCE, LINE) if context.stands_at(it, blanks)} == positions
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_a_call_is_shown_in_code_in_a_quoted_line_and_behind_a_quotation_mark(
 
 def test_a_mark_that_is_no_text_closes_code_and_keeps_the_line() -> None:
     context = _behind("> a `b")
-    context.begin_code_anew()
+    context.close_code()
     assert not context.in_code
     assert context.shows_calls
     context = _behind("a `b")
-    context.begin_code_anew()
+    context.close_code()
     assert not context.shows_calls
 
 
@@ -121,13 +121,13 @@ def test_queries_between_pieces_change_no_answer(pieces: list[str]) -> None:
     once = _behind("".join(pieces))
     assert (
         read_between.in_sentence,
-        read_between.before,
+        read_between.text_before,
         read_between.in_fence,
         read_between.shows_calls,
         read_between.in_code,
     ) == (
         once.in_sentence,
-        once.before,
+        once.text_before,
         once.in_fence,
         once.shows_calls,
         once.in_code,

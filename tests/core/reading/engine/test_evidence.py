@@ -23,10 +23,10 @@ def _concluded(
 ) -> Beginning:
     shown = Beginning()
     evidence = Evidence(reading, shown)
-    evidence.read(text)
+    evidence.read_text(text)
     for event in events:
-        evidence.note(event)
-    evidence.conclude(finish, closed, ("<think>",))
+        evidence.note_event(event)
+    evidence.note_finish(finish, closed, ("<think>",))
     return shown
 
 
@@ -71,7 +71,7 @@ def test_a_closer_at_a_border_stands_apart(
 def test_a_closer_in_the_text_shows_that_the_reply_began_in_a_thought() -> None:
     shown, answer = Beginning(), Answer(0, has_text=True)
     answer.note_unmatched("\n", "</think>")
-    Evidence(IN_TEXT, shown).find_closer(answer)
+    Evidence(IN_TEXT, shown).note_closer(answer)
     assert (shown.correction, shown.closer_apart) == (
         InitialState.THINKING,
         True,
@@ -80,5 +80,5 @@ def test_a_closer_in_the_text_shows_that_the_reply_began_in_a_thought() -> None:
 
 def test_a_special_token_that_went_shows_it() -> None:
     shown = Beginning()
-    Evidence(IN_TEXT, shown).find_closer(Answer(0, dropped_closer=True))
+    Evidence(IN_TEXT, shown).note_closer(Answer(0, dropped_closer=True))
     assert (shown.correction, shown.closer_apart) == (InitialState.THINKING, True)

@@ -33,9 +33,9 @@ def test_a_mark_is_special_where_its_row_counts_everywhere() -> None:
 
 @pytest.mark.parametrize("state", list(State))
 def test_calls_count_in_a_text_where_tools_are_offered(state: State) -> None:
-    offered = mark_table(AUTO, offered=True).marks(state)
+    offered = mark_table(AUTO, offered=True).state_search(state)
     assert offered.search("<|tool_call_begin|>")
-    plain = mark_table(AUTO).marks(state)
+    plain = mark_table(AUTO).state_search(state)
     thought = state in (State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED)
     assert bool(plain.search("<|tool_call_begin|>")) is (
         thought or state in (State.CALLED, State.CALLED_INSIDE)
@@ -43,16 +43,16 @@ def test_calls_count_in_a_text_where_tools_are_offered(state: State) -> None:
 
 
 def test_in_json_no_thought_begins() -> None:
-    marks = mark_table(AUTO, offered=True, reads_calls=True).within_value
+    marks = mark_table(AUTO, offered=True, reads_calls=True).json_search
     assert not marks.search("<think></think>")
     match = marks.search("a<tool_call>")
     assert match
     assert marks.read_mark(match[0])[0] is Mark.TOOL
-    assert not mark_table(AUTO, offered=True).within_value.search("<tool_call>")
+    assert not mark_table(AUTO, offered=True).json_search.search("<tool_call>")
 
 
 def test_marks_that_say_nothing_go_from_a_text() -> None:
-    assert mark_table(AUTO).without_silent("a<|end|>b<|call|>") == "ab"
+    assert mark_table(AUTO).without_ignored("a<|end|>b<|call|>") == "ab"
 
 
 def test_a_closer_of_no_family_in_force_says_nothing_behind_a_call() -> None:
@@ -62,8 +62,8 @@ def test_a_closer_of_no_family_in_force_says_nothing_behind_a_call() -> None:
 
 def test_the_longest_silent_mark_is_matched() -> None:
     grammar = mark_table(AUTO)
-    assert grammar.silent_at("<|start|>assistant<|channel|>") == "<|start|>assistant"
-    assert grammar.silent_at("a<|end|>") == ""
+    assert grammar.ignored_at("<|start|>assistant<|channel|>") == "<|start|>assistant"
+    assert grammar.ignored_at("a<|end|>") == ""
 
 
 def test_a_set_is_built_once_for_the_same_rows() -> None:

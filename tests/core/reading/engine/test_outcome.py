@@ -38,10 +38,10 @@ def test_blanks_before_a_call_go_with_it_or_come_before_the_next_text() -> None:
     answer = Answer(0, lead="\n")
     assert answer.emit("a") == [Text("\na")]
     answer.lead = "\n\n"
-    assert answer.take_lead() == "\n\n"
-    assert answer.release() == []
+    assert answer.take_blanks() == "\n\n"
+    assert answer.release_blanks() == []
     answer.lead = "\n"
-    assert answer.release() == [Text("\n")]
+    assert answer.release_blanks() == [Text("\n")]
 
 
 def test_text_that_a_closer_would_make_a_thought_waits() -> None:
@@ -53,10 +53,10 @@ def test_text_that_a_closer_would_make_a_thought_waits() -> None:
 
 def test_the_answers_closer_counts_once_its_opener_went() -> None:
     answer = Answer(0)
-    answer.closed_by("</think>", {"</think>": ("<answer>", "</answer>")})
+    answer.set_tags_behind("</think>", {"</think>": ("<answer>", "</answer>")})
     assert answer.answer_tags == ("<answer>", "")
-    answer.pass_tag(opens=True)
-    answer.closed_by("", {})
+    answer.note_tag(opens=True)
+    answer.set_tags_behind("", {})
     assert answer.answer_tags == ("", "</answer>")
 
 
@@ -82,7 +82,7 @@ def test_a_line_end_that_waits_for_a_call_stands_behind_the_closer() -> None:
 def test_a_guess_waits_and_is_a_thought_in_the_end() -> None:
     thought = OpenThought(0, guessed=True)
     assert thought.read("so") == []
-    assert thought.settle() == [Thinking("so")]
+    assert thought.settle_guess() == [Thinking("so")]
     assert [type(event) for event in thought.end()] == [ThinkingEnd]
     thought.begin_guess()
     assert thought.read("b") == []
@@ -95,9 +95,9 @@ def test_a_thought_knows_its_marks() -> None:
     assert thought.marks is None
     assert thought.closers == ()
     row = choose(["think-suffix"])[0]
-    thought.open(row, "ab")
+    thought.note_opener(row, "ab")
     assert thought.marks == ("<think:ab>", "</think:ab>")
-    thought.forget()
+    thought.forget_opener()
     assert thought.marks is None
     assert thought.begun
 

@@ -53,7 +53,7 @@ def test_text_ends_what_is_silent() -> None:
 def test_every_mark_that_a_state_looks_for_has_a_row_or_stays_text() -> None:
     grammar = mark_table(choose(["auto", "think-answer", "granite"]), offered=True)
     for state in set(State) - {State.OPENED}:
-        kinds = set(grammar.marks(state)._kinds.values())
+        kinds = set(grammar.state_search(state)._kinds.values())
         without = {kind for kind in kinds if (state, kind) not in NEXT_STATE}
         # a closer without its opener, which is only noted
         assert without <= ({Mark.CLOSE} if state in (State.ANSWERING, State.BEHIND) else set())
