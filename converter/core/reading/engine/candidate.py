@@ -138,7 +138,7 @@ the mark or on a new line.
 _ANY_CALL_BEGUN = re.compile(r"\s{0,64}+<?\Z")
 
 
-def start_of_any(mark: CallMark, behind: str, last: bool) -> Start | None:
+def find_any_start(mark: CallMark, behind: str, last: bool) -> Start | None:
     """Return the beginning of text that seems to be a call, by `behind`, the text behind the mark;
     `None` if it does not. If the reply ends behind the mark, it was cut off in a call. Raises
     `NeedMore` if the text does not decide yet.
@@ -191,7 +191,7 @@ class Candidate:
         extent: finds the points at which the candidate may end.
         pieces: the text so far, in pieces.
         length: the number of characters of the text so far.
-        emitted: how many characters of the text were emitted already (`take_sure`).
+        emitted: how many characters of the text were emitted already (`take_certain`).
         tries: the points that were judged.
         latest: the last point that was not judged, because `MOST_TRIES` points had been.
         counted: the offset up to which `in_value` has counted values, and how many are open there.
@@ -260,7 +260,7 @@ class Candidate:
         """
         return len(rest) > 1 and any(mark.startswith(rest) for mark in self.row.ends)
 
-    def waits(self, point: Point, in_sentences: bool) -> bool:
+    def waits_for_text(self, point: Point, in_sentences: bool) -> bool:
         """Return True if the text behind `point` decides whether the calls count (`COUNTED`).
 
         `in_sentences`: a call in the middle of a sentence counts at once if it has its closer.
@@ -277,7 +277,7 @@ class Candidate:
         return self.start.head is Head.UNOFFERED
 
     @property
-    def named(self) -> bool:
+    def names_tool(self) -> bool:
         """True if the head has the name of an offered tool."""
         return self.start.head is Head.NAMED
 
@@ -320,7 +320,7 @@ class Candidate:
         self.pieces = ["".join(self.pieces)]
         return self.pieces[0]
 
-    def take_sure(self) -> str:
+    def take_certain(self) -> str:
         """Return the text that belongs to the candidate wherever it ends, and mark it as emitted.
         Text that was emitted before is left out.
         """
@@ -375,7 +375,7 @@ class Candidate:
         body = self.text[self.start.body : point.at]
         return judge(self.row, body, point.end, tools, last=last)
 
-    def follows(self, source: Source, marks: MarkSearch) -> Follows:
+    def kind_behind(self, source: Source, marks: MarkSearch) -> Follows:
         """Return the kind of the text behind the candidate, which is the unread text of `source`.
         Raises `NeedMore` if this text does not decide yet. `marks`: the marks that count in it.
         """
@@ -384,16 +384,16 @@ class Candidate:
         if len(source.rest) - len(rest) > BLANKS_LIMIT:
             return Follows.TEXT
         if whole:
-            return _follows_reply(rest, source, marks)
+            return _kind_behind_reply(rest, source, marks)
         if not rest:
             source.need_more()
             return Follows.END
         if rest[0] in BLANKS:
             return Follows.LINE_END
-        return Follows.CALL if source.look(_OPENING, _LINE_BLANKS) else Follows.TEXT
+        return Follows.CALL if source.mark_ahead(_OPENING, _LINE_BLANKS) else Follows.TEXT
 
 
-def _follows_reply(rest: str, source: Source, marks: MarkSearch) -> Follows:
+def _kind_behind_reply(rest: str, source: Source, marks: MarkSearch) -> Follows:
     """Return the kind of the text behind calls that must be the whole reply. Blanks and marks that
     are dropped may stand before the end or before a thought. `rest`: the text behind the calls.
     """

@@ -8,9 +8,9 @@ step is tried again when more text has come, or when the reply has ended.
 
 Calls. A mark begins a `Candidate` if the head of a call stands behind it. While a candidate is
 held, the table is not used, and all text goes to the candidate, until the judge has a verdict at
-one of its points. The candidate then becomes calls (`_call`), text (`_refuse`), or a call that must
-not run (`_break`). At some positions in a reply, the text behind the candidate decides whether its
-calls count (`COUNTED`). Calls in a thought wait in a `Draft`.
+one of its points. The candidate then becomes calls (`_emit_calls`), text (`_emit_as_text`), or a
+call that must not run (`_break_reply`). At some positions in a reply, the text behind the candidate
+decides whether its calls count (`COUNTED`). Calls in a thought wait in a `Draft`.
 
 Nothing is lost: thinking, text, calls and marks together are the text that came in, except CR and
 LF around a thought, thoughts of nothing but blanks, and blanks around a call.
@@ -18,12 +18,12 @@ LF around a thought, thoughts of nothing but blanks, and blanks around a call.
 The decisions at a mark, each in one function, with the numbers of `docs/reading.md`:
 
 1. Text that may become a mark is held: `_scan`.
-2. A mark in code is text, as is a phrase that does not stand at its position: `_is_text`. Marks in
-   the strings of JSON are text: `_begins_value`.
+2. A mark in code is text, as is a phrase that does not stand at its position: `_mark_is_text`.
+   Marks in the strings of JSON are text: `_read_up_to_json`.
 3. to 5. The effect of a mark: `states`.
 6. A special token is never emitted as text: `ignored` and `again` in the rows, `_is_empty_section`.
 7. A call is read, is only shown to the user, or is decided later: `_take_call`, `COUNTED`.
-8. If a thought has come in a field, another table of marks counts: `follow_field`.
+8. If a thought has come in a field, another table of marks counts: `begin_answer`.
 9. A call in a thought ends the thought, or was a draft: `_settle_draft`.
 """
 
@@ -43,9 +43,9 @@ from converter.core.reading.beginning import JSON_BEGINS, Grammar, Mode
 from converter.core.reading.engine.candidate import (
     Candidate,
     begins_prose,
+    find_any_start,
     find_start,
     heads_in_section,
-    start_of_any,
 )
 from converter.core.reading.engine.context import BLANKS, Context
 from converter.core.reading.engine.mark_table import (
@@ -164,7 +164,7 @@ class Engine:
         self._table, self._expectations = table, expectations or _NO_CALLS
         self._wants_json = json_answer
         # If a grammar constrains the answer, the reply begins in the answer, even if the model
-        # usually begins in a thought, unless the text shows otherwise (`_begins_by`).
+        # usually begins in a thought, unless the text shows otherwise (`_decide_state_by`).
         constrained = grammar is not Grammar.NONE and start in (Mode.THINKING, Mode.GUESSED)
         self._grammar = grammar if constrained else Grammar.NONE
         self._guessed = start is Mode.GUESSED
@@ -188,32 +188,32 @@ class Engine:
         # True behind a mark of text that the user reads: calls in it are only shown.
         self._shown = False
         self._out: list[Event] = []
-        self._look()
+        self._select_marks()
 
-    def follow_field(self, table: MarkTable) -> None:
+    def begin_answer(self, table: MarkTable) -> None:
         """Read the next text as the answer, with the marks of `table`, because a thought came in a
         field. The caller has flushed the engine before.
         """
         self._table, self._state = table, State.HEAD
         self.answer.expect_tags(table.answer_tags)
-        self._look()
+        self._select_marks()
 
     def stop_calls(self, table: MarkTable) -> None:
         """Read no calls from here on, and only the marks of `table`. The caller has flushed the
         engine before.
         """
         self._table, self._expectations, self._at_head = table, _NO_CALLS, False
-        self._look()
+        self._select_marks()
 
     # Input and output.
 
     def feed(self, text: str) -> list[Event]:
         """Read the next piece of the reply, and return the events that are decided now."""
-        if self._passes(text):
+        if self._has_no_mark(text):
             self._emit(text)
         else:
-            self._take_in(text)
-        return self._drain()
+            self._read_pieces(text)
+        return self._take_events()
 
     def flush(self, finish: str = "", cut: bool = False) -> list[Event]:
         """Decide all that is held, and return it as events. Text that follows begins a new block.
@@ -225,12 +225,12 @@ class Engine:
         if self._is_torn():
             self._source.rest = ""
             self._emit_thought(self.thought.settle_guess())
-        self._run()
+        self._read_unread()
         behind = self._settle_draft()
         if self._state is State.PHRASED:
-            self._step(Mark.PHRASE_END)
+            self._step_behind(Mark.PHRASE_END)
         self._value = None
-        self._look()
+        self._select_marks()
         self._settle_before(Mark.OPEN)
         answer = self.thought.take_guess() or behind
         if finish != STOP:
@@ -238,11 +238,11 @@ class Engine:
         self._emit_thought(self.thought.end())
         # No closer has come: the reply did not begin in a thought, as was guessed.
         if finish == STOP and answer:
-            self._begin_anew(answer)
+            self._read_as_answer(answer)
             self._emit_thought(self.thought.end())
         self._out += self.answer.release_blanks()
         self._source, self._context, self._section = Source(), Context(), None
-        return self._drain()
+        return self._take_events()
 
     def plain(self) -> tuple[TextKind, str] | None:
         """Return the kind of event that a text would become now if it were passed by this engine,
@@ -253,7 +253,7 @@ class Engine:
         """
         if (candidate := self._candidate) and self.held_call and not self._source.rest:
             not_plain = None if candidate.ended else candidate.extent.not_plain
-            near = candidate.length + PIECE > self._limit(candidate)
+            near = candidate.length + PIECE > self._limit_of(candidate)
             return None if near or not_plain is None else (ToolCall, not_plain)
         if self.holds or self.thought.guess or isinstance(self._marks, PhraseSearch):
             return None
@@ -290,7 +290,7 @@ class Engine:
         """The number of held characters of a candidate whose head has an offered name; 0 if no such
         candidate is held.
         """
-        return self._candidate.length if self._candidate and self._candidate.named else 0
+        return self._candidate.length if self._candidate and self._candidate.names_tool else 0
 
     @property
     def unread(self) -> int:
@@ -305,7 +305,7 @@ class Engine:
         """True if any text is held."""
         return bool(self._source.rest or self.answer.lead or self._candidate or self._draft)
 
-    def _take_in(self, text: str) -> None:
+    def _read_pieces(self, text: str) -> None:
         """Read `text` in pieces of limited length."""
         for offset in range(0, len(text), PIECE):
             piece = text[offset : offset + PIECE]
@@ -314,41 +314,41 @@ class Engine:
                 if self._draft.length > HELD_LIMIT and not self._candidate:
                     self._end_draft()
             self._source.rest += piece
-            self._run()
+            self._read_unread()
 
-    def _passes(self, text: str) -> bool:
+    def _has_no_mark(self, text: str) -> bool:
         """Return True if `text` can be emitted at once, because no mark can begin in it."""
-        if self.holds or self._value or self._value_begins or self._section is not None:
+        if self.holds or self._value or self._json_pattern or self._section is not None:
             return False
         may_lead = self._table.reads_calls and self._state not in IN_THOUGHT
         if may_lead and (self._at_head or "\n" in text or "\r" in text):
             return False
         return len(text) <= PIECE and not self._marks.may_begin(text)
 
-    def _drain(self) -> list[Event]:
+    def _take_events(self) -> list[Event]:
         """Return the events that were emitted since the last time; equal kinds are joined."""
         out, self._out = self._out, []
         return out if len(out) < 2 else joined(out)
 
-    def _begin_anew(self, answer: str) -> None:
+    def _read_as_answer(self, answer: str) -> None:
         """Read `answer`, the end of a thought that was guessed wrongly, as text of an answer."""
         self._state = State.HEAD
         self.thought.forget_opener()
         self._context = Context()
-        self._look()
+        self._select_marks()
         end, self._source.end = self._source.end, None
-        self._take_in(answer)
+        self._read_pieces(answer)
         self._source.end = end
-        self._run()
+        self._read_unread()
 
     # The loop: text up to the next mark, and the mark.
 
-    def _run(self) -> None:
+    def _read_unread(self) -> None:
         """Read the unread text, as far as it can be decided."""
         try:
             while self._source.rest or self._candidate:
                 if self._candidate:
-                    self._go_on(self._candidate)
+                    self._feed_candidate(self._candidate)
                 else:
                     self._scan()
         except NeedMore:
@@ -369,18 +369,18 @@ class Engine:
         stop = match.start() if match else until
         if self._at_head and self._is_call_of_reply(stop):
             return
-        lead = self._lead_before(text, stop, match)
-        if self._begins_value(text, stop) or self._ends_value(text, stop - lead):
+        lead = self._count_blanks(text, stop, match)
+        if self._read_up_to_json(text, stop) or self._read_end_of_json(text, stop - lead):
             return
         self._emit(source.take(stop - lead))
         if match and lead and marks is self._marks:
-            self._take_lead(lead)
+            self._hold_blanks(lead)
         if marks is not self._marks:
             return  # the emitted text has changed the state: search for the marks that count now
         if match:
             self._take_mark(match[0])
         else:
-            self._let_go(lead)
+            self._emit_no_phrase(lead)
 
     def _next_mark(self, text: str) -> re.Match[str] | None:
         """Return the match of the first mark in a text that `_is_repeated` does not skip."""
@@ -397,11 +397,11 @@ class Engine:
         """
         mark, text, at = match[0], match.string, match.start()
         in_line = at > 0 and text[at - 1] not in " \t\n"
-        needs_name = not self._inside or self._tools is not None
+        needs_name = not self._in_or_behind_thought or self._tools is not None
         is_call = mark[0] == "<" and mark in CALL_MARKS and not self._table.ignored_at(mark)
         return in_line and needs_name and is_call and text.startswith(mark * 2, match.end())
 
-    def _look(self) -> None:
+    def _select_marks(self) -> None:
         """Set `_marks` to the search for the marks that count in the present state."""
         table, state, thought = self._table, self._state, self.thought
         if self._value:
@@ -418,7 +418,7 @@ class Engine:
                 emitted=thought.emitted,
             )
 
-    def _let_go(self, lead: int) -> None:
+    def _emit_no_phrase(self, lead: int) -> None:
         """Emit the next character, if it can only begin a phrase that would not count at this
         position, with the `lead` blanks before it. Raises `NeedMore` for any other character.
         """
@@ -447,7 +447,7 @@ class Engine:
         if not source.rest:
             raise NeedMore
 
-    def _lead_before(self, text: str, stop: int, match: re.Match[str] | None) -> int:
+    def _count_blanks(self, text: str, stop: int, match: re.Match[str] | None) -> int:
         """Return how many blanks before the offset `stop` of `text` are held, because they are
         dropped if a call follows. `match`: the mark at `stop`; `None` if the text ends there.
         """
@@ -459,7 +459,7 @@ class Engine:
         run = _LINE_END.search(text, max(0, stop - BLANKS_LIMIT), stop)
         return stop - run.start() if run else 0
 
-    def _take_lead(self, length: int) -> None:
+    def _hold_blanks(self, length: int) -> None:
         """Hold the next `length` characters, blanks, until it is decided whether a call follows."""
         lead = self._source.take(length)
         self._context.feed(lead)
@@ -468,7 +468,7 @@ class Engine:
         self.answer.lead += lead
 
     @property
-    def _value_begins(self) -> re.Pattern[str] | None:
+    def _json_pattern(self) -> re.Pattern[str] | None:
         """The pattern for the beginning of JSON, if JSON may begin in this state; else `None`."""
         state = self._state
         if self._value or state not in IN_TEXT or state is State.PHRASED:
@@ -478,29 +478,29 @@ class Engine:
         offered = self._wants_json or self._table.offered
         return _VALUE_AT_HEAD if offered and state in SILENT_SO_FAR else None
 
-    def _begins_value(self, text: str, stop: int) -> bool:
+    def _read_up_to_json(self, text: str, stop: int) -> bool:
         """Move up to JSON that begins in `text`, the unread text, before the offset `stop`. Return
         False if none begins there.
         """
-        pattern = self._value_begins
+        pattern = self._json_pattern
         match = pattern.search(text, 0, stop) if pattern else None
         if not match:
             return False
         begin = match.end() - 1
         self._emit(self._source.take(begin))
         if not self._context.in_code:
-            self._begin_value(0)
+            self._begin_json(0)
         elif line := _CODE.match(text, begin, stop):
             self._emit(self._source.take(line.end() - begin))
         return True
 
-    def _begin_value(self, length: int) -> None:
+    def _begin_json(self, length: int) -> None:
         """Emit the next `length` characters, and read the text behind them as JSON."""
         self._emit(self._source.take(length))
         self._value = JsonExtent()
-        self._look()
+        self._select_marks()
 
-    def _ends_value(self, text: str, stop: int) -> bool:
+    def _read_end_of_json(self, text: str, stop: int) -> bool:
         """Emit the text up to the end of the open JSON, if the JSON ends in `text`, the unread
         text, before the offset `stop`. Return False if it does not.
         """
@@ -509,7 +509,7 @@ class Engine:
             return False
         self._emit(self._source.take(end))
         self._value = None
-        self._look()
+        self._select_marks()
         return True
 
     def _emit(self, text: str) -> None:
@@ -519,12 +519,12 @@ class Engine:
         self._section = None
         if self._state in SILENT_SO_FAR and not text.isspace():
             self.answer.set_tags_behind("", {})
-            self._begins_by(text)
+            self._decide_state_by(text)
             if self._state is State.CALLED_INSIDE:
                 blanks = len(text) - len(text.lstrip())
                 self._emit(text[:blanks])
                 text = text[blanks:]
-            self._go(Mark.TEXT)
+            self._set_state_behind(Mark.TEXT)
         # The context gets a brace in place of text in JSON: a backtick there does not begin code.
         self._context.feed("{" if self._value else text)
         if self._draft:
@@ -539,19 +539,19 @@ class Engine:
             self._out += self.answer.emit(text, waits=waits)
             self._undecided += len(text) * waits
             if waits and self._grammar is Grammar.OTHER and self._undecided > UNDECIDED_LIMIT:
-                self._begin_at(State.ANSWERING)
+                self._set_first_state(State.ANSWERING)
 
-    def _begins_by(self, text: str) -> bool:
+    def _decide_state_by(self, text: str) -> bool:
         """Set the state of an undecided reply whose answer must be JSON, by its first text or mark:
         a text with which JSON cannot begin begins a thought. Return True if the state was set.
         """
         if self._state is not State.UNDECIDED_HEAD or self._grammar is not Grammar.JSON:
             return False
         in_text = text.lstrip().startswith(JSON_BEGINS)
-        self._begin_at(State.HEAD if in_text else State.BEGINNING)
+        self._set_first_state(State.HEAD if in_text else State.BEGINNING)
         return True
 
-    def _begin_at(self, state: State) -> None:
+    def _set_first_state(self, state: State) -> None:
         """Read an undecided reply from here on as one that began in this state. Emit the text that
         has waited, as thinking or as text.
         """
@@ -562,7 +562,7 @@ class Engine:
             self._emit_thought(self.thought.read(before))
         elif before:
             self._out.append(Text(before, self.answer.choice))
-        self._look()
+        self._select_marks()
 
     def _emit_thought(self, events: Sequence[ThoughtEvent]) -> None:
         """Emit events of a thought, behind the blanks that were held in the answer before it."""
@@ -571,11 +571,11 @@ class Engine:
             self._out += events
             if not self.thought.emitted and self._state is not State.PHRASED:
                 self.thought.emitted = True
-                self._look()
+                self._select_marks()
 
     def _emit_character(self) -> None:
         """Emit the next character as ordinary text, although a mark may begin with it."""
-        if not self._ends_value(self._source.rest, 1):
+        if not self._read_end_of_json(self._source.rest, 1):
             self._emit(self._source.take(1))
 
     # Marks of thoughts and answers.
@@ -584,10 +584,10 @@ class Engine:
         """Read the mark `literal`, with which the unread text begins. If it does not count, emit
         its first character as text.
         """
-        if self._begins_by(literal):
+        if self._decide_state_by(literal):
             return
         mark, spelled, suffix = self._marks.read_mark(literal)
-        if (self._state, mark) not in NEXT_STATE or self._is_text(mark, spelled):
+        if (self._state, mark) not in NEXT_STATE or self._mark_is_text(mark, spelled):
             if mark is Mark.CLOSE and not self.thought.begun and not self._context.in_code:
                 self.answer.note_unmatched(self._context.text_before[-1:], literal)
             self._emit_character()
@@ -620,9 +620,9 @@ class Engine:
             self.answer.note_unmatched(self._context.text_before[-1:], "")
         if mark is Mark.OPEN and self._state is not State.OPENED:
             self.thought.note_opener(self._table.opened_by[spelled], suffix)
-        self._step(mark, spelled)
+        self._step_behind(mark, spelled)
 
-    def _is_text(self, mark: Mark, literal: str) -> bool:
+    def _mark_is_text(self, mark: Mark, literal: str) -> bool:
         """Return True if a mark is text because of its position: in a string of JSON, in Markdown
         code, or, for a phrase, anywhere but at its position. `literal`: the mark in its row.
         """
@@ -648,7 +648,7 @@ class Engine:
             return self._emit_character()
         self._source.take(match.end())
         self.thought.note_opener(self._table.attributes_of[literal], "")
-        self._step(mark)
+        self._step_behind(mark)
         self._emit_thought(self.thought.read_attributes(match[0]))
         if mark is Mark.WHOLE:
             self._emit_thought(self.thought.end())
@@ -659,7 +659,7 @@ class Engine:
         phrase, which stays in the text.
         """
         begins = self._state is not State.PHRASED
-        self._step(Mark.PHRASE if begins else Mark.PHRASE_END)
+        self._step_behind(Mark.PHRASE if begins else Mark.PHRASE_END)
         if begins:
             self.thought.forget_opener()
         self.thought.unclosed = begins
@@ -675,9 +675,9 @@ class Engine:
             return self._emit_character()
         self._source.need_more()
         self._source.take(len(literal))
-        return self._step(Mark.ANSWER_CLOSE)
+        return self._step_behind(Mark.ANSWER_CLOSE)
 
-    def _step(self, mark: Mark, literal: str = "") -> None:
+    def _step_behind(self, mark: Mark, literal: str = "") -> None:
         """Go to the state behind a mark (`NEXT_STATE`). Before that, end the thought, draft or
         undecided text that the mark ends. `literal`: the mark in the text; empty for none.
         """
@@ -701,12 +701,12 @@ class Engine:
             self._context.close_code()
         elif mark is not Mark.TOOL or self._state in IN_THOUGHT:
             self._context = Context()
-        self._go(mark)
+        self._set_state_behind(mark)
 
-    def _go(self, mark: Mark) -> None:
+    def _set_state_behind(self, mark: Mark) -> None:
         """Set the state behind a mark, and the search for the marks that count in it."""
         self._state = NEXT_STATE[self._state, mark]
-        self._look()
+        self._select_marks()
 
     def _settle_before(self, mark: Mark) -> None:
         """Emit the text that has waited in an undecided reply: as a thought, if its first mark
@@ -740,7 +740,7 @@ class Engine:
         return self._expectations.tools if len(self.calls.read) < self._expectations.most else {}
 
     @property
-    def _inside(self) -> bool:
+    def _in_or_behind_thought(self) -> bool:
         """True if a thought is open, or was before a call that may have ended it."""
         return self._state in IN_THOUGHT or self._state is State.CALLED_INSIDE
 
@@ -756,34 +756,34 @@ class Engine:
         text, last = self._source.rest, self._source.last
         behind = text[len(literal) :]
         if self._is_empty_section(mark, behind):
-            return self._leave_out(len(literal))
+            return self._drop_mark(len(literal))
         if self._is_shown(mark):
-            return self._show(mark, behind)
+            return self._emit_shown_mark(mark, behind)
         start = find_start(mark, text, self._tools, last, rows)
-        if start is None and self._inside and self._tools is None:
-            start = start_of_any(mark, behind, last)
+        if start is None and self._in_or_behind_thought and self._tools is None:
+            start = find_any_start(mark, behind, last)
         if start is None:
-            return self._show(mark, behind)
+            return self._emit_shown_mark(mark, behind)
         forbidden = self._table.forbids_calls
-        return self._begin(Candidate.begin(mark, start, self._stands(mark), text, forbidden))
+        return self._hold_call(Candidate.begin(mark, start, self._stands(mark), text, forbidden))
 
     def _is_shown(self, mark: CallMark) -> bool:
         """Return True if a call with this mark, at the present position, is only shown to the user,
         as in code or in a quotation.
         """
         context = self._context
-        if not self._inside:
+        if not self._in_or_behind_thought:
             return self._shown or (context.shows_calls and not mark.special)
         return not mark.special and (context.in_fence or context.quoted or context.in_sentence)
 
     def _stands(self, mark: CallMark) -> Stands:
         """Return the position of a candidate that begins with this mark now."""
-        if self._inside:
+        if self._in_or_behind_thought:
             return Stands.IN_THOUGHT
         doubted = self._context.in_sentence and not (mark.special or self.calls.read)
         return Stands.IN_SENTENCE if doubted else Stands.ALONE
 
-    def _show(self, mark: CallMark, behind: str) -> None:
+    def _emit_shown_mark(self, mark: CallMark, behind: str) -> None:
         """Emit a mark of calls as text: its first character, or the whole mark if JSON is shown
         behind it, in which no tag counts. `behind`: the text behind the mark.
 
@@ -794,11 +794,11 @@ class Engine:
         is_opener = mark.mark in FULL_MARKS
         may_follow = is_opener and self._table.reads_calls and self._context.at_line_head
         if may_follow and self._call_follows(behind):
-            return self._leave_out(len(mark.mark))
+            return self._drop_mark(len(mark.mark))
         if silent := self._table.ignored_at(self._source.rest):
-            return self._leave_out(len(silent))
+            return self._drop_mark(len(silent))
         if self._context.in_sentence and is_opener and behind[:1] in ("[", "{"):
-            return self._begin_value(len(mark.mark))
+            return self._begin_json(len(mark.mark))
         return self._emit_character()
 
     def _call_follows(self, behind: str) -> bool:
@@ -825,10 +825,10 @@ class Engine:
             return False
         return begins_prose(behind, self._source.last)
 
-    def _leave_out(self, length: int) -> None:
+    def _drop_mark(self, length: int) -> None:
         """Drop the next `length` characters, an ignored mark."""
         self._source.take(length)
-        self._step(Mark.SILENT)
+        self._step_behind(Mark.SILENT)
 
     def _is_call_of_reply(self, stop: int) -> bool:
         """Begin a candidate for calls that must be the whole reply, if the reply begins with one.
@@ -848,11 +848,11 @@ class Engine:
         self._at_head = False
         if start is None or start.head is Head.UNOFFERED:
             return False
-        self._take_lead(blanks)
-        self._begin(Candidate.begin(mark, start, Stands.AS_REPLY, self._source.rest))
+        self._hold_blanks(blanks)
+        self._hold_call(Candidate.begin(mark, start, Stands.AS_REPLY, self._source.rest))
         return True
 
-    def _begin(self, candidate: Candidate) -> None:
+    def _hold_call(self, candidate: Candidate) -> None:
         """Hold a candidate from here on; in a thought, also a draft for its calls."""
         self._candidate, self._at_head = candidate, False
         if candidate.stands is Stands.IN_THOUGHT and not self._draft:
@@ -861,26 +861,26 @@ class Engine:
 
     # The text of a candidate, and its end.
 
-    def _go_on(self, candidate: Candidate) -> None:
+    def _feed_candidate(self, candidate: Candidate) -> None:
         """Add the unread text to the candidate. End the candidate if the judge has a verdict; raise
         `NeedMore` if it needs more text.
         """
         source, tools = self._source, self._tools or {}
         if candidate.ended:
-            return self._wait_behind(candidate, *candidate.ended)
+            return self._decide_by_text_behind(candidate, *candidate.ended)
         text, source.rest = source.rest, ""
         while point := candidate.feed(text, source.last):
             text = ""
-            if not candidate.is_text and point.behind > self._limit(candidate):
-                return self._give_up(candidate)
+            if not candidate.is_text and point.behind > self._limit_of(candidate):
+                return self._end_at_limit(candidate)
             if verdict := candidate.verdict(point, tools):
-                return self._end(candidate, verdict, point)
+                return self._end_candidate(candidate, verdict, point)
         if source.end:
-            return self._end(candidate, *candidate.last_verdict(source.end, tools))
+            return self._end_candidate(candidate, *candidate.last_verdict(source.end, tools))
         if candidate.is_text:
             self._emit_sure(candidate)
-        elif candidate.length > self._limit(candidate):
-            return self._give_up(candidate)
+        elif candidate.length > self._limit_of(candidate):
+            return self._end_at_limit(candidate)
         raise NeedMore
 
     def _emit_sure(self, candidate: Candidate) -> None:
@@ -888,24 +888,24 @@ class Engine:
         thought is held, because it may belong to a draft.
         """
         if candidate.stands is not Stands.IN_THOUGHT and not self._table.forbids_calls:
-            self._emit(candidate.take_sure())
+            self._emit(candidate.take_certain())
 
-    def _limit(self, candidate: Candidate) -> int:
+    def _limit_of(self, candidate: Candidate) -> int:
         """Return the most characters of a candidate that are held."""
         if candidate.is_python:
             return PYTHON_LIMIT
-        return WAITING_LIMIT if candidate.named and self._breaks(candidate) else HELD_LIMIT
+        return WAITING_LIMIT if candidate.names_tool and self._is_fatal(candidate) else HELD_LIMIT
 
-    def _give_up(self, candidate: Candidate) -> None:
+    def _end_at_limit(self, candidate: Candidate) -> None:
         """End a candidate that is longer than its limit, as a call that must not run or as text. It
         ends exactly at the limit, so that the result does not depend on the cuts of the stream.
         """
-        end, verdict = self._limit(candidate), Verdict(failed=Failed.TEXT)
+        end, verdict = self._limit_of(candidate), Verdict(failed=Failed.TEXT)
         if end == WAITING_LIMIT:
             verdict = Verdict(failed=Failed.BROKEN, broken=candidate.name(self._tools or {}))
-        self._end(candidate, verdict, Point(End.STOP, end, end))
+        self._end_candidate(candidate, verdict, Point(End.STOP, end, end))
 
-    def _end(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
+    def _end_candidate(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
         """End a candidate at a point, by the judge's verdict: as calls, as text or as a call that
         must not run. Keep holding it if the text behind it decides whether its calls count.
         """
@@ -916,32 +916,32 @@ class Engine:
         if point.end is End.CUT and point.at < len(text):
             self._settle_draft(counts=False)
         elif candidate.is_text:
-            self._end_text(candidate, point)
+            self._emit_text_of(candidate, point)
         elif verdict.calls:
-            if candidate.waits(point, self._expectations.in_sentences):
+            if candidate.waits_for_text(point, self._expectations.in_sentences):
                 candidate.ended, candidate.pieces = (verdict, point), [written]
                 self._candidate = candidate
             else:
-                self._call(candidate, verdict, point)
-        elif verdict.failed is Failed.BROKEN and self._breaks(candidate):
-            self._break(verdict.broken)
+                self._emit_calls(candidate, verdict, point)
+        elif verdict.failed is Failed.BROKEN and self._is_fatal(candidate):
+            self._break_reply(verdict.broken)
         else:
-            if self._source.last and point.end in (End.STOP, End.CUT) and candidate.named:
+            if self._source.last and point.end in (End.STOP, End.CUT) and candidate.names_tool:
                 self.calls.cut.append(candidate.name(self._tools or {}))
-            self._refuse(candidate, written)
+            self._emit_as_text(candidate, written)
 
-    def _wait_behind(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
+    def _decide_by_text_behind(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
         """Emit a candidate that is held behind its end, as calls or as text, by the text behind it.
         Raises `NeedMore`.
         """
-        follows = candidate.follows(self._source, self._marks)
+        follows = candidate.kind_behind(self._source, self._marks)
         self._candidate = None
         if (candidate.stands, follows) in COUNTED:
-            self._call(candidate, verdict, point)
+            self._emit_calls(candidate, verdict, point)
         else:
-            self._refuse(candidate, candidate.text[: point.behind])
+            self._emit_as_text(candidate, candidate.text[: point.behind])
 
-    def _end_text(self, candidate: Candidate, point: Point) -> None:
+    def _emit_text_of(self, candidate: Candidate, point: Point) -> None:
         """Emit the text of a candidate that only looks like a call, or hold it in the draft. If the
         request allows no call, drop the marks in it.
         """
@@ -951,27 +951,27 @@ class Engine:
             blanks = re.findall(r"\s+", text[: candidate.start.body])
             text_left = "".join(blanks) + text[candidate.start.body : point.at]
         if candidate.stands is Stands.IN_THOUGHT:
-            return self._hold([Text(text_left, self._expectations.choice)], closes=False)
+            return self._add_to_draft([Text(text_left, self._expectations.choice)], closes=False)
         self._emit(text_left)
         if point.end in (End.MARK, End.BODY):
-            self._step(Mark.TOOL)
+            self._step_behind(Mark.TOOL)
             self._context = Context()
         return None
 
-    def _breaks(self, candidate: Candidate) -> bool:
+    def _is_fatal(self, candidate: Candidate) -> bool:
         """Return True if the reply must end with an error when this candidate is a call without a
         clear meaning. Unless it stands alone (`Stands.ALONE`), it becomes text instead.
         """
         return candidate.stands is Stands.ALONE and self._expectations.in_sentences
 
-    def _break(self, name: str) -> None:
+    def _break_reply(self, name: str) -> None:
         """Note a call of the tool `name` that must not run, and drop the unread text. The stage
         then ends the reply with an error.
         """
         self.calls.broken = self.calls.broken or name
         self._source.rest = ""
 
-    def _call(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
+    def _emit_calls(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
         """Emit the calls of a candidate, or hold them in the draft. Text between the last call and
         its closer is read as ordinary text.
         """
@@ -980,25 +980,25 @@ class Engine:
         self._source.rest = (behind if behind.strip(_EDGES) else "") + self._source.rest
         if self._source.last and candidate.is_half_closer(self._source.rest.strip()):
             self._source.rest = ""  # the reply ended within the closer
-        events = [event for call in verdict.calls for event in self._events(call, row.name)]
+        events = [event for call in verdict.calls for event in self._events_of(call, row.name)]
         opened, closer = candidate.start.opened, text[point.at : point.behind]
         lacks_mark = opened and bool(row.closes) and point.end is not End.MARK
         if candidate.stands is Stands.IN_THOUGHT:
-            self._hold(events, closes=row.in_thoughts and not lacks_mark)
+            self._add_to_draft(events, closes=row.in_thoughts and not lacks_mark)
         else:
             self.answer.lead = ""
-            self._step(Mark.TOOL)
+            self._step_behind(Mark.TOOL)
             self._context.feed("\n\n")  # the text behind the calls is a new paragraph
             self._out += events
         self._section = SECTIONS.get(candidate.mark.begins, self._section or ())
         if not self._section and opened and closer not in row.closes:
             self._section = (row,)
         self._late = row.closes if opened and point.end is End.BODY else ()
-        self._look()
-        if verdict.failed is Failed.BROKEN and self._breaks(candidate):
-            self._break(verdict.broken)
+        self._select_marks()
+        if verdict.failed is Failed.BROKEN and self._is_fatal(candidate):
+            self._break_reply(verdict.broken)
 
-    def _events(self, call: JudgedCall, form: str) -> list[Event]:
+    def _events_of(self, call: JudgedCall, form: str) -> list[Event]:
         """Return events for the text before a call, and for the call. Return no events if the reply
         has the most calls already. `form`: the name of the call's form.
         """
@@ -1011,15 +1011,15 @@ class Engine:
         event = ToolCall(index, name, call.name, call.arguments, choice, read_from=mark, ends=ends)
         return [Text(call.lead, choice), event] if call.lead else [event]
 
-    def _refuse(self, candidate: Candidate, text: str) -> None:
+    def _emit_as_text(self, candidate: Candidate, text: str) -> None:
         """Emit the text of a candidate that is not a call. If its head had no offered name and the
         text is short, emit only its first mark, and search the text behind it for marks again.
         """
         mark, source = candidate.mark, self._source
-        is_span = candidate.named or len(text) > RESCAN_LIMIT
+        is_span = candidate.names_tool or len(text) > RESCAN_LIMIT
         if candidate.stands is Stands.IN_THOUGHT:
             if is_span:
-                return self._hold([Text(text, self._expectations.choice)], closes=False)
+                return self._add_to_draft([Text(text, self._expectations.choice)], closes=False)
             source.rest = text + source.rest
             if self._draft and not self._draft.events:
                 self._draft = None
@@ -1033,11 +1033,11 @@ class Engine:
             # A fence that was opened in the candidate's text ends with this text.
             return self._context.close_code()
         source.rest = text + source.rest
-        return self._show(mark, text[len(mark.mark) :])
+        return self._emit_shown_mark(mark, text[len(mark.mark) :])
 
     # Calls in a thought.
 
-    def _hold(self, events: list[Event], *, closes: bool) -> None:
+    def _add_to_draft(self, events: list[Event], *, closes: bool) -> None:
         """Add the events of a candidate in a thought to the draft. `closes`: the calls are whole,
         in a form with which models call in a thought and then close the thought.
         """
@@ -1050,7 +1050,7 @@ class Engine:
         draft.events += events
         draft.stands = draft.stands if closes else Stands.IN_THOUGHT
         self._state, self._context = State.CALLED_INSIDE, Context()
-        self._look()
+        self._select_marks()
 
     def _settle_draft(self, counts: bool = True, behind: int = 0) -> str:
         """End the draft, if there is one; else return an empty text.
@@ -1066,7 +1066,7 @@ class Engine:
             del self.calls.read[draft.before :]
             self._state, self._section = State.THINKING, None
             self._emit_thought(self.thought.read(draft.text_until(len(self._source.rest) + behind)))
-            self._look()
+            self._select_marks()
             return ""
         self._emit_thought(self.thought.settle_guess())
         self._emit_thought(self.thought.end())
@@ -1078,4 +1078,4 @@ class Engine:
         behind = self._settle_draft()
         self._out += self.thought.feed(behind)
         self._state = State.THINKING if self._state is State.RESUMED else State.CALLED
-        self._look()
+        self._select_marks()

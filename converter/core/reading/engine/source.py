@@ -40,7 +40,7 @@ class Source:
         taken, self.rest = self.rest[:length], self.rest[length:]
         return taken
 
-    def look(self, marks: Sequence[str], skip: str = BLANKS) -> str:
+    def mark_ahead(self, marks: Sequence[str], skip: str = BLANKS) -> str:
         """Return the longest of `marks` that stands in `rest` behind characters of `skip` and
         closers of thoughts; empty if none stands there. Raises `NeedMore` if one may still come.
 

@@ -194,7 +194,7 @@ class ReadingStage:
                     families_of(self._reading), self._engine.silent_closers
                 )
                 self._reads_tags = False
-            self._engine.follow_field(self._table)
+            self._engine.begin_answer(self._table)
         self._again.expect(event.text)
         self._findings.native = self._findings.thought = True
         if self._thought_calls is None:

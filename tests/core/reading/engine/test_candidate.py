@@ -5,8 +5,8 @@ import pytest
 from converter.core.reading.engine.candidate import (
     Candidate,
     begins_prose,
+    find_any_start,
     find_start,
-    start_of_any,
 )
 from converter.core.reading.engine.mark_table import CALL_MARKS
 from converter.core.reading.engine.states import Stands
@@ -49,17 +49,17 @@ def test_text_behind_a_sections_mark_is_no_call() -> None:
 
 @pytest.mark.parametrize("behind", ["first tool", "\nfirst", '{"a"', "\n<x>", "["])
 def test_where_calls_are_not_read_any_text_like_a_call_is_one(behind: str) -> None:
-    start = start_of_any(MARK, behind, last=False)
+    start = find_any_start(MARK, behind, last=False)
     assert start
     assert (start.body, start.head) == (len(MARK.mark), Head.UNOFFERED)
 
 
 @pytest.mark.parametrize("behind", [" and so", ", which", "</tool_call>", "\n.", "` is"])
 def test_text_about_a_mark_is_none(behind: str) -> None:
-    assert start_of_any(MARK, behind, last=False) is None
+    assert find_any_start(MARK, behind, last=False) is None
     for waits in ("", " \n", "<"):
         with pytest.raises(NeedMore):
-            start_of_any(MARK, waits, last=False)
+            find_any_start(MARK, waits, last=False)
 
 
 @pytest.mark.parametrize("text", ["<tool_call> is it", "<tool_call> now", "<tool_call>7,"])
@@ -108,4 +108,4 @@ def test_only_a_doubtful_candidate_asks_what_follows() -> None:
         asks = stands in (Stands.IN_SENTENCE, Stands.AS_REPLY)
         point = candidate.feed(text, last=True)
         assert point
-        assert candidate.waits(point, in_sentences=True) is asks
+        assert candidate.waits_for_text(point, in_sentences=True) is asks

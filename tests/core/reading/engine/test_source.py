@@ -10,19 +10,19 @@ from converter.core.reading.tool_calls.verdict import End
 def test_a_mark_waits_for_its_last_character() -> None:
     source = Source(" \n<tool")
     with pytest.raises(NeedMore):
-        source.look(("<tool_call>",))
+        source.mark_ahead(("<tool_call>",))
     source.rest += "_call> so"
-    assert source.look(("<tool_call>",)) == "<tool_call>"
+    assert source.mark_ahead(("<tool_call>",)) == "<tool_call>"
     assert source.take(3) == " \n<"
-    assert source.look(("<tool_call>",)) == ""
+    assert source.mark_ahead(("<tool_call>",)) == ""
 
 
 def test_a_thoughts_closer_before_a_mark_is_skipped() -> None:
     source = Source("</thi")
     with pytest.raises(NeedMore):
-        source.look(("{",))
+        source.mark_ahead(("{",))
     source.rest += "nk> {"
-    assert source.look(("{",)) == "{"
+    assert source.mark_ahead(("{",)) == "{"
 
 
 def test_at_the_end_half_a_mark_is_none() -> None:
