@@ -1,8 +1,9 @@
 """A candidate: text that begins like a call, and is held until its end is found.
 
-It begins with a mark and the head of a call (`head`). `Extent` finds the points at which it may
-end. At such a point the judge reads the calls in the candidate. At some positions in a reply, the
-text behind the candidate then decides whether these calls count (`COUNTED`).
+It begins with a mark and the head of a call: the text up to the tool's name (`head`). `Extent`
+finds the points at which it may end. At such a point the judge reads the calls in the candidate. At
+some positions in a reply, the text behind the candidate then decides whether these calls count
+(`COUNTED`).
 """
 
 import re
@@ -27,14 +28,14 @@ from converter.core.reading.tool_calls.verdict import End, Failed, Verdict
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 _BRACKETED = tuple(mark for mark in (*OPENERS, *CLOSERS) if mark.startswith("["))
-"""The marks of calls that begin with `[`. They are searched for in each body with brackets, which
-would else read such a mark as a list.
+"""The marks of calls that begin with `[`. They are searched for in each body with brackets, because
+else such a mark would be read as a list in the body.
 """
 _OPENING = (*OPENERS, *SECTIONS)
 _LINE_BLANKS = " \t"
 MOST_TRIES = 8
-"""How many points of a candidate are judged before the reply ends: so many points outside strings,
-and as many within strings.
+"""How many of the points at which a candidate may end are judged while more text may come: so many
+outside strings, and as many within strings. The limit bounds the time.
 """
 _HEAD_LIMIT = 4096
 _TEXT = Verdict(failed=Failed.TEXT)
@@ -48,9 +49,9 @@ class Start:
 
     Attributes:
         row: the form of the call.
-        body: the offset of the call's body, counted from the beginning of the mark.
+        body: the offset at which the call's body begins, counted from the beginning of the mark.
         opened: True if an opener of a call or section stands before the body.
-        head: the state of the call's head.
+        head: the state of the call's head, the beginning of its body up to the tool's name.
     """
 
     row: CallRow
@@ -62,8 +63,9 @@ class Start:
 def find_start(
     mark: CallMark, text: str, tools: Tools | None, last: bool, rows: Sequence[CallRow] = ()
 ) -> Start | None:
-    """Return the beginning of a call at a mark, in the form whose head fits best; `None` if no head
-    of a call stands behind the mark. Raises `NeedMore` if the text does not decide yet.
+    """Return the beginning of a call at a mark; `None` if no head of a call stands behind the mark.
+    If the mark belongs to several forms, the form counts whose head fits best. Raises `NeedMore` if
+    more text must come to decide it.
 
     Args:
         mark: the mark.
@@ -80,8 +82,8 @@ def find_start(
     ]
     waits = not last and len(text) <= _HEAD_LIMIT
     most = len(text) - LONGEST_MARK if waits else len(text)
-    # The end of the text may be the beginning of an opener or of a thought's closer. Behind these
-    # the body would begin later.
+    # If the text ends with the beginning of an opener or of a thought's closer, the body begins
+    # only behind this mark.
     for start in starts:
         opens = start.row.opens if start.opened and start.body > most else None
         if opens is not None and text[start.body :] in beginnings(*opens, *THOUGHT_CLOSERS):
@@ -117,13 +119,13 @@ def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[Cal
 
 _NAME = r"\s{0,64}+\w[\w.-]{0,64}+"
 _PROSE = re.compile(rf"{_NAME}:?(?:[ \t]++[^\s<{{\[(`]|[^\w\s.:<{{\[(`-]|:\s)")
-"""The pattern of a word with ordinary text behind it, as no call begins."""
+"""The pattern of a word with ordinary text behind it. No call begins like that."""
 _PROSE_BEGUN = re.compile(rf"(?:{_NAME}:?[ \t]*+|\s{{0,64}}+)\Z")
 
 
 def begins_prose(behind: str, last: bool) -> bool:
     """Return True if ordinary text, and no call, stands in `behind`, the text behind the opener of
-    a section. `last`: no more text comes. Raises `NeedMore` if the text does not decide yet.
+    a section. `last`: no more text comes. Raises `NeedMore` if more text must come to decide it.
     """
     prose = _PROSE.match(behind)
     if not prose and not last and _PROSE_BEGUN.match(behind):
@@ -139,9 +141,11 @@ _ANY_CALL_BEGUN = re.compile(r"\s{0,64}+<?\Z")
 
 
 def find_any_start(mark: CallMark, behind: str, last: bool) -> Start | None:
-    """Return the beginning of text that seems to be a call, by `behind`, the text behind the mark;
-    `None` if it does not. If the reply ends behind the mark, it was cut off in a call. Raises
-    `NeedMore` if the text does not decide yet.
+    """Return the beginning of a call at a mark if `behind`, the text behind the mark, looks like a
+    call of any form; else `None`. The tool's name is not read.
+
+    `last`: no more text comes. A reply that then ends at the mark was cut off in a call. Raises
+    `NeedMore` if more text must come to decide it.
     """
     is_begun = _ANY_CALL_BEGUN.match(behind)
     if is_begun and not last:
@@ -182,21 +186,23 @@ def marks_of_row(row: CallRow, whole: bool) -> Marks:
 
 @dataclass(slots=True)
 class Candidate:
-    """Text from a mark on that may be a call, or that only looks like one. No tag counts in it.
+    """Text from a mark on that may be a call, or that only looks like a call. No tag of a thought
+    counts in it.
 
     Attributes:
         mark: the mark.
         start: the form, the offset of the body, and the state of the head.
         stands: the position of the candidate in the reply.
-        extent: finds the points at which the candidate may end.
+        extent: the search for the points (`Point`) at which the candidate may end.
         pieces: the text so far, in pieces.
         length: the number of characters of the text so far.
         emitted: how many characters of the text were emitted already (`take_certain`).
-        tries: the points that were judged.
-        latest: the last point that was not judged, because `MOST_TRIES` points had been.
-        counted: the offset up to which `in_value` has counted values, and how many are open there.
-        ended: the verdict and its point, while the text behind the point decides whether the calls
-            count; else `None`.
+        tries: the points at which the candidate was judged.
+        latest: the last point at which it was not judged, because `MOST_TRIES` points had been.
+        counted: the offset up to which `in_value` has counted the tags of values, and how many
+            values are open at this offset.
+        ended: the verdict and the point to which it applies, while the text behind the point must
+            still decide whether the calls count; else `None`.
     """
 
     mark: CallMark
@@ -220,7 +226,7 @@ class Candidate:
         text: str,
         forbidden: bool = False,
     ) -> "Candidate":
-        """Return a candidate without text.
+        """Return a candidate that has no text yet.
 
         Args:
             mark: the mark with which it begins.
@@ -255,13 +261,14 @@ class Candidate:
         return self.start.row
 
     def is_half_closer(self, rest: str) -> bool:
-        """Return True if `rest`, the end of the reply, is at least two characters of a closer of
-        the call.
+        """Return True if `rest`, the end of the reply, is the beginning of a closer of the call, at
+        least two characters long.
         """
         return len(rest) > 1 and any(mark.startswith(rest) for mark in self.row.ends)
 
     def waits_for_text(self, point: Point, in_sentences: bool) -> bool:
-        """Return True if the text behind `point` decides whether the calls count (`COUNTED`).
+        """Return True if the calls up to `point` count only with certain text behind them
+        (`COUNTED`), so that this text must come first.
 
         `in_sentences`: a call in the middle of a sentence counts at once if it has its closer.
         """
@@ -273,7 +280,7 @@ class Candidate:
 
     @property
     def is_text(self) -> bool:
-        """True if the candidate is certainly text: no offered tool has the name in its head."""
+        """True if it is certain that this is no call: no offered tool has the name in its head."""
         return self.start.head is Head.UNOFFERED
 
     @property
@@ -287,8 +294,8 @@ class Candidate:
         return isinstance(self.row.body, Python)
 
     def in_value(self, point: Point) -> bool:
-        """Return True if a value in tags (`Keyed`) is open at `point`. Each point must stand behind
-        the one before.
+        """Return True if an argument's value is open at `point`, in a form whose values stand in
+        tags (`Keyed`): `<parameter=city>Os`. Each call must pass a later point than the last one.
         """
         body = self.row.body
         if not isinstance(body, Keyed) or body.bare or body.nested:
@@ -300,10 +307,11 @@ class Candidate:
         return values > 0
 
     def feed(self, text: str, last: bool) -> Point | None:
-        """Add `text`. Return the next point at which the candidate may end; `None` if there is none
-        so far. The point's offsets are counted from the mark. `last`: no more text comes.
+        """Add `text`, and return the next point at which the candidate may end; `None` if the text
+        has none. The point's offsets are counted from the mark. `last`: no more text comes.
 
-        The first text begins with the mark. An empty text continues behind the last point.
+        The first text must begin with the mark. With an empty text, the search goes on behind the
+        point that was returned last.
         """
         if text:
             skipped = 0 if self.pieces else self.start.body
@@ -321,21 +329,21 @@ class Candidate:
         return self.pieces[0]
 
     def take_certain(self) -> str:
-        """Return the text that belongs to the candidate wherever it ends, and mark it as emitted.
-        Text that was emitted before is left out.
+        """Return the next text that belongs to the candidate for certain, at whatever point this
+        ends, and count it as emitted.
         """
         begin, self.emitted = self.emitted, self.extent.sure + self.start.body
         return self.text[begin : self.emitted]
 
     def name(self, tools: Tools) -> str:
-        """Return the name of the tool that stands first in the text, for messages."""
+        """Return the first name of an offered tool in the text, for messages."""
         text = self.text
         offsets = {text.find(tool, len(self.mark.mark)): tool for tool in tools}
         return offsets[min((offset for offset in offsets if offset >= 0), default=max(offsets))]
 
     def verdict(self, point: Point, tools: Tools) -> Verdict | None:
         """Return the judge's verdict on the text up to `point`; `None` if the candidate does not
-        end there.
+        end there, or if `MOST_TRIES` points were judged already.
         """
         if point.end is End.CUT:
             return None if self.in_value(point) else _TEXT
@@ -349,9 +357,10 @@ class Candidate:
         return None if verdict.failed is Failed.UNCLOSED else verdict
 
     def last_verdict(self, end: End, tools: Tools) -> tuple[Verdict, Point]:
-        """Return the verdict when no more text comes, and the point up to which it applies: an
-        earlier point if the calls up to it are whole, else the end of the text. `end`: why no more
-        text comes.
+        """Return the final verdict, because no more text comes, and the point up to which it
+        applies: an earlier point if the calls up to it are whole, else the end of the text.
+
+        `end`: why no more text comes.
         """
         length = len(self.text)
         whole, failed = Point(end, length, length), None
@@ -371,13 +380,16 @@ class Candidate:
         return verdict if verdict.calls or not failed else failed, whole
 
     def _judge(self, point: Point, tools: Tools, last: bool) -> Verdict:
-        """Return the judge's verdict on the body up to `point`. `last`: see `judge`."""
+        """Return the judge's verdict on the body up to `point`. `last`: no more text comes, so that
+        an open call may be completed (see `judge`).
+        """
         body = self.text[self.start.body : point.at]
         return judge(self.row, body, point.end, tools, last=last)
 
     def kind_behind(self, source: Source, marks: MarkSearch) -> Follows:
         """Return the kind of the text behind the candidate, which is the unread text of `source`.
-        Raises `NeedMore` if this text does not decide yet. `marks`: the marks that count in it.
+        Raises `NeedMore` if more text must come to decide it. `marks`: the marks that count in the
+        text.
         """
         whole = self.stands is Stands.AS_REPLY
         rest = source.rest.lstrip(BLANKS if whole else _LINE_BLANKS)
@@ -394,8 +406,8 @@ class Candidate:
 
 
 def _kind_behind_reply(rest: str, source: Source, marks: MarkSearch) -> Follows:
-    """Return the kind of the text behind calls that must be the whole reply. Blanks and marks that
-    are dropped may stand before the end or before a thought. `rest`: the text behind the calls.
+    """Return the kind of `rest`, the text behind calls that must be the whole reply. Blanks and
+    marks that are dropped are skipped.
     """
     while rest and (source.last or marks.begun_length(rest, 0) < len(rest)):
         match = marks.search(rest)
@@ -408,5 +420,5 @@ def _kind_behind_reply(rest: str, source: Source, marks: MarkSearch) -> Follows:
 
 
 def heads_in_section(rows: Sequence[CallRow]) -> tuple[str, ...]:
-    """Return the marks with which the next call may begin in a section, in one of these forms."""
+    """Return the marks with which a further call of a section may begin, for the forms `rows`."""
     return tuple({mark for row in rows for mark in row.in_section if mark})

@@ -93,13 +93,13 @@ from converter.core.wire.bounds import (
 )
 
 STOP = "stop"
-"""The finish reason `stop`: the model has ended the reply. If it was only guessed that the reply
-begins in a thought, and no closer has come, the end of the reply is then the answer, because a
+"""The finish reason of a reply that the model itself has ended. If it was only guessed that such a
+reply begins in a thought, and no closer has come, the end of the reply is the answer, because a
 model closes its thoughts.
 """
 PIECE = 4096
-"""How many characters are added to the unread text at once. Each step copies the unread text, so
-that a long text in one piece would take quadratic time.
+"""How many characters are added to the unread text at once. Each step copies the unread text, so a
+long text that is added in one piece would take quadratic time.
 """
 RESCAN_LIMIT = 4096
 """The most characters of a candidate without a complete head that are searched for marks again when
@@ -120,10 +120,13 @@ _EDGES = BLANKS + ",;}]"
 dropped; else the whole text there is ordinary text.
 """
 _ON_A_LINE = (Mark.SILENT, Mark.UNMATCHED, Mark.TOOL_END, Mark.PHRASE, Mark.PHRASE_END)
-"""Marks that do not end their line: the text behind such a mark goes on in the line before it."""
+"""The kinds of marks behind which the line goes on. Behind a mark of another kind, text is read as at
+the beginning of a message, so that a fence of Markdown may stand there.
+"""
 _LINE_END = re.compile(r"[\r\n][ \t\r\n]*+\Z")
-"""The pattern of blanks at the end of a text that are held, because they are dropped if a call
-follows. They begin with a line end: if single blanks were held, each word would wait for the next.
+"""The pattern of the blanks at the end of a text that are held, because they are dropped if a call
+follows: a line end, and blanks behind it. Blanks without a line end are not held, because each word
+would then wait for the next word.
 """
 _VALUE, _VALUE_AT_HEAD = re.compile(r"[\[{]"), re.compile(r"\A\s*+[\[{]")
 """The patterns for the beginning of JSON: anywhere in an answer, and at the answer's beginning. In
@@ -163,15 +166,15 @@ class Engine:
     ) -> None:
         self._table, self._expectations = table, expectations or _NO_CALLS
         self._wants_json = json_answer
-        # If a grammar constrains the answer, the reply begins in the answer, even if the model
-        # usually begins in a thought, unless the text shows otherwise (`_decide_state_by`).
+        # A grammar constrains the answer, but the model usually begins in a thought: the reply is
+        # undecided until its text shows in which of them it begins (`_decide_state_by`).
         constrained = grammar is not Grammar.NONE and start in (Mode.THINKING, Mode.GUESSED)
         self._grammar = grammar if constrained else Grammar.NONE
         self._guessed = start is Mode.GUESSED
-        self._undecided = 0  # how many characters have come of an undecided reply
+        self._undecided = 0  # how many characters of an undecided reply have come
         self._state = FIRST_STATE[Mode.UNDECIDED if constrained else start]
         self._source = Source()
-        self._context = Context()  # the position of the next character, by the text before it
+        self._context = Context()  # the position of the next character: in code, in a sentence ...
         self.thought = OpenThought(choice, self._guessed and not constrained)
         self.answer = Answer(choice)
         self.calls = CallLog()
@@ -183,29 +186,31 @@ class Engine:
         # Directly behind a call: the forms in which the next call may begin without an opener.
         # Elsewhere `None`.
         self._section: tuple[CallRow, ...] | None = None
-        # The closers that the last call lacked. Behind text they may still come, and are dropped.
+        # The closers of the last call, if it ended without a closer. They may still come behind
+        # text, and are then dropped.
         self._late: tuple[str, ...] = ()
-        # True behind a mark of text that the user reads: calls in it are only shown.
+        # True behind a mark of `MarkTable.shows_calls`: it begins text for the user, in which calls
+        # are only shown.
         self._shown = False
         self._out: list[Event] = []
         self._select_marks()
 
     def begin_answer(self, table: MarkTable) -> None:
-        """Read the next text as the answer, with the marks of `table`, because a thought came in a
-        field. The caller has flushed the engine before.
+        """Read the text from here on as the answer, with the marks of `table`, because a thought
+        came in a field. The caller must flush the engine before.
         """
         self._table, self._state = table, State.HEAD
         self.answer.expect_tags(table.answer_tags)
         self._select_marks()
 
     def stop_calls(self, table: MarkTable) -> None:
-        """Read no calls from here on, and only the marks of `table`. The caller has flushed the
+        """Read no calls from here on, and only the marks of `table`. The caller must flush the
         engine before.
         """
         self._table, self._expectations, self._at_head = table, _NO_CALLS, False
         self._select_marks()
 
-    # Input and output.
+    # Input and output: the methods for callers, and their helpers.
 
     def feed(self, text: str) -> list[Event]:
         """Read the next piece of the reply, and return the events that are decided now."""
@@ -216,7 +221,8 @@ class Engine:
         return self._take_events()
 
     def flush(self, finish: str = "", cut: bool = False) -> list[Event]:
-        """Decide all that is held, and return it as events. Text that follows begins a new block.
+        """Decide all text that is held, and return it as events. Text that is fed later begins a
+        new block.
 
         `finish`: the finish reason of the reply; empty if the reply has not ended. `cut`: the reply
         was cut off.
@@ -245,11 +251,10 @@ class Engine:
         return self._take_events()
 
     def plain(self) -> tuple[TextKind, str] | None:
-        """Return the kind of event that a text would become now if it were passed by this engine,
-        and the characters that such a text must not have, because the engine must read them.
+        """Return the kind of event that the next text becomes if it need not be fed, and the
+        characters that such a text must not have; `None` if all text must be fed now.
 
-        The kind is `ToolCall` for text of a held call. Return `None` if the engine must read all
-        text now.
+        The kind is `ToolCall` for text of a call that is held.
         """
         if (candidate := self._candidate) and self.held_call and not self._source.rest:
             not_plain = None if candidate.ended else candidate.extent.not_plain
@@ -275,14 +280,14 @@ class Engine:
 
     @property
     def silent_closers(self) -> tuple[str, ...]:
-        """The closers of the open thought, if it has no text yet; else empty."""
+        """The closers that may end the open thought, if this has no text yet; else empty."""
         if self._state is State.BEGINNING:
             return self._table.bare_closers
         return self.thought.closers if self._state is State.OPENED else ()
 
     @property
     def in_thought(self) -> bool:
-        """True if a thought is open, with a call in it or not."""
+        """True if a thought is open, also behind a call in it."""
         return self._state in IN_THOUGHT or self._draft is not None
 
     @property
@@ -317,7 +322,9 @@ class Engine:
             self._read_unread()
 
     def _has_no_mark(self, text: str) -> bool:
-        """Return True if `text` can be emitted at once, because no mark can begin in it."""
+        """Return True if `text` can be emitted at once: nothing is held, and no mark, JSON or held
+        line end can begin in the text.
+        """
         if self.holds or self._value or self._json_pattern or self._section is not None:
             return False
         may_lead = self._table.reads_calls and self._state not in IN_THOUGHT
@@ -326,7 +333,9 @@ class Engine:
         return len(text) <= PIECE and not self._marks.may_begin(text)
 
     def _take_events(self) -> list[Event]:
-        """Return the events that were emitted since the last time; equal kinds are joined."""
+        """Return the events that were emitted since the last call of this method. Neighbours of one
+        kind are joined.
+        """
         out, self._out = self._out, []
         return out if len(out) < 2 else joined(out)
 
@@ -341,7 +350,7 @@ class Engine:
         self._source.end = end
         self._read_unread()
 
-    # The loop: text up to the next mark, and the mark.
+    # The loop: it emits text up to the next mark, and reads the mark.
 
     def _read_unread(self) -> None:
         """Read the unread text, as far as it can be decided."""
@@ -419,8 +428,10 @@ class Engine:
             )
 
     def _emit_no_phrase(self, lead: int) -> None:
-        """Emit the next character, if it can only begin a phrase that would not count at this
-        position, with the `lead` blanks before it. Raises `NeedMore` for any other character.
+        """Emit the first character of the unread text, with the `lead` blanks before it, if it can
+        only be the beginning of a phrase that does not count at this position.
+
+        Raises `NeedMore` if a mark that counts may begin with this character.
         """
         text, marks = self._source.rest, self._marks
         positions = marks.positions(text[lead:]) if isinstance(marks, PhraseSearch) and text else ()
@@ -429,8 +440,8 @@ class Engine:
         self._emit(self._source.take(lead + 1))
 
     def _skip_behind_call(self) -> None:
-        """Drop the blanks and closing marks behind a call. Raises `NeedMore` if no other text is
-        left.
+        """Drop the blanks and closers at the beginning of the unread text, which follows a call.
+        Raises `NeedMore` if no text is left.
         """
         source, offset, closer = self._source, 0, " "
         closers = ALL_CLOSERS if self._value else self._table.behind_calls
@@ -448,8 +459,9 @@ class Engine:
             raise NeedMore
 
     def _count_blanks(self, text: str, stop: int, match: re.Match[str] | None) -> int:
-        """Return how many blanks before the offset `stop` of `text` are held, because they are
-        dropped if a call follows. `match`: the mark at `stop`; `None` if the text ends there.
+        """Return how many blanks before the offset `stop` of `text` must be held, because they are
+        dropped if a call follows. `match`: the match of the mark at `stop`; `None` if the text ends
+        there.
         """
         if not self._table.reads_calls or self._state in EMITTED_AS_THINKING:
             return 0
@@ -460,7 +472,7 @@ class Engine:
         return stop - run.start() if run else 0
 
     def _hold_blanks(self, length: int) -> None:
-        """Hold the next `length` characters, blanks, until it is decided whether a call follows."""
+        """Hold the next `length` characters, all blanks, until it is decided if a call follows."""
         lead = self._source.take(length)
         self._context.feed(lead)
         if len(self.answer.lead) > BLANKS_LIMIT:
@@ -479,8 +491,10 @@ class Engine:
         return _VALUE_AT_HEAD if offered and state in SILENT_SO_FAR else None
 
     def _read_up_to_json(self, text: str, stop: int) -> bool:
-        """Move up to JSON that begins in `text`, the unread text, before the offset `stop`. Return
-        False if none begins there.
+        """Emit the text up to JSON that begins in `text`, the unread text, before the offset
+        `stop`, and read the rest as JSON. In Markdown code, emit the rest of the line instead.
+
+        Return False, and emit nothing, if no JSON begins there.
         """
         pattern = self._json_pattern
         match = pattern.search(text, 0, stop) if pattern else None
@@ -501,8 +515,8 @@ class Engine:
         self._select_marks()
 
     def _read_end_of_json(self, text: str, stop: int) -> bool:
-        """Emit the text up to the end of the open JSON, if the JSON ends in `text`, the unread
-        text, before the offset `stop`. Return False if it does not.
+        """Read `text`, the unread text, up to the offset `stop`, as a part of the open JSON. If the
+        JSON ends there, emit it up to its end and return True.
         """
         end = self._value.feed(text[:stop]) if self._value else None
         if end is None:
@@ -525,7 +539,7 @@ class Engine:
                 self._emit(text[:blanks])
                 text = text[blanks:]
             self._set_state_behind(Mark.TEXT)
-        # The context gets a brace in place of text in JSON: a backtick there does not begin code.
+        # Text in JSON is a single brace to the context, because a backtick in JSON begins no code.
         self._context.feed("{" if self._value else text)
         if self._draft:
             self._draft.add_behind(text, self._state is State.RESUMED, self.answer.choice)
@@ -542,8 +556,10 @@ class Engine:
                 self._set_first_state(State.ANSWERING)
 
     def _decide_state_by(self, text: str) -> bool:
-        """Set the state of an undecided reply whose answer must be JSON, by its first text or mark:
-        a text with which JSON cannot begin begins a thought. Return True if the state was set.
+        """Set the state of an undecided reply whose answer must be JSON. `text`, its first text or
+        mark, decides: if JSON cannot begin with it, the reply begins in a thought.
+
+        Return True if the state was set; False if this is no such reply.
         """
         if self._state is not State.UNDECIDED_HEAD or self._grammar is not Grammar.JSON:
             return False
@@ -552,8 +568,8 @@ class Engine:
         return True
 
     def _set_first_state(self, state: State) -> None:
-        """Read an undecided reply from here on as one that began in this state. Emit the text that
-        has waited, as thinking or as text.
+        """Read an undecided reply from here on as a reply that began in `state`. Emit the text that
+        was held, as thinking or as text.
         """
         before, self._state = self.answer.take_waiting(), state
         if state is State.BEGINNING and self._guessed:
@@ -565,7 +581,7 @@ class Engine:
         self._select_marks()
 
     def _emit_thought(self, events: Sequence[ThoughtEvent]) -> None:
-        """Emit events of a thought, behind the blanks that were held in the answer before it."""
+        """Emit the events of a thought; before them the blanks that were held in the answer."""
         if events:
             self._out += self.answer.release_blanks()
             self._out += events
@@ -581,8 +597,8 @@ class Engine:
     # Marks of thoughts and answers.
 
     def _take_mark(self, literal: str) -> None:
-        """Read the mark `literal`, with which the unread text begins. If it does not count, emit
-        its first character as text.
+        """Read the mark `literal`, with which the unread text begins. If it does not count here,
+        emit its first character as text.
         """
         if self._decide_state_by(literal):
             return
@@ -605,10 +621,11 @@ class Engine:
                 self._take_tag(literal, mark, spelled, suffix)
 
     def _take_tag(self, literal: str, mark: Mark, spelled: str, suffix: str) -> None:
-        """Drop a mark whose effect does not depend on the text behind it, and go to the next state.
+        """Drop the mark `literal`, whose effect does not depend on the text behind it, and go to
+        the next state.
 
-        `spelled` is the mark `literal` as its row has it, with the wildcard SUFFIX in place of the
-        text `suffix`.
+        `spelled`: the mark as its row has it, with the wildcard SUFFIX where `literal` has the text
+        `suffix`.
         """
         self._source.take(len(literal))
         self._shown = literal in self._table.shows_calls
@@ -624,7 +641,9 @@ class Engine:
 
     def _mark_is_text(self, mark: Mark, literal: str) -> bool:
         """Return True if a mark is text because of its position: in a string of JSON, in Markdown
-        code, or, for a phrase, anywhere but at its position. `literal`: the mark in its row.
+        code, or, for a phrase, anywhere but at the position that its first character names.
+
+        `literal`: the mark as its row has it.
         """
         if self._value and self._value.quote:
             return not (mark is Mark.TOOL and CALL_MARKS[literal].special)
@@ -679,7 +698,9 @@ class Engine:
 
     def _step_behind(self, mark: Mark, literal: str = "") -> None:
         """Go to the state behind a mark (`NEXT_STATE`). Before that, end the thought, draft or
-        undecided text that the mark ends. `literal`: the mark in the text; empty for none.
+        undecided text that the mark ends.
+
+        `literal`: the mark in the text; empty if none stands in the text.
         """
         if self._draft and NEXT_STATE[self._state, mark] not in MAY_BE_DRAFT:
             directly = self._state is State.CALLED_INSIDE
@@ -709,8 +730,8 @@ class Engine:
         self._select_marks()
 
     def _settle_before(self, mark: Mark) -> None:
-        """Emit the text that has waited in an undecided reply: as a thought, if its first mark
-        `mark` is a closer, else as text.
+        """Emit the text that was held in an undecided reply: as a thought if `mark`, the kind of
+        its first mark, is a closer, else as text.
         """
         before = self.answer.take_waiting()
         if mark is Mark.CLOSE and self._state is not State.UNDECIDED_HEAD:
@@ -719,8 +740,8 @@ class Engine:
             self._out.append(Text(before, self.answer.choice))
 
     def _is_torn(self) -> bool:
-        """Return True if the unread text is an incomplete mark of special tokens
-        (`MarkTable.torn`), which is dropped when the reply ends with it.
+        """Return True if the unread text is the beginning of a mark that consists of several
+        special tokens (`MarkTable.torn`). A reply that was cut off there loses it.
         """
         held = self._source.rest
         if self._candidate or not held.startswith(self._table.torn):
@@ -732,8 +753,8 @@ class Engine:
 
     @property
     def _tools(self) -> Tools | None:
-        """The schemas of the tools that may be called, by name: none once the reply has the most
-        calls. `None` if calls are not read.
+        """The schemas of the tools that may be called, by name: empty once the reply has as many
+        calls as it may have. `None` if calls are not read.
         """
         if not self._table.reads_calls:
             return None
@@ -741,7 +762,7 @@ class Engine:
 
     @property
     def _in_or_behind_thought(self) -> bool:
-        """True if a thought is open, or was before a call that may have ended it."""
+        """True if a thought is open, or if a call stands directly before that may have ended it."""
         return self._state in IN_THOUGHT or self._state is State.CALLED_INSIDE
 
     def _take_call(self, literal: str) -> None:
@@ -784,10 +805,11 @@ class Engine:
         return Stands.IN_SENTENCE if doubted else Stands.ALONE
 
     def _emit_shown_mark(self, mark: CallMark, behind: str) -> None:
-        """Emit a mark of calls as text: its first character, or the whole mark if JSON is shown
-        behind it, in which no tag counts. `behind`: the text behind the mark.
+        """Emit a mark of calls as text, because no call that counts begins with it. `behind`: the
+        text behind the mark.
 
-        Drop the mark instead if a call follows in its line, or if it is an ignored mark.
+        Only its first character is emitted, or the whole mark if JSON follows, in which no tag
+        counts. The mark is dropped if a call follows in its line, or if it is an ignored mark.
         """
         if self._state not in IN_TEXT or self._value or self._context.in_code:
             return self._emit_character()
@@ -803,7 +825,7 @@ class Engine:
 
     def _call_follows(self, behind: str) -> bool:
         """Return True if a call of an offered tool stands in `behind`, the text behind a mark,
-        before its first line end. Raises `NeedMore`.
+        before its first line end. Raises `NeedMore` if more text must come to decide it.
         """
         line = behind[:_LINE_LIMIT].partition("\n")[0]
         for match in self._table.calls.finditer(line):
@@ -816,8 +838,9 @@ class Engine:
         return False
 
     def _is_empty_section(self, mark: CallMark, behind: str) -> bool:
-        """Return True if the mark opens a section, is a special token, and ordinary text stands
-        behind it in place of calls. Such a mark is dropped. Raises `NeedMore`.
+        """Return True if the mark opens a section of calls, is a special token, and has ordinary
+        text behind it in place of calls. Such a mark is dropped. Raises `NeedMore` if more text
+        must come to decide it.
         """
         if not mark.special or mark.begins not in SECTIONS or self._context.in_code:
             return False
@@ -831,15 +854,18 @@ class Engine:
         self._step_behind(Mark.SILENT)
 
     def _is_call_of_reply(self, stop: int) -> bool:
-        """Begin a candidate for calls that must be the whole reply, if the reply begins with one.
-        Return False if it does not. `stop`: the offset of the next mark. Raises `NeedMore`.
+        """Begin a candidate if the reply begins with a call in a form whose calls must be the whole
+        reply (`WHOLE`). Return False if it does not.
+
+        `stop`: the offset of the next mark in the unread text. Raises `NeedMore` if more text must
+        come to decide it.
         """
         if self._state not in IN_TEXT or self._state not in SILENT_SO_FAR or self._value:
             return False
         text = self._source.rest
         blanks = len(text) - len(text.lstrip(BLANKS))
         if stop <= blanks < len(text) or blanks > BLANKS_LIMIT:
-            return False  # another mark stands, or may stand, behind the blanks
+            return False  # the reply begins, or may begin, with another mark behind the blanks
         literal = self._source.mark_at(_WHOLE, blanks)
         if blanks == len(text):
             self._source.need_more()
@@ -853,7 +879,7 @@ class Engine:
         return True
 
     def _hold_call(self, candidate: Candidate) -> None:
-        """Hold a candidate from here on; in a thought, also a draft for its calls."""
+        """Hold a candidate from here on. In a thought, begin a draft, which will hold its calls."""
         self._candidate, self._at_head = candidate, False
         if candidate.stands is Stands.IN_THOUGHT and not self._draft:
             rest = self._source.rest
@@ -862,8 +888,8 @@ class Engine:
     # The text of a candidate, and its end.
 
     def _feed_candidate(self, candidate: Candidate) -> None:
-        """Add the unread text to the candidate. End the candidate if the judge has a verdict; raise
-        `NeedMore` if it needs more text.
+        """Add the unread text to the candidate, and end the candidate if the judge has a verdict.
+        Raises `NeedMore` if more text must come for a verdict.
         """
         source, tools = self._source, self._tools or {}
         if candidate.ended:
@@ -884,8 +910,8 @@ class Engine:
         raise NeedMore
 
     def _emit_sure(self, candidate: Candidate) -> None:
-        """Emit the part of a candidate which is text, wherever the candidate ends. Text in a
-        thought is held, because it may belong to a draft.
+        """Emit the part of a candidate that is text at whatever point the candidate ends. In a
+        thought, emit nothing, because the text may belong to a draft.
         """
         if candidate.stands is not Stands.IN_THOUGHT and not self._table.forbids_calls:
             self._emit(candidate.take_certain())
@@ -912,7 +938,7 @@ class Engine:
         text, self._candidate = candidate.text, None
         self._source.rest = text[point.behind :] + self._source.rest
         written = text[: point.behind]
-        # A closer of the thought around the candidate stands in the text, at the point.
+        # At the point, the closer of the thought in which the candidate stands begins.
         if point.end is End.CUT and point.at < len(text):
             self._settle_draft(counts=False)
         elif candidate.is_text:
@@ -931,8 +957,8 @@ class Engine:
             self._emit_as_text(candidate, written)
 
     def _decide_by_text_behind(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
-        """Emit a candidate that is held behind its end, as calls or as text, by the text behind it.
-        Raises `NeedMore`.
+        """Emit a candidate, whose calls are whole, as calls or as text. The text behind it decides.
+        Raises `NeedMore` if more of this text must come.
         """
         follows = candidate.kind_behind(self._source, self._marks)
         self._candidate = None
@@ -942,8 +968,8 @@ class Engine:
             self._emit_as_text(candidate, candidate.text[: point.behind])
 
     def _emit_text_of(self, candidate: Candidate, point: Point) -> None:
-        """Emit the text of a candidate that only looks like a call, or hold it in the draft. If the
-        request allows no call, drop the marks in it.
+        """Emit the text of a candidate that only looks like a call; in a thought, add it to the
+        draft. If the request allows no call, drop the marks before and behind the body.
         """
         text = candidate.text
         text_left = text[candidate.emitted : point.behind]
@@ -959,27 +985,27 @@ class Engine:
         return None
 
     def _is_fatal(self, candidate: Candidate) -> bool:
-        """Return True if the reply must end with an error when this candidate is a call without a
-        clear meaning. Unless it stands alone (`Stands.ALONE`), it becomes text instead.
+        """Return True if the reply must end with an error, should this candidate be a call without
+        a clear meaning: it stands alone (`Stands.ALONE`). Else such a candidate becomes text.
         """
         return candidate.stands is Stands.ALONE and self._expectations.in_sentences
 
     def _break_reply(self, name: str) -> None:
-        """Note a call of the tool `name` that must not run, and drop the unread text. The stage
+        """Note that a call of the tool `name` must not run, and drop the unread text. The stage
         then ends the reply with an error.
         """
         self.calls.broken = self.calls.broken or name
         self._source.rest = ""
 
     def _emit_calls(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
-        """Emit the calls of a candidate, or hold them in the draft. Text between the last call and
-        its closer is read as ordinary text.
+        """Emit the calls of a candidate; in a thought, add them to the draft. Text between the last
+        call and its closer becomes unread text again.
         """
         row, text = candidate.row, candidate.text
         behind = text[candidate.start.body + verdict.length : point.at]
         self._source.rest = (behind if behind.strip(_EDGES) else "") + self._source.rest
         if self._source.last and candidate.is_half_closer(self._source.rest.strip()):
-            self._source.rest = ""  # the reply ended within the closer
+            self._source.rest = ""  # the reply ends within the call's closer
         events = [event for call in verdict.calls for event in self._events_of(call, row.name)]
         opened, closer = candidate.start.opened, text[point.at : point.behind]
         lacks_mark = opened and bool(row.closes) and point.end is not End.MARK
@@ -999,8 +1025,8 @@ class Engine:
             self._break_reply(verdict.broken)
 
     def _events_of(self, call: JudgedCall, form: str) -> list[Event]:
-        """Return events for the text before a call, and for the call. Return no events if the reply
-        has the most calls already. `form`: the name of the call's form.
+        """Return events for the text before a call, and for the call; none if the reply has as many
+        calls already as it may have. `form`: the name of the call's form.
         """
         index, choice = len(self.calls.read), self._expectations.choice
         if index >= self._expectations.most:
@@ -1012,8 +1038,9 @@ class Engine:
         return [Text(call.lead, choice), event] if call.lead else [event]
 
     def _emit_as_text(self, candidate: Candidate, text: str) -> None:
-        """Emit the text of a candidate that is not a call. If its head had no offered name and the
-        text is short, emit only its first mark, and search the text behind it for marks again.
+        """Emit `text`, the text of a candidate that is not a call. If its head has no offered name,
+        and the text is short, emit only its mark, and search the text behind the mark for further
+        marks.
         """
         mark, source = candidate.mark, self._source
         is_span = candidate.names_tool or len(text) > RESCAN_LIMIT
@@ -1030,7 +1057,7 @@ class Engine:
             return None
         if is_span or (mark.close and text.endswith(mark.close)):
             self._emit(self._table.without_ignored(text))
-            # A fence that was opened in the candidate's text ends with this text.
+            # Markdown code that the candidate's text has opened ends with this text.
             return self._context.close_code()
         source.rest = text + source.rest
         return self._emit_shown_mark(mark, text[len(mark.mark) :])
@@ -1038,7 +1065,7 @@ class Engine:
     # Calls in a thought.
 
     def _add_to_draft(self, events: list[Event], *, closes: bool) -> None:
-        """Add the events of a candidate in a thought to the draft. `closes`: the calls are whole,
+        """Add the events of a candidate in a thought to the draft. `closes`: they are whole calls
         in a form with which models call in a thought and then close the thought.
         """
         draft = self._draft
@@ -1053,11 +1080,12 @@ class Engine:
         self._select_marks()
 
     def _settle_draft(self, counts: bool = True, behind: int = 0) -> str:
-        """End the draft, if there is one; else return an empty text.
+        """End the draft. If it `counts`, end the thought before it, emit the calls, and return the
+        text behind the last call.
 
-        Unless it `counts`, emit the draft's text as a part of the thought, without the unread
-        text and the `behind` characters of a mark before it. Else end the thought, emit the calls,
-        and return the text behind the last call.
+        Else emit all text of the draft as a part of the thought, and return an empty text. The
+        draft's text does not include the unread text, and the mark of `behind` characters before
+        the unread text. Without a draft, only return an empty text.
         """
         draft, self._draft = self._draft, None
         if draft is None:
@@ -1074,7 +1102,7 @@ class Engine:
         return draft.behind
 
     def _end_draft(self) -> None:
-        """Emit the calls of a draft that is longer than `HELD_LIMIT`, and read on behind them."""
+        """End a draft that is longer than `HELD_LIMIT`: emit its calls, and read on behind them."""
         behind = self._settle_draft()
         self._out += self.thought.feed(behind)
         self._state = State.THINKING if self._state is State.RESUMED else State.CALLED

@@ -10,7 +10,7 @@ from converter.core.reading.tool_calls.verdict import End
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 LONGEST_MARK = 128
-"""More characters than any mark has. So many are compared with marks."""
+"""How many characters are compared with marks: more than any mark has."""
 
 
 @dataclass(slots=True)
@@ -18,7 +18,7 @@ class Source:
     """The unread text of a reply.
 
     Attributes:
-        rest: the text that was not taken yet.
+        rest: the text that was not read yet.
         end: the reason why no more text comes; `None` while more text may come.
     """
 
@@ -41,10 +41,11 @@ class Source:
         return taken
 
     def mark_ahead(self, marks: Sequence[str], skip: str = BLANKS) -> str:
-        """Return the longest of `marks` that stands in `rest` behind characters of `skip` and
-        closers of thoughts; empty if none stands there. Raises `NeedMore` if one may still come.
+        """Return the longest of `marks` with which `rest` goes on behind characters of `skip` and
+        closers of thoughts; empty if it goes on with none. Raises `NeedMore` if a mark may still
+        come.
 
-        Closers are skipped because models that call in a thought put them anywhere.
+        Closers are skipped, because a model that calls in a thought may put its closer anywhere.
         """
         offset, closer = 0, " "
         while closer:
@@ -56,8 +57,8 @@ class Source:
         return self.mark_at(marks, offset) if offset <= BLANKS_LIMIT else ""
 
     def mark_at(self, marks: Sequence[str], offset: int) -> str:
-        """Return the longest of `marks` at the offset `offset` of `rest`; empty if none stands
-        there. Raises `NeedMore` if the text ends within one.
+        """Return the longest of `marks` that begins at `offset` in `rest`; empty if none does.
+        Raises `NeedMore` if `rest` ends within a mark.
         """
         behind = self.rest[offset : offset + LONGEST_MARK]
         if behind in beginnings(*marks):
