@@ -37,8 +37,8 @@ class BlanksTrimmer:
         self._behind_thought = True
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event, and text without the blanks that must be removed. Blanks at the end of
-        text are held until the next event.
+        """Return the event; if it is text, without the blanks that must be removed. Blanks at the
+        end of text are held until the next event.
         """
         match event:
             case Text() if not event.refusal:

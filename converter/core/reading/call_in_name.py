@@ -44,7 +44,7 @@ def _possible_calls(name: str) -> Iterator[tuple[CallRow, str]]:
     """Yield each form of `_FORMS`, and `name` as the body of a call in this form.
 
     The form's openers and closers are removed. Marks within the body that the server may have
-    removed are added: `f>\n<parameter=...` -> `<function=f>\n<parameter=...`.
+    removed are added: `get_weather` -> `<function=get_weather> ... </function>`.
     """
     for row in map(_ROWS.__getitem__, _FORMS):
         text = name.strip()

@@ -33,7 +33,8 @@ class CodeSpans:
         # The backticks or tildes that opened the fenced block, and the backticks that opened the
         # inline span, if one is open at the beginning of the last line; else empty.
         self._fence = self._span = ""
-        # As `_span`, but for `in_code_of_line`: empty at the beginning of each line.
+        # The backticks of an open inline span that began in the dropped text of a long last line;
+        # else empty.
         self._line_span = ""
         self._text = ""  # the text of the last line so far
 

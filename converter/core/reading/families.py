@@ -77,7 +77,8 @@ FAMILIES = (
             "<|call|>",
         ),
         torn=("<|start|>", "<|channel|>"),
-        not_behind=r"\bto=[\w.-]+\s*\Z",  # ` to=NAME` before the opener: a call's header
+        # Behind ` to=NAME` the opener belongs to the header of a call.
+        not_behind=r"\bto=[\w.-]+\s*\Z",
     ),
     _in_text(
         "solar",
@@ -175,7 +176,7 @@ WORD_FAMILIES = (
     _at_start(
         "apriel-phrase",
         *pair("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),
-        # Apriel 1.6 has its opener at the end of the prompt.
+        # The prompt of Apriel 1.6 ends with the opener of this family.
         ignored=("[END FINAL RESPONSE]",),
         model_pattern="apriel",
     ),

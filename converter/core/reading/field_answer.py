@@ -55,8 +55,8 @@ class _Sign(enum.Enum):
 
 
 class FieldAnswer:
-    """The stage, for one choice. It stands before the engine, and drops thoughts that consist of
-    blanks.
+    """The stage, for one choice: it turns thinking that is the answer into text. It stands before
+    the engine. Thoughts that consist of blanks are dropped.
 
     `closers`: the closers of the families by which the reply is read.
     """

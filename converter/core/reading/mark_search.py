@@ -197,7 +197,7 @@ class PhraseSearch(MarkSearch):
         return (*phrase, "") if phrase else super().read_mark(literal)
 
     def may_begin(self, text: str) -> bool:
-        """Return True unless the text is blank, since each word may be that of a phrase."""
+        """Return True unless the text is blank, because any word may be that of a phrase."""
         return not text.isspace()
 
     def begun_length(self, text: str, begin: int) -> int:

@@ -81,12 +81,12 @@ class Row:
 
     @property
     def open(self) -> str:
-        """The usual opener; empty if the row has none, so that the body comes first."""
+        """The usual opener; empty for a form whose calls have none."""
         return next(iter(self.opens), "")
 
     @property
     def close(self) -> str:
-        """The usual closer; empty if the row has none, so that the body comes last."""
+        """The usual closer; empty for a form whose calls have none."""
         return next(iter(self.closes), "")
 
 

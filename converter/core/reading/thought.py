@@ -99,7 +99,7 @@ def part_of(event: Thinking, text: str, rest: bool = False) -> Thinking:
 
 def _parse_confidence(value: str) -> float:
     """Return the value of the attribute `confidence` as a number; `UNREADABLE_CONFIDENCE` if it is
-    none.
+    no finite number.
     """
     try:
         number = float(value)

@@ -37,8 +37,8 @@ class ThoughtRow(Row):
         torn: the first special tokens of marks that consist of several tokens. If a reply was cut
             off in such a mark, the incomplete mark is dropped.
         answer_tags: the opener and closer around an answer; `None` if models write none. The opener
-            is dropped directly behind a thought. If it was, the closer is dropped at the reply's
-            end.
+            is dropped directly behind a thought. If it was dropped, the closer is dropped at the
+            end of the reply.
         lone: the meaning of a closer without an opener.
         not_behind: a regular expression. If it matches in the text before an opener, the opener is
             text. Empty for none.

@@ -25,8 +25,8 @@ _PARTS = "|".join(
 _TAIL = re.compile(rf"(?:(?:{_WHOLE})\s*)*(?:{_WHOLE}|{_PARTS})?\s*\Z")
 _TOKENS = re.compile(rf"(?:(?:{_WHOLE})\s*)+")
 _MOST = 200
-"""How many characters at the end of a text are searched for tokens: enough for several, with blanks
-between them.
+"""How many characters at the end of a text are searched for end-of-turn tokens: enough for several
+tokens with blanks between them.
 """
 
 

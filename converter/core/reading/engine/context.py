@@ -16,7 +16,7 @@ QUOTED_LINES = "+->"
 CLAUSE_ENDS = ",;"
 BLANKS = " \t\r\n"
 REMEMBERED = 64
-"""How many characters before the next one are kept (`Context.text_before`)."""
+"""How many characters of the text before the position are kept (`Context.text_before`)."""
 _BARE_CALL = re.compile(r"\bcall:[\w.-]++\{")
 """The pattern for the beginning of a call in Gemma's syntax without the mark before it. A mark of
 calls behind it in the same line belongs to an argument of this call, and begins no call.

@@ -120,8 +120,8 @@ _EDGES = BLANKS + ",;}]"
 dropped; else the whole text there is ordinary text.
 """
 _ON_A_LINE = (Mark.SILENT, Mark.UNMATCHED, Mark.TOOL_END, Mark.PHRASE, Mark.PHRASE_END)
-"""The kinds of marks behind which the line goes on. Behind a mark of another kind, text is read as at
-the beginning of a message, so that a fence of Markdown may stand there.
+"""The kinds of marks behind which the line goes on. Behind a mark of another kind, text is read as
+at the beginning of a message, so that a fence of Markdown may stand there.
 """
 _LINE_END = re.compile(r"[\r\n][ \t\r\n]*+\Z")
 """The pattern of the blanks at the end of a text that are held, because they are dropped if a call
@@ -133,7 +133,7 @@ _VALUE, _VALUE_AT_HEAD = re.compile(r"[\[{]"), re.compile(r"\A\s*+[\[{]")
 the strings of JSON no mark counts, because they may be text about marks.
 """
 _CODE = re.compile(r"[^`\n]*+\n?")
-"""The rest of a line of Markdown code, up to a backtick, which may end the code."""
+"""The pattern of the rest of a line in Markdown code, up to a backtick, which may end the code."""
 
 
 class Engine:
@@ -798,7 +798,7 @@ class Engine:
         return not mark.special and (context.in_fence or context.quoted or context.in_sentence)
 
     def _stands(self, mark: CallMark) -> Stands:
-        """Return the position of a candidate that begins with this mark now."""
+        """Return the position in the reply of a candidate that begins here, with this mark."""
         if self._in_or_behind_thought:
             return Stands.IN_THOUGHT
         doubted = self._context.in_sentence and not (mark.special or self.calls.read)
@@ -1084,8 +1084,8 @@ class Engine:
         text behind the last call.
 
         Else emit all text of the draft as a part of the thought, and return an empty text. The
-        draft's text does not include the unread text, and the mark of `behind` characters before
-        the unread text. Without a draft, only return an empty text.
+        draft's text includes neither the unread text, nor the mark directly before it, which has
+        `behind` characters. Without a draft, only return an empty text.
         """
         draft, self._draft = self._draft, None
         if draft is None:

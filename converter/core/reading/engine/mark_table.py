@@ -29,7 +29,7 @@ class CallMark:
     call. vLLM, SGLang, llama.cpp and Ollama end the thought there too. `[TOOL_CALLS]` does not end
     a thought: inside `[THINK]` it is thinking, as in llama.cpp.
 
-    The text behind such a mark may only look like a call, as if the tool is not offered.
+    The text behind such a mark may only look like a call, for example if no such tool is offered.
 
     Attributes:
         mark: the mark.
@@ -223,7 +223,7 @@ class MarkTable:
     def _marks_by_group(
         self, families: tuple[ThoughtRow, ...], phrases: tuple[ThoughtRow, ...]
     ) -> Mapping[Group, Mapping[str, Mark]]:
-        """Return group -> the marks of the group, and mark -> kind for these.
+        """Return group -> mark of the group -> kind of the mark.
 
         `families`: the families whose marks are not phrases; `self.families` has none of them if a
         thought came in a field. `phrases`: the families whose marks are phrases.

@@ -185,8 +185,8 @@ class ReadingStage:
         """
         held: list[Event] = []
         if self._reads_tags or self._repeats.holds or not self._engine.at_head:
-            # Once tags are no longer read, `_again` may hold content that may repeat the field's
-            # thought. Only the engine is flushed then, so that this content stays held.
+            # Once tags are no longer read, the filter `_again` may hold content that may repeat the
+            # field's thought. Only the engine is flushed then, so that this content stays held.
             held = self._release_text("", cut=False) if self._reads_tags else self._flush("")
             held = self._settle_calls(held)
             if self._reads_tags:
@@ -276,8 +276,11 @@ class ReadingStage:
         return out
 
     def _release_text(self, finish: str, cut: bool) -> list[Event]:
-        """Return the text and calls that the engine, and `_again` before it, hold. `finish`: the
-        reason why the choice ended; empty if it goes on. `cut`: the choice was cut off.
+        """Return the text and calls that are held: by the engine, and before it by `_again`, the
+        filter of repeated thoughts.
+
+        `finish`: the reason why the choice ended; empty if it goes on. `cut`: the choice was cut
+        off.
         """
         closed = self._evidence.answered or not self._engine.in_thought
         out = self._flush(self._again.close(), finish, cut)
@@ -322,8 +325,8 @@ class ReadingStage:
         if isinstance(event, Thinking):
             self._findings.thought = True
             self._findings.marks = self._engine.thought.marks
-            # Text of such a thought is emitted at once, so `_thought_calls` must not hold it: it
-            # only notes the calls in it.
+            # Thinking that the engine read from the text is emitted at once. So `_thought_calls`
+            # must not hold it, and only notes the calls in it.
             if calls:
                 calls.feed(event.text)
                 calls.release()

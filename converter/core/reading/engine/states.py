@@ -134,8 +134,8 @@ kind that the later group gives it.
 
 FIRST_STATE = {
     Mode.ANSWERING: State.HEAD,
-    # The prompt has closed the thought, so a closer in the reply is text. In HEAD, the state for
-    # ANSWERING, it would be dropped.
+    # The prompt has closed the thought, so a closer in the reply is text. In HEAD, the first state
+    # for `Mode.ANSWERING`, it would be dropped.
     Mode.CLOSED: State.BEHIND,
     Mode.THINKING: State.BEGINNING,
     Mode.GUESSED: State.BEGINNING,
