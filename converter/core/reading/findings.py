@@ -32,7 +32,7 @@ class Beginning:
 
 
 @dataclass(slots=True)
-class Ends:
+class EndedThoughts:
     """The thoughts of a reply that the addon ended before the model did.
 
     Attributes:
@@ -95,7 +95,7 @@ class Findings:
     unread: tuple[str, str] | None = None
     marks: tuple[str, str] | None = None
     loop: tuple[str, ...] = ()
-    ends: Ends = field(default_factory=Ends)
+    ends: EndedThoughts = field(default_factory=EndedThoughts)
     answers_as_thinking: bool = False
     stopped: bool = False
 

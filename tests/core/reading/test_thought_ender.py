@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.model.events import Event, Finish, Own, Text, Thinking, ThinkingEnd, ToolCall
-from converter.core.reading.findings import Ends, Findings
+from converter.core.reading.findings import EndedThoughts, Findings
 from converter.core.reading.reading import ThoughtLimits
 from converter.core.reading.thought_ender import (
     EVERY,
@@ -255,7 +255,7 @@ def test_any_other_reply_than_a_thought_alone_ends_as_it_came(events: list[Event
 
 def test_a_second_thought_alone_is_the_end() -> None:
     events: list[Event] = [Thinking("a"), END, STOP]
-    stage = ThoughtEnder(ALONE, Findings(ends=Ends(["unanswered"])))
+    stage = ThoughtEnder(ALONE, Findings(ends=EndedThoughts(["unanswered"])))
     assert [out for event in events for out in stage.feed(event)] == events
 
 

@@ -44,7 +44,7 @@ class Evidence:
         self._tail = (self._tail + text)[-_EDGE:]
 
     @property
-    def unread(self) -> Pair | None:
+    def unread_tag(self) -> Pair | None:
         """The tag at the reply's beginning, and its probable closer, if the tag seems to begin a
         thought but belongs to no family that was read (`unread_tag`).
 

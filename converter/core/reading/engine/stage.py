@@ -138,7 +138,7 @@ class ReadingStage:
             case Finish():
                 return self._read_finish(event)
             case ToolCall():
-                return self._server_call(event)
+                return self._read_server_call(event)
             case Text():
                 held = self._release_all("", cut=False)
                 self._answered = True
@@ -219,7 +219,7 @@ class ReadingStage:
         """Return the text of a thought in a field that was held because it might be a call."""
         return self._field_thinking(self._thought_calls.release()) if self._thought_calls else []
 
-    def _server_call(self, event: ToolCall) -> Sequence[Event]:
+    def _read_server_call(self, event: ToolCall) -> Sequence[Event]:
         """Return `event`, a piece of a call that the server sends, behind all text that was held.
         Hold the piece if the call may repeat a call that was read from the text.
         """
@@ -253,7 +253,7 @@ class ReadingStage:
         """
         out = self._settle_calls(self._release_text(finish, cut))
         if not self._engine.thought.begun:
-            self._findings.unread = self._findings.unread or self._evidence.unread
+            self._findings.unread = self._findings.unread or self._evidence.unread_tag
         return out
 
     def _settle_calls(self, held: list[Event]) -> list[Event]:
