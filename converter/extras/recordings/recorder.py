@@ -87,7 +87,8 @@ class Recorder(Watcher):
         path = Library(folder).path(name)
         if path.exists():
             raise RecordingError(f"{path} is there already")
-        flow_file.from_flow(flow, name)  # So a flow without a reply raises here, not in the thread.
+        # Called only for its error: a flow without a reply raises here, not in the thread.
+        flow_file.from_flow(flow, name)
         make_folder(folder)
         expects = thinking is not None or text is not None
         expected = Expectation(thinking, text, why) if expects else None

@@ -86,7 +86,9 @@ def _claim_next_number(folder: Path) -> Iterator[int]:
 
 
 def _used_numbers(folder: Path) -> list[int]:
-    """Return 0 and the numbers at the beginning of the folder's file names."""
+    """Return the numbers at the beginning of the folder's file names, and 0, so that there always
+    is a highest number.
+    """
     matches = [_NUMBERED.match(path.name) for path in folder.iterdir()]
     return [0, *(int(number[1]) for number in matches if number)]
 
