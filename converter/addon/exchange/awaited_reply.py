@@ -23,7 +23,7 @@ from converter.core.dialects.request_facts import (
     COUNTING,
     INCLUDES_STOP,
     STOP_FIELDS,
-    choices_of,
+    allowed_answers,
     grammar_of,
     token_limit,
     wants_json,
@@ -102,7 +102,7 @@ class AwaitedReply:
                 initial_state.turns_thinking_off(request.body)
                 or initial_state.ends_in_closed_thought(request.body)
             ),
-            choices=choices_of(request.body),
+            choices=allowed_answers(request.body),
             limit=token_limit(self.sent or request.body),
         )
 
@@ -251,7 +251,7 @@ class AwaitedReply:
         """
         if not self.request.exchange.translated or status < 400:
             return False
-        too_long = context_length.find(server_message(body))
+        too_long = context_length.overflow_in(server_message(body))
         return too_long is not None and too_long.bound
 
     def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
@@ -303,7 +303,7 @@ class AwaitedReply:
         """
         # A server may report a prompt that is too long with the status 200. The client gets 400,
         # because clients shorten their prompt only for a 400.
-        status = 400 if context_length.find(rewriter.end.reason) else rewriter.end.status
+        status = 400 if context_length.overflow_in(rewriter.end.reason) else rewriter.end.status
         if rewriter.form is Form.WHOLE:
             return Answer(status, JSON, written)
         client = self.request.exchange.client

@@ -30,7 +30,7 @@ from converter.addon.servers.profiles import (
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.dialects.dialect import RequestContext, read_anew
-from converter.core.dialects.request_facts import expected_calls, stops
+from converter.core.dialects.request_facts import expected_calls, stop_strings
 from converter.core.dialects.server_fields import BUDGET_FIELDS, EFFORT, TEMPLATE, with_template
 from converter.core.dialects.table import Form, ReplyContext, join_texts, request_writer
 from converter.core.model.conversation import (
@@ -164,7 +164,7 @@ class ReadRequest:
     @property
     def stops(self) -> tuple[str, ...]:
         """The stop strings of the request."""
-        return stops(self.body)
+        return stop_strings(self.body)
 
     @property
     def ceiling(self) -> int | None:

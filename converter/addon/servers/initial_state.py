@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from converter.addon.servers.chat_templates import Switches, Template, template_of
-from converter.core.dialects.server_fields import TEMPLATE, Use, used_as
+from converter.core.dialects.server_fields import TEMPLATE, Use, fields_with_use
 from converter.core.model.initial_state import InitialState
 from converter.core.model.raw_messages import (
     begun_message,
@@ -23,7 +23,7 @@ from converter.core.reading.thought_row import Lone
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
 
-_WISHES = frozenset(used_as(Use.WISH))
+_WISHES = frozenset(fields_with_use(Use.WISH))
 _OFF = (False, "disabled", "none", "no_think")
 _CLOSERS = {
     closer.strip() for family in TABLE if family.lone is not Lone.TEXT for closer in family.closes

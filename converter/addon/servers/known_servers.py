@@ -23,7 +23,7 @@ from converter.addon.servers.initial_state import Facts
 from converter.addon.servers.profiles import SERVERS, Server, by_name
 from converter.addon.servers.refused_fields import FIELD
 from converter.core.dialects.request_facts import COUNTING
-from converter.core.dialects.server_fields import Use, used_as
+from converter.core.dialects.server_fields import Use, fields_with_use
 from converter.core.model.initial_state import InitialState
 from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
@@ -178,7 +178,7 @@ class Upstream(NamedTuple):
         return f"{self.scheme}://{host}:{self.port}{self.prefix}"
 
 
-_SWITCHES = used_as(Use.BEGINNING)
+_SWITCHES = fields_with_use(Use.BEGINNING)
 _SORTED = json.JSONEncoder(sort_keys=True, default=str)
 
 

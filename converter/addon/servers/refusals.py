@@ -192,7 +192,7 @@ def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> boo
     quoted = [match[0] for match in _PICTURE.finditer(left)]
     if status not in _OF_PICTURES or not quoted or _ABOUT_ONE.search(left):
         return False
-    if context_length.find(error):
+    if context_length.overflow_in(error):
         return False
     texts = (text for text in strings_of([*messages_of(body)]) if not text.startswith("data:"))
     sent = "\n".join(texts)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from converter.addon.servers.prompts import describe_tools
 from converter.core.dialects.request_facts import grammar_of
-from converter.core.dialects.server_fields import Use, used_as
+from converter.core.dialects.server_fields import Use, fields_with_use
 from converter.core.model.raw_messages import content_parts, messages_of
 from converter.core.reading.beginning import Grammar
 
@@ -41,7 +41,7 @@ _OF_CHATS = frozenset(
     (
         *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
         *("parse_tool_calls", "add_generation_prompt", "continue_final_message"),
-        *used_as(Use.RENDERED),
+        *fields_with_use(Use.RENDERED),
     )
 )
 """Fields of a chat-completions request that a text completion lacks: their effect is already in the

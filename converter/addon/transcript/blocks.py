@@ -28,17 +28,17 @@ type Split = Callable[[str], list[Part]]
 
 def parts_of(content: object) -> list[Part]:
     """Return the parts of a message's content: a string, a list of blocks, or anything else."""
-    return _parts(message_walk.content(content))
+    return _parts(message_walk.read_content(content))
 
 
 def part_of(block: object) -> list[Part]:
     """Return the parts of one block."""
-    return _parts(message_walk.block(block))
+    return _parts(message_walk.read_block(block))
 
 
 def parts_of_item(item: object) -> list[Part]:
     """Return the parts of one item of the Responses API."""
-    return _parts(message_walk.item(item).pieces)
+    return _parts(message_walk.read_item(item).pieces)
 
 
 def _as_it_is(text: str) -> list[Part]:
@@ -53,7 +53,7 @@ def turns_of(messages: object, split: Split = _as_it_is) -> list[ShownTurn]:
     have no thinking in a field.
     """
     turns: list[tuple[str, list[Part]]] = []
-    for item in message_walk.walk(messages):
+    for item in message_walk.walk_items(messages):
         parts = _split(item, split)
         if turns and item.speaker in message_walk.JOINED and turns[-1][0] == item.speaker:
             turns[-1][1].extend(parts)
@@ -66,7 +66,7 @@ def _split(item: WalkedItem, split: Split) -> list[Part]:
     """Return an item's parts, in which `split` has cut an assistant's texts."""
     parts = _parts(item.pieces)
     native = any(isinstance(part, ThinkingBlock) for part in parts)
-    if native or not item.whole or item.speaker not in message_walk.THINKERS:
+    if native or not item.whole or item.speaker not in message_walk.MODEL_ROLES:
         return parts
     return [
         shown

@@ -129,7 +129,7 @@ class ReplyReader:
         reading = reading_of(self._settings, self._expected, whole)
         self._reader = FrameReader(dialect, form, self._settings.map)
         self._stages = Stages(STAGES, reading)
-        return self._read_frames(self._reader.cutter.feed(self.recogniser.take()))
+        return self._read_frames(self._reader.cutter.feed(self.recogniser.release()))
 
     def _read_frames(self, frames: Iterable[Frame]) -> list[News]:
         events = (event for frame in frames for event in self._decoded(frame))

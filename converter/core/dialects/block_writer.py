@@ -56,9 +56,9 @@ class BlockWriter(Encoder, ABC):
     - `_start`, `_stop` and `_fail` begin and end a reply, and set `_started` and `_over`.
     - `_begin`, `_fill` and `_finish` begin, fill and end a block. `pieces` is the number of frames
       for the text.
-    - `_other` writes content that only some dialects have.
-    - `_fold` adds an event of the dialect to `_result`, the JSON of the whole reply. It is called
-      only if the whole reply is needed (`_gathers`).
+    - `_write_other` writes content that only some dialects have.
+    - `_add_to_whole_reply` adds an event of the dialect to `_result`, the JSON of the whole reply.
+      It is called only if the whole reply is needed (`_gathers`).
 
     Arguments:
         shown: the client wants to see thinking.
@@ -93,7 +93,7 @@ class BlockWriter(Encoder, ABC):
         self._blanks = ""  # held blanks at the beginning of a text
         self._thinking = Thought()
         self._call = ToolCall(NO_INDEX, "", "", "")
-        self._argued = False  # True if arguments of the open call were sent
+        self._has_arguments = False  # True if arguments of the open call were sent
         self._waiting: list[Content] = []  # content that has come since the open call began
         self._waiting_length = 0
         self._left_out: set[str] = set()
@@ -114,11 +114,11 @@ class BlockWriter(Encoder, ABC):
     @abstractmethod
     def _finish(self, kind: str, signature: str) -> WireEvents: ...
     @abstractmethod
-    def _other(self, event: MappedField | DialectBlock) -> WireEvents: ...
+    def _write_other(self, event: MappedField | DialectBlock) -> WireEvents: ...
     @abstractmethod
-    def _fold(self, event: dict[str, object]) -> None: ...
+    def _add_to_whole_reply(self, event: dict[str, object]) -> None: ...
 
-    def _folded(self) -> dict[str, object]:
+    def _whole_reply(self) -> dict[str, object]:
         return self._result
 
     @property
@@ -145,24 +145,24 @@ class BlockWriter(Encoder, ABC):
         out: list[bytes] = []
         for event in events:
             if isinstance(event, OpaqueFrame) and event.comment and not self._whole:
-                out += self.commented(event.own.raw)
-            out += self._sent(self.wire_events(event))
+                out += self.comment_frames(event.own.raw)
+            out += self._frames_of(self.wire_events(event))
         return out
 
-    def _sent(self, events: Iterable[dict[str, object]]) -> list[bytes]:
+    def _frames_of(self, events: Iterable[dict[str, object]]) -> list[bytes]:
         out: list[bytes] = []
         for event in events:
             if self._gathers:
-                self._fold(event)
+                self._add_to_whole_reply(event)
             if not self._whole:
-                out.append(self.framed(event))
+                out.append(self.frame_of(event))
         return out
 
-    def framed(self, event: dict[str, object]) -> bytes:
+    def frame_of(self, event: dict[str, object]) -> bytes:
         """Return the frame that holds this event."""
         return write_frame(json_text.write(event), str(event["type"]))
 
-    def commented(self, raw: bytes) -> list[bytes]:
+    def comment_frames(self, raw: bytes) -> list[bytes]:
         """Return the frames for a server's comment."""
         return [raw.rstrip(b"\r\n") + b"\n\n"]
 
@@ -183,15 +183,15 @@ class BlockWriter(Encoder, ABC):
             if self._open == CALL and not isinstance(event, ToolCall):
                 # held until the open call has ended, because blocks may not interleave
                 self._waiting.append(event)
-                self._waiting_length += max(_LEAST, len(model_text(event)))
+                self._waiting_length += max(_LEAST_LENGTH, len(model_text(event)))
                 if self._waiting_length > DELAYED_LIMIT:
                     raise TooMuchError(DELAYED_LIMIT)
             else:
-                yield from self._content(event)
+                yield from self._write_content(event)
         else:
-            yield from self._course(event)
+            yield from self._write_bookkeeping(event)
 
-    def _course(self, event: Event) -> Iterator[dict[str, object]]:
+    def _write_bookkeeping(self, event: Event) -> Iterator[dict[str, object]]:
         match event:
             case Start() if not self._started:
                 yield from self._start(event)
@@ -205,16 +205,16 @@ class BlockWriter(Encoder, ABC):
                 yield from self._fail(event)
                 self.failure = event.message
             case Opaque():
-                self.leave_out(left_out(event))
+                self.leave_out(unwritable_fields(event))
 
     def close(self) -> list[bytes]:
         """Return the frames that end the reply, or the whole reply. If the server's reply broke
         off, its `Failure` must have been fed before.
         """
-        out = self._sent(self._stop() if self._started and not self._over else ())
-        return [json_text.write(self._folded())] if self._whole else out
+        out = self._frames_of(self._stop() if self._started and not self._over else ())
+        return [json_text.write(self._whole_reply())] if self._whole else out
 
-    def spliced(self, kind: TextKind, text: str, frames: int) -> int:
+    def record_unparsed_text(self, kind: TextKind, text: str, frames: int) -> int:
         """Count text of the open block that did not come through `feed`, because the fast path
         rewrote its frames, `frames` of them, without parsing them. Add it to the whole reply if one
         is put together. Return 0: frames have no numbers, unless a subclass numbers them.
@@ -222,103 +222,103 @@ class BlockWriter(Encoder, ABC):
         if kind is Thinking:
             self.thinking_length += len(text)
         else:
-            self.text_length += _length(text) if kind is ToolCall else len(text)
+            self.text_length += _length_without_blanks(text) if kind is ToolCall else len(text)
         written = self._fill(text, frames)
         for event in written if self._gathers else ():
-            self._fold(event)
+            self._add_to_whole_reply(event)
         return 0
 
-    def _behind_call(self) -> Iterator[dict[str, object]]:
+    def _write_waiting(self) -> Iterator[dict[str, object]]:
         """Yield the events for the content that was held while a call was open."""
         waiting, self._waiting, self._waiting_length = self._waiting, [], 0
         for event in waiting:
-            yield from self._content(event)
+            yield from self._write_content(event)
 
-    def end(self) -> Iterator[dict[str, object]]:
+    def end_content(self) -> Iterator[dict[str, object]]:
         """Yield the events that end the open block and write all held content."""
-        yield from self._cut()
-        yield from self._leave()
+        yield from self._cut_call()
+        yield from self._close_block()
 
-    def _content(self, event: Content) -> Iterable[dict[str, object]]:
+    def _write_content(self, event: Content) -> Iterable[dict[str, object]]:
         match event:
             case Text():
-                return self._text(event.text)
+                return self._write_text(event.text)
             case Thinking():
-                return self._thought(event.text)
+                return self._write_thought(event.text)
             case ThinkingEnd():
-                return self._leave(event.signature) if self._open == THINKING else ()
+                return self._close_block(event.signature) if self._open == THINKING else ()
             case ToolCall():
-                return self._call_piece(event)
+                return self._write_call_piece(event)
             case _:
-                return self._other(event)
+                return self._write_other(event)
 
-    def _text(self, text: str) -> Iterator[dict[str, object]]:
+    def _write_text(self, text: str) -> Iterator[dict[str, object]]:
         if self._open != TEXT:
             text, self._blanks = self._blanks + text, ""
             # the Messages API refuses a text block of nothing but blanks when it is sent back
             if not text or (text.isspace() and len(text) <= BLANKS_LIMIT):
                 self._blanks = text
                 return
-            yield from self._enter(TEXT)
+            yield from self._open_block(TEXT)
         self.text_length += len(text)
         yield from self._fill(text)
 
-    def _thought(self, text: str) -> Iterator[dict[str, object]]:
+    def _write_thought(self, text: str) -> Iterator[dict[str, object]]:
         for event in self._thinking.feed(text):
             self.thinking_length += len(event.text)
             if not (self._shown or self.tells_omitted):
                 continue
             if self._open != THINKING:
-                yield from self._enter(THINKING)
-            yield from self._fill(event.text) if self._shown else self._omitted(event.text)
+                yield from self._open_block(THINKING)
+            yield from self._fill(event.text) if self._shown else self._write_omitted(event.text)
 
-    def _omitted(self, text: str) -> Iterable[dict[str, object]]:  # noqa: ARG002
+    def _write_omitted(self, text: str) -> Iterable[dict[str, object]]:  # noqa: ARG002
         """Return the events for a piece of a thought whose text the client does not want."""
         return ()
 
-    def _call_piece(self, event: ToolCall) -> Iterator[dict[str, object]]:
+    def _write_call_piece(self, event: ToolCall) -> Iterator[dict[str, object]]:
         """Yield the events for a piece of a call. Pieces of two calls never interleave, because the
         assembler emits a call after the end of the one before.
         """
         if event.name:
-            yield from self._cut()
-            yield from self._enter(CALL, event)
-            self._call, self._argued = event, False
+            yield from self._cut_call()
+            yield from self._open_block(CALL, event)
+            self._call, self._has_arguments = event, False
         if self._open != CALL or event.index != self._call.index:
             return
         if event.arguments:
-            self._argued = True
-            self.text_length += _length(event.arguments)
+            self._has_arguments = True
+            self.text_length += _length_without_blanks(event.arguments)
             yield from self._fill(event.arguments)
         if event.ends:
-            yield from self._leave()
-            yield from self._behind_call()
+            yield from self._close_block()
+            yield from self._write_waiting()
 
-    def _cut(self) -> Iterator[dict[str, object]]:
+    def _cut_call(self) -> Iterator[dict[str, object]]:
         """Leave the open call unfinished: its arguments stay invalid JSON, so that no client runs
         it. Yield the events for this, and for the content that was held behind the call.
 
         A call without any arguments gets the text `{`, because clients take an empty input as `{}`.
         """
         if self._open == CALL:
-            if not self._argued:
+            if not self._has_arguments:
                 yield from self._fill("{")
-            self._drop()
-        yield from self._behind_call()
+            self._record_cut_call()
+        yield from self._write_waiting()
 
-    def _drop(self) -> None:
+    def _record_cut_call(self) -> None:
         """Record that the open call is cut."""
         self.cut = True
 
-    def _enter(self, kind: str, block: NewBlock = None) -> Iterator[dict[str, object]]:
-        yield from self._leave()
+    def _open_block(self, kind: str, block: NewBlock = None) -> Iterator[dict[str, object]]:
+        yield from self._close_block()
         self._open = kind
         self._blanks = ""
         if kind != THINKING:
             self._thinking.end()
         yield from self._begin(kind, block)
 
-    def _leave(self, signature: str = "") -> Iterator[dict[str, object]]:
+    def _close_block(self, signature: str = "") -> Iterator[dict[str, object]]:
         """Yield the events that end the open block, with `signature` if it is a thought. Blanks
         that are held at the end of a thought are dropped.
         """
@@ -331,17 +331,17 @@ class BlockWriter(Encoder, ABC):
         self._open = None
 
 
-_LEAST = 64
+_LEAST_LENGTH = 64
 """How many characters a held event counts at the least towards `DELAYED_LIMIT`, because even an
 event without text needs memory.
 """
 
 
-def _length(written: str) -> int:
+def _length_without_blanks(arguments: str) -> int:
     """Return how many characters of a call's arguments are not blanks. Blanks do not count, because
     a streamed call has them between its JSON tokens and the same call in a whole reply has none.
     """
-    return len("".join(written.split()))
+    return len("".join(arguments.split()))
 
 
 _SILENT = {
@@ -353,7 +353,7 @@ If they are left out, no note says so.
 """
 
 
-def left_out(event: Opaque) -> set[str]:
+def unwritable_fields(event: Opaque) -> set[str]:
     """Return the names of a choice's fields that other dialects cannot hold, for a note: fields
     with a value, except those in `_SILENT`.
 

@@ -82,7 +82,7 @@ _MEANINGS = tuple(
     )
 )
 """Patterns of messages which say that the prompt is too long. They are searched in the output of
-`_plain`: lower case, with blanks in place of underscores and hyphens.
+`_normalised`: lower case, with blanks in place of underscores and hyphens.
 """
 _OTHER = re.compile(
     r"per (?:sec|min|hour|day|month)|\b[tr]p[mdhs]\b|rate limit|quota|throttl|too many requests|"
@@ -142,7 +142,7 @@ class ContextOverflow:
         )
 
 
-def find(message: str) -> ContextOverflow | None:
+def overflow_in(message: str) -> ContextOverflow | None:
     """Return the overflow that an error message reports; None for a message about anything else."""
     for pattern in _PATTERNS:
         if match := pattern.search(message):
@@ -151,25 +151,25 @@ def find(message: str) -> ContextOverflow | None:
             return ContextOverflow(
                 tokens, int(numbers["most"]), limit, bound=not tokens or bool(numbers.get("least"))
             )
-    return _by_meaning(message[:_LONGEST])
+    return _overflow_by_meaning(message[:_LONGEST])
 
 
-def named(message: str, *names: object) -> str:
+def with_name(message: str, *names: object) -> str:
     """Return the message of an error. One of the error's `names` (its code, its type) is added if
     only this name tells that the prompt is too long:
 
         "Bad request", "context_length_exceeded" -> "Bad request (context_length_exceeded)"
     """
-    if find(message) is None:
+    if overflow_in(message) is None:
         for name in names:
-            if isinstance(name, str) and _means(_plain(name)):
+            if isinstance(name, str) and _means_too_long(_normalised(name)):
                 return f"{message} ({name})"
     return message
 
 
-def _by_meaning(message: str) -> ContextOverflow | None:
-    plain = _plain(message)
-    if not _means(plain):
+def _overflow_by_meaning(message: str) -> ContextOverflow | None:
+    plain = _normalised(message)
+    if not _means_too_long(plain):
         return None
     written = _NUMBER.findall(_NO_TOKENS.sub(" ", plain))
     numbers = sorted({int(number.replace(",", "")) for number in written}, reverse=True)
@@ -179,15 +179,15 @@ def _by_meaning(message: str) -> ContextOverflow | None:
     return ContextOverflow(tokens, most, bound=not tokens)
 
 
-def _plain(message: str) -> str:
+def _normalised(message: str) -> str:
     split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", message)
     bare = re.sub(r"[_`\"]|(?<=[a-z])-(?=[a-z])", " ", split.lower().replace("'", ""))
     return " ".join(bare.split())
 
 
-def _means(plain: str) -> bool:
-    """Return True if a message says that the prompt is too long. `plain`: the output of `_plain`
-    for the message.
+def _means_too_long(plain: str) -> bool:
+    """Return True if a message says that the prompt is too long. `plain`: the output of
+    `_normalised` for the message.
     """
     if _OTHER.search(plain) or (_REPLY.search(plain) and not _OF_PROMPT.search(plain)):
         return False

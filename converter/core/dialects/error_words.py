@@ -54,7 +54,7 @@ def _error_of(error: object, body: Mapping[str, object]) -> Failure:
     named = isinstance(kind, str) and kind not in ("", "error")
     names = [part.get(name) for part in (fields, body) for name in ("code", "type", "error_type")]
     return Failure(
-        context_length.named(whole_characters(_text(error)) or NO_MESSAGE, *names),
+        context_length.with_name(whole_characters(_text(error)) or NO_MESSAGE, *names),
         str(kind) if named else "api_error",
         status,
         code=code if isinstance(code, str) and not status else "",
@@ -80,7 +80,7 @@ def server_message(body: bytes) -> str:
     try:
         value = json_text.read(body)
     except json_text.UnreadableError:
-        return _plain(body.decode(errors="replace"))
+        return _text_of_page(body.decode(errors="replace"))
     error = server_error(value, "error") if value else None
     return error.message if error else ""
 
@@ -94,11 +94,11 @@ def message_of_answer(status: int, body: bytes, *, with_status: bool = False) ->
     message, answered = server_message(body), f"the server answered with status {status}"
     if not message:
         return f"{answered} and no message"
-    alone = context_length.find(message) or not (with_status or status < 400)
+    alone = context_length.overflow_in(message) or not (with_status or status < 400)
     return message if alone else f"{answered}: {message}"
 
 
-def _plain(text: str) -> str:
+def _text_of_page(text: str) -> str:
     """Return the beginning of a page's text, without HTML tags, styles and scripts."""
     text = text[:_PAGE]
     unstyled = re.sub(r"(?is)<(style|script)\b.*?</\1>", " ", text)
@@ -130,7 +130,7 @@ class DialectDecoder(Decoder, ABC):
             lost = frame.oversized or _is_bare_error(frame.raw)
             return [OpaqueFrame(self._own(frame), frame.comment, lost=lost)]
         if data == b"[DONE]":
-            return self._ended(frame)
+            return self._events_of_done(frame)
         try:
             parsed = json_text.read_strictly(data)
         except json_text.UnreadableError:
@@ -147,7 +147,7 @@ class DialectDecoder(Decoder, ABC):
     def _own(self, frame: Frame) -> Own:
         return Own(self.name, raw=frame.raw)
 
-    def _ended(self, frame: Frame) -> list[Event]:  # noqa: ARG002
+    def _events_of_done(self, frame: Frame) -> list[Event]:  # noqa: ARG002
         """Return the events for a frame `[DONE]`: none, because in most dialects another frame ends
         the reply, and only a gateway adds this one.
         """

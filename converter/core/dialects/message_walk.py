@@ -27,7 +27,7 @@ from converter.core.wire.checked import Fields
 
 _SERVICE = frozenset({"type", "cache_control", "signature", "index"})
 """Fields that are not shown, because they are for the server and hold no content."""
-THINKERS, _RESULTS = (ASSISTANT, "model"), (TOOL, "function")
+MODEL_ROLES, _RESULT_ROLES = (ASSISTANT, "model"), (TOOL, "function")
 """Roles of the model's messages, and roles of the messages with a tool's result."""
 JOINED = (ASSISTANT, TOOL)
 """Speakers whose successive messages are shown as one turn."""
@@ -78,49 +78,49 @@ class WalkedItem(NamedTuple):
     whole: bool
 
 
-def walk(messages: object) -> Iterator[WalkedItem]:
+def walk_items(messages: object) -> Iterator[WalkedItem]:
     """Yield the messages and items of a request's input. The input may be a text, a list, or any
     other value.
     """
     if isinstance(messages, str):
         yield WalkedItem("user", [Piece(TextBlock(messages))], whole=False)
     elif isinstance(messages, list):
-        yield from map(item, messages)
+        yield from map(read_item, messages)
     elif has_value(messages):
-        yield item(messages)
+        yield read_item(messages)
 
 
-def item(value: object) -> WalkedItem:
+def read_item(value: object) -> WalkedItem:
     """Return a message or an item, with its blocks."""
     fields = value if isinstance(value, dict) else {}
     kind, role = str(fields.get("type") or "message"), fields.get("role")
     if kind == "message" and isinstance(role, str) and 0 < len(role) <= _LONGEST_ROLE:
-        return WalkedItem(role, _read(value, partial(_message, role=role), _HEAD), whole=True)
+        return WalkedItem(role, _read(value, partial(_read_message, role=role), _HEAD), whole=True)
     rows = (row for ending, row in SHOWN_ITEMS.items() if kind.endswith(ending))
     if row := next(rows, None):
         return WalkedItem(row.speaker, _read(value, row.read, _HEAD), whole=False)
     return WalkedItem(_UNKNOWN, [Piece(Unread("", value))], whole=False)
 
 
-def content(value: object, depth: int = _DEPTH) -> list[Piece]:
+def read_content(value: object, depth: int = _DEPTH) -> list[Piece]:
     """Return the blocks of a content, which may be a string, a list of blocks or any other value.
     `depth`: how many levels of nested content are read.
     """
     if not isinstance(value, list) or not depth:
-        return _odd(value)
+        return _read_other(value)
     return [
         piece
         for each in value
-        for piece in (block(each, depth) if isinstance(each, dict) else _odd(each))
+        for piece in (read_block(each, depth) if isinstance(each, dict) else _read_other(each))
     ]
 
 
-def block(value: object, depth: int = _DEPTH) -> list[Piece]:
+def read_block(value: object, depth: int = _DEPTH) -> list[Piece]:
     """Return the block in `value`, followed by the fields that its reader did not read."""
-    return _read(value, _block, depth=depth - 1)
+    return _read(value, _blocks_by_type, depth=depth - 1)
 
 
-def _odd(value: object) -> list[Piece]:
+def _read_other(value: object) -> list[Piece]:
     if isinstance(value, str):
         return [Piece(TextBlock(value))]
     return [] if value is None else [Piece(Unread("", value))]
@@ -140,7 +140,7 @@ def _read(
     """
     try:
         fields = Fields(value)
-        pieces = [_piece(each, fields, depth) for each in read(fields)]
+        pieces = [_piece_of(each, fields, depth) for each in read(fields)]
     except (RequestError, RecursionError):
         return [Piece(Unread("", value))]
     for name, left_over in fields.unread():
@@ -149,14 +149,14 @@ def _read(
     return pieces
 
 
-def _piece(read: Block | OpenResult | Piece, fields: Fields, depth: int) -> Piece:
+def _piece_of(read: Block | OpenResult | Piece, fields: Fields, depth: int) -> Piece:
     if isinstance(read, OpenResult):
         blocks = [read.content] if isinstance(read.content, dict) else read.content
-        return Piece(read.block, fields, tuple(content(blocks, depth)))
+        return Piece(read.block, fields, tuple(read_content(blocks, depth)))
     return read if isinstance(read, Piece) else Piece(read, fields)
 
 
-def _block(fields: Fields) -> Iterator[Block | OpenResult]:
+def _blocks_by_type(fields: Fields) -> Iterator[Block | OpenResult]:
     kind = str(fields.values.get("type") or "")
     shown = (read for ending, read in SHOWN_BLOCKS.items() if kind.endswith(ending))
     if read := next(shown, None):
@@ -167,23 +167,23 @@ def _block(fields: Fields) -> Iterator[Block | OpenResult]:
         raise fields.error("type", "Not known")
 
 
-def _message(message: Fields, role: str) -> Iterator[OpenResult | Piece]:
+def _read_message(message: Fields, role: str) -> Iterator[OpenResult | Piece]:
     message.value("role")
-    if role in _RESULTS:
+    if role in _RESULT_ROLES:
         yield result_of(message, "tool_call_id")
         return
     thoughts = thoughts_of(message.values)
     for name, thinking in thoughts.items():
         if message.value(name) and thinking:
             yield Piece(ThinkingBlock(thinking))
-    yield from content(message.value("content"))
+    yield from read_content(message.value("content"))
     if refusal := message.value("refusal"):
-        yield from block({"type": "refusal", "refusal": refusal})
+        yield from read_block({"type": "refusal", "refusal": refusal})
     calls, legacy = message.value("tool_calls"), message.value("function_call")
     each = calls if isinstance(calls, list) else [calls] if has_value(calls) else []
     for call in [*each, *([{"function": legacy}] if has_value(legacy) else [])]:
-        yield from _read(call, _entry)
+        yield from _read(call, _read_call_entry)
 
 
-def _entry(entry: Fields) -> Iterator[Block]:
+def _read_call_entry(entry: Fields) -> Iterator[Block]:
     yield call_of(entry, entry.inner(str(entry.values.get("type") or "function")))

@@ -103,13 +103,13 @@ def read(answers: Mapping[str, object], model: str) -> ModelFacts:
     """Return the facts about `model`. `answers`: path -> the JSON that the server answered
     there.
     """
-    rows = {path: _about(value, model) for path, value in answers.items()}
+    rows = {path: _part_about(value, model) for path, value in answers.items()}
     fields = WINDOW_FIELDS.items()
-    windows = [size for path, names in fields for size in _numbers(rows.get(path), names)]
+    windows = [size for path, names in fields for size in _numbers_in(rows.get(path), names)]
     # sorted, so that True overwrites False if answers disagree
     flags = dict(sorted(_ability_flags(rows), key=lambda switch: switch[1]))
-    outputs = _numbers(rows.get("/v1/models"), _OUTPUTS)
-    thinks, calls, sees = (_verdict(flags, names) for names in (_THINKS, _CALLS, _SEES))
+    outputs = _numbers_in(rows.get("/v1/models"), _OUTPUTS)
+    thinks, calls, sees = (_any_flag(flags, names) for names in (_THINKS, _CALLS, _SEES))
     window, output = next(iter(windows), None), next(outputs, None)
     return ModelFacts(window, output, thinks, calls, sees, _parsers(answers.get("/model_info")))
 
@@ -136,13 +136,13 @@ def with_facts(body: bytes) -> dict[str, object] | None:
     if not isinstance(listed := json_text.read_or_none(body), dict):
         return None
     if not isinstance(data := listed.get("data"), list):
-        more = _more(listed) if isinstance(listed.get("id"), str) else {}
+        more = _missing_facts(listed) if isinstance(listed.get("id"), str) else {}
         return {**listed, **more} if more else None
-    answers = [{**row, **_more(row)} if isinstance(row, dict) else row for row in data]
+    answers = [{**row, **_missing_facts(row)} if isinstance(row, dict) else row for row in data]
     return {**listed, "data": answers} if answers != data else None
 
 
-def _more(entry: Mapping[str, object]) -> dict[str, object]:
+def _missing_facts(entry: Mapping[str, object]) -> dict[str, object]:
     facts = of_entry(entry)
     parameters = {"tools": facts.calls_tools, "reasoning": facts.thinks}
     more = {
@@ -155,7 +155,7 @@ def _more(entry: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in more.items() if value and name not in answers}
 
 
-def _about(value: object, model: str) -> object:
+def _part_about(value: object, model: str) -> object:
     """Return the part of a server's answer that is about `model`:
 
     - of a list of models the entries with this name;
@@ -192,7 +192,7 @@ def _parsers(answers: object) -> tuple[str, ...]:
     )
 
 
-def _numbers(value: object, names: Sequence[str]) -> Iterator[int]:
+def _numbers_in(value: object, names: Sequence[str]) -> Iterator[int]:
     """Yield the positive whole numbers in the fields with these names, at any depth."""
     for each in _objects(value):
         numbers = map(each.get, names)
@@ -207,7 +207,7 @@ def _ability_flags(rows: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
         yield from ((word, False) for word in (_THINKS[0], _CALLS[0], _SEES[0]))
     for each in _objects(list(rows.values())):
         for name in _ABILITY_FIELDS:
-            yield from _switches(each.get(name))
+            yield from _flags_in(each.get(name))
         if isinstance(values := as_object(each.get("thinking")).get("values"), list):
             yield _THINKS[0], any(value is not False for value in values)
         if isinstance(inputs := each.get(_INPUTS), list):
@@ -218,13 +218,13 @@ def _ability_flags(rows: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
             yield "vlm", _KINDS[kind]
 
 
-def _switches(value: object) -> Iterable[tuple[str, bool]]:
+def _flags_in(value: object) -> Iterable[tuple[str, bool]]:
     if isinstance(value, dict):
         return [(name, bool(on)) for name, on in value.items() if isinstance(on, bool | dict)]
     names = value if isinstance(value, list) else ()
     return [(name, True) for name in names if isinstance(name, str)]
 
 
-def _verdict(flags: Mapping[str, bool], names: Sequence[str]) -> bool | None:
-    verdicts = [flags[name] for name in names if name in flags]
-    return any(verdicts) if verdicts else None
+def _any_flag(flags: Mapping[str, bool], names: Sequence[str]) -> bool | None:
+    answers = [flags[name] for name in names if name in flags]
+    return any(answers) if answers else None

@@ -34,14 +34,14 @@ TEXT_TYPES = (
 """Media types, or their beginnings, of files whose bytes are text."""
 
 
-def one_string(name: str) -> Mapping[str, object]:
+def one_string_schema(name: str) -> Mapping[str, object]:
     """Return the schema of an object whose only field, `name`, is a string."""
     return {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
 
 
 CUSTOM_INPUT = "input"
 """The field that holds the free text of a custom tool's call, in the call's input."""
-CUSTOM_SCHEMA = one_string(CUSTOM_INPUT)
+CUSTOM_SCHEMA = one_string_schema(CUSTOM_INPUT)
 """The schema of a custom tool's input: one string."""
 NO_PARAMETERS: Mapping[str, object] = {"type": "object", "properties": {}}
 
@@ -89,7 +89,7 @@ _IN_OBJECTS = ("image_url", "input_audio", "audio_url", "video_url", "file")
 """Types of parts whose fields are in an inner object, under the name of the type."""
 
 
-def _inner(part: Fields) -> Fields:
+def _fields_of_part(part: Fields) -> Fields:
     """Return the object with a part's fields: the inner object, or the part itself if the inner
     value is a string, which llama.cpp and Ollama accept.
     """
@@ -99,14 +99,14 @@ def _inner(part: Fields) -> Fields:
 
 
 def _image(part: Fields) -> Image:
-    image = _inner(part)
+    image = _fields_of_part(part)
     url = image.optional("image_url", str) or image.optional("url", str)
     source = source_of(url) if url else Stored(image.optional("file_id", str) or "")
     return Image(source, image.optional("detail", str) or "")
 
 
 def _sound(part: Fields) -> Sound:
-    sound = _inner(part)
+    sound = _fields_of_part(part)
     kind = sound.optional("format", str) or "wav"
     return Sound(Data(f"audio/{kind}", sound.required("data", str)))
 
@@ -115,7 +115,7 @@ def _file(part: Fields) -> Document:
     """Return a file that came as data, as a link or as an id. The data of a text file becomes
     text.
     """
-    file = _inner(part)
+    file = _fields_of_part(part)
     title = file.optional("filename", str) or ""
     if data := file.optional("file_data", str):
         source = source_of(data if data.startswith("data:") else f"data:;base64,{data}")
@@ -123,7 +123,7 @@ def _file(part: Fields) -> Document:
         source = Linked(url)
     else:
         source = Stored(file.optional("file_id", str) or "")
-    return Document(readable(source), title)
+    return Document(as_text_or_source(source), title)
 
 
 PARTS: Mapping[str, Callable[[Fields], ContentBlock]] = {
@@ -136,7 +136,7 @@ PARTS: Mapping[str, Callable[[Fields], ContentBlock]] = {
     "input_audio": _sound,
     **dict.fromkeys(  # types that only vLLM has
         ("audio_url", "video_url"),
-        lambda part: Document(source_of(_inner(part).required("url", str))),
+        lambda part: Document(source_of(_fields_of_part(part).required("url", str))),
     ),
     **dict.fromkeys(("file", "input_file"), _file),
 }
@@ -151,7 +151,7 @@ def source_of(url: str) -> MediaSource:
     return Data(head.removeprefix("data:").removesuffix(";base64"), content)
 
 
-def readable(source: MediaSource) -> tuple[TextBlock, ...] | MediaSource:
+def as_text_or_source(source: MediaSource) -> tuple[TextBlock, ...] | MediaSource:
     """Return data as text if its media type is one of `TEXT_TYPES`; any other source as it is."""
     if not isinstance(source, Data) or not source.media_type.startswith(TEXT_TYPES):
         return source
@@ -205,7 +205,7 @@ def _url(image: Image) -> str:
             return address
 
 
-def sendable(blocks: Iterable[Block], links: bool) -> Iterator[Sendable]:
+def sendable_parts(blocks: Iterable[Block], links: bool) -> Iterator[Sendable]:
     """Yield the blocks as parts that the server takes. Any other block becomes a text that names
     it. `links`: True if the server fetches images by their links.
     """
@@ -239,5 +239,5 @@ def _document(block: Document, links: bool) -> Iterator[Sendable]:
                 f"context: {block.context}" if block.context else "",
             )
             yield TextBlock("\n".join(line for line in head if line))
-            yield from sendable(content, links)
+            yield from sendable_parts(content, links)
             yield TextBlock("</document>")

@@ -39,12 +39,12 @@ object in a list; no server nests deeper.
 """
 
 
-def read_map(written: Sequence[str]) -> Mapping[str, Mapped]:
-    """Return the field map, by field. `written`: rows such as `FIELD=BLOCK:KEY`. Raises ValueError,
+def read_map(texts: Sequence[str]) -> Mapping[str, Mapped]:
+    """Return the field map, by field. `texts`: rows such as `FIELD=BLOCK:KEY`. Raises ValueError,
     which says the allowed form.
     """
     rows: dict[str, Mapped] = {}
-    for row in written:
+    for row in texts:
         match = _ROW.fullmatch(row)
         if match is None:
             raise ValueError(
@@ -78,18 +78,18 @@ def thinking_in(value: object) -> str:
     """Return the thinking in a field, which is a string, or a list of entries with text. Encrypted
     thinking gives an empty string.
     """
-    return _strings(value, _DEPTH) if isinstance(value, (str, list)) else ""
+    return _text_in(value, _DEPTH) if isinstance(value, (str, list)) else ""
 
 
-def _strings(value: object, depth: int) -> str:
+def _text_in(value: object, depth: int) -> str:
     if isinstance(value, str):
         return value
     if not depth:
         return ""
     if isinstance(value, list):
-        return "".join(_strings(entry, depth - 1) for entry in value)
+        return "".join(_text_in(entry, depth - 1) for entry in value)
     if isinstance(value, dict):
-        return next((text for name in _TEXTS if (text := _strings(value.get(name), depth - 1))), "")
+        return next((text for name in _TEXTS if (text := _text_in(value.get(name), depth - 1))), "")
     return ""
 
 
@@ -107,7 +107,7 @@ class _Thought:
         self._buffer.seek(start)
         return self._buffer.read(length)
 
-    def agrees(self, start: int, text: str) -> bool:
+    def agrees_with(self, start: int, text: str) -> bool:
         if start == self.length:
             return True
         return text.startswith(self.text(start, len(text)))
@@ -152,15 +152,15 @@ class ReasoningMerger:
         begin = offset - len(text)
         if is_whole and thought and begin >= 0 and thought.text(begin, len(text)) == text:
             return ""
-        if thought is None or not thought.agrees(offset, text):
+        if thought is None or not thought.agrees_with(offset, text):
             text, offset = (thought.text(0, offset) if thought else "") + text, 0
-            thought = self._agreeing(text)
+            thought = self._thought_with(text)
         self._offsets[name] = thought, offset + len(text)
         return thought.add(offset, text)
 
-    def _agreeing(self, text: str) -> _Thought:
+    def _thought_with(self, text: str) -> _Thought:
         for thought in self._thoughts:
-            if thought.agrees(0, text):
+            if thought.agrees_with(0, text):
                 return thought
         self._thoughts.append(_Thought())
         return self._thoughts[-1]

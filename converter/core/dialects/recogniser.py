@@ -17,29 +17,29 @@ def is_stream(content_type: str, body: bytes = b"") -> bool:
     """
     if body and any(form.begins.match(body) for form in FRAMINGS):
         return True
-    return _is_named(content_type)
+    return _is_stream_type(content_type)
 
 
 @lru_cache(maxsize=64)
-def _is_named(content_type: str) -> bool:
+def _is_stream_type(content_type: str) -> bool:
     return any(form.is_named(content_type) for form in FRAMINGS)
 
 
-def form_of(begun: bytes, content_type: str = "", *, last: bool = False) -> Form | None:
+def form_of(prefix: bytes, content_type: str = "", *, last: bool = False) -> Form | None:
     """Return the form of a reply; None while too few bytes have come.
 
     Arguments:
-        begun: the first bytes of the body.
+        prefix: the first bytes of the body.
         last: True if no more bytes will come.
     """
-    match beginning_of(begun, last=last):
+    match beginning_of(prefix, last=last):
         case None:
             return None
         case FirstBytes.FIELD:
             return Form.STREAM
         case FirstBytes.JSON:
             bare = [framing for framing in FRAMINGS if framing.bare]
-            lines = any(each.is_named(content_type) or each.begins.match(begun) for each in bare)
+            lines = any(each.is_named(content_type) or each.begins.match(prefix) for each in bare)
             return Form.STREAM if lines else Form.WHOLE
         case FirstBytes.PAGE:
             return Form.WHOLE
@@ -61,7 +61,7 @@ class Recogniser:
 
     @property
     def held(self) -> bytes:
-        """All bytes that have come; empty after `take` was called."""
+        """All bytes that have come; empty after `release` was called."""
         return bytes(self._held)
 
     def feed(self, chunk: bytes, content_type: str = "", *, last: bool = False) -> bool:
@@ -84,7 +84,7 @@ class Recogniser:
             self.dialect = recognise(json_text.read_or_none(self.held))
         return self.dialect is not None
 
-    def take(self) -> bytes:
+    def release(self) -> bytes:
         """Return the bytes that came, and hold them no longer, because the caller reads the reply
         from here on.
         """

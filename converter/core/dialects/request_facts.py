@@ -53,7 +53,7 @@ def expected_of(body: Mapping[str, object]) -> Expected:
     return Expected(
         model=str(body.get("model") or ""),
         calls=expected_calls(body),
-        stops=stops(body),
+        stops=stop_strings(body),
         wants_json=wants_json(body),
         grammar=grammar_of(body),
     )
@@ -68,7 +68,7 @@ def expected_calls(body: Mapping[str, object]) -> ExpectedCalls:
     return ExpectedCalls(bool(body.get("tools")), tools, read, forbidden, ids)
 
 
-def stops(body: Mapping[str, object]) -> tuple[str, ...]:
+def stop_strings(body: Mapping[str, object]) -> tuple[str, ...]:
     """Return the request's stop strings."""
     stop = next((value for name in _STOPS if (value := body.get(name))), None)
     strings = stop if isinstance(stop, list) else [stop]
@@ -94,7 +94,7 @@ def offered(body: Mapping[str, object], tools: Mapping[str, Schema] | None = Non
     if not tools:
         return None
     choice = as_object(body.get("tool_choice"))
-    if chosen := _chosen(choice):
+    if chosen := _allowed_names(choice):
         tools = {name: schema for name, schema in tools.items() if name in chosen}
     if not tools or forbids_calls(body):
         return None
@@ -124,7 +124,7 @@ def schemas(body: Mapping[str, object]) -> dict[str, Schema]:
     """Return the schemas of all offered tools, by name; `FREE_TEXT` for a tool that takes free
     text.
     """
-    return dict(_named(body.get("tools")))
+    return dict(_named_schemas(body.get("tools")))
 
 
 def call_ids(body: Mapping[str, object]) -> list[str]:
@@ -140,13 +140,13 @@ def call_ids(body: Mapping[str, object]) -> list[str]:
     return ids
 
 
-def _chosen(choice: Mapping[str, object]) -> set[str]:
+def _allowed_names(choice: Mapping[str, object]) -> set[str]:
     """Return the names of the tools that a tool choice allows; empty if it allows every tool."""
     among = as_object(choice.get("allowed_tools")).get("tools", [choice])
-    return {name for name, _ in _named(among)}
+    return {name for name, _ in _named_schemas(among)}
 
 
-def _named(tools: object) -> Iterator[tuple[str, Schema]]:
+def _named_schemas(tools: object) -> Iterator[tuple[str, Schema]]:
     for tool in objects(tools):
         custom = tool.get("custom")
         if isinstance(custom, dict) and isinstance(named := custom.get("name"), str) and named:
@@ -162,7 +162,7 @@ def wants_json(body: Mapping[str, object]) -> bool:
     """Return True if the request asks for JSON. Then an object in the answer is not read as a tool
     call, and a tag within a string is text.
     """
-    return not _NAMES.isdisjoint(body) and any(_of(body, path) in _JSON for path in _FORMATS)
+    return not _NAMES.isdisjoint(body) and any(_type_at(body, path) in _JSON for path in _FORMATS)
 
 
 def forces_call(body: Mapping[str, object]) -> bool:
@@ -183,7 +183,7 @@ def grammar_of(body: Mapping[str, object]) -> Grammar:
     return Grammar.OTHER if any(body.get(name) for name in _GRAMMARS) else Grammar.NONE
 
 
-def choices_of(body: Mapping[str, object]) -> tuple[str, ...]:
+def allowed_answers(body: Mapping[str, object]) -> tuple[str, ...]:
     """Return the answers between which the server has to choose; empty if the request lists
     none.
     """
@@ -191,7 +191,7 @@ def choices_of(body: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(each for each in named if isinstance(each, str)) if isinstance(named, list) else ()
 
 
-def _of(body: Mapping[str, object], path: Sequence[str]) -> object:
+def _type_at(body: Mapping[str, object], path: Sequence[str]) -> object:
     inner: object = body
     for name in (*path, "type"):
         inner = inner.get(name) if isinstance(inner, Mapping) else None

@@ -60,7 +60,7 @@ THINKING_FIELDS: Mapping[str, Use] = {
 """Field of a chat completion about thinking (whether, how much, how long) -> its uses."""
 
 
-def used_as(use: Use) -> tuple[str, ...]:
+def fields_with_use(use: Use) -> tuple[str, ...]:
     """Return the names of the fields in `THINKING_FIELDS` that have the use `use`, in the table's
     order.
     """
@@ -77,7 +77,7 @@ def with_template(body: Mapping[str, object], switches: object) -> dict[str, obj
 
 
 SHAPING_FIELDS = (
-    frozenset(used_as(Use.SHAPING))
+    frozenset(fields_with_use(Use.SHAPING))
     # of more than one server
     | names_in("""
         frequency_penalty ignore_eos logit_bias min_p min_tokens presence_penalty
@@ -124,7 +124,7 @@ and people.
 """
 
 SERVER_FIELDS = SHAPING_FIELDS | ROUTING_FIELDS
-BUDGET_FIELDS = used_as(Use.BUDGET)
+BUDGET_FIELDS = fields_with_use(Use.BUDGET)
 """Fields of chat completions that limit the tokens of a thought."""
 
 SAMPLING: Kinds = {"temperature": float, "top_p": float, "top_k": int}

@@ -34,14 +34,14 @@ class ItemRow(NamedTuple):
     read: BlockReader
 
 
-def call_of(call: Fields, inner: Fields, otherwise: str = "") -> ToolUse:
-    """Return a call. `inner`: the object with its name and arguments. `otherwise`: the name for a
-    call that has none.
+def call_of(call: Fields, inner: Fields, default_name: str = "") -> ToolUse:
+    """Return a call. `inner`: the object with its name and arguments. `default_name`: the name
+    for a call that has none.
     """
     names = [name for field in _NAMES if (name := inner.optional(field, str))]
     field = next((name for name in _ARGUMENTS if inner.values.get(name) is not None), "")
     arguments = json_of(inner.value(field)) if field else ""
-    return ToolUse(call_id_of(call), ".".join(names) or otherwise, arguments)
+    return ToolUse(call_id_of(call), ".".join(names) or default_name, arguments)
 
 
 def call_id_of(item: Fields) -> str:
@@ -62,12 +62,12 @@ def result_of(result: Fields, call: str, content: str = "content") -> OpenResult
     return OpenResult(ToolResult(id_, is_error=failed, name=name), value)
 
 
-def _called(block: Fields) -> Iterator[ToolUse]:
+def _read_call(block: Fields) -> Iterator[ToolUse]:
     block.value("caller")
     yield call_of(block, block)
 
 
-def _thought(item: Fields) -> Iterator[Block]:
+def _read_thought(item: Fields) -> Iterator[Block]:
     """Yield a thought: its raw text or its summary; if it has neither, a note on its encrypted
     text.
     """
@@ -77,20 +77,20 @@ def _thought(item: Fields) -> Iterator[Block]:
     yield ThinkingBlock(thinking, note=f"sealed, {size_of(sealed)} bytes" if hidden else "")
 
 
-def _called_item(item: Fields) -> Iterator[Block]:
+def _read_call_item(item: Fields) -> Iterator[Block]:
     yield call_of(item, item, str(item.values["type"]).removesuffix("_call"))
 
 
 SHOWN_BLOCKS: Mapping[str, BlockReader] = {
     "tool_result": lambda block: [result_of(block, "tool_use_id")],
-    "tool_use": _called,
+    "tool_use": _read_call,
 }
 """Readers of blocks, which are tried before the readers of the dialects. A key is the end of the
 types that its reader reads: the reader at `tool_use` also reads `server_tool_use`.
 """
 SHOWN_ITEMS: Mapping[str, ItemRow] = {
-    "reasoning": ItemRow(ASSISTANT, _thought),
-    "_call": ItemRow(ASSISTANT, _called_item),
+    "reasoning": ItemRow(ASSISTANT, _read_thought),
+    "_call": ItemRow(ASSISTANT, _read_call_item),
     "_output": ItemRow(TOOL, lambda item: [result_of(item, "call_id", "output")]),
 }
 """Readers of items that are no messages. A key is the end of the types that its reader reads: the

@@ -72,7 +72,7 @@ class Decoder(Protocol):
     def feed(self, frame: Frame) -> list[Event]:
         """Return the frame's events."""
 
-    def repeat(self, event: TextEvent) -> bool:  # noqa: ARG002
+    def record_unparsed(self, event: TextEvent) -> bool:  # noqa: ARG002
         """Record text of frames that the decoder did not get, because the fast path rewrote them
         without parsing them. They were like the last frame, and `event` has their text. Return True
         if the decoder would have returned this very event for them.
@@ -105,7 +105,7 @@ class Encoder(Protocol):
         events and has the client's dialect.
         """
 
-    def spliced(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
+    def record_unparsed_text(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Record text that the encoder did not get, because the fast path rewrote its frames
         without parsing them: `frames` frames, like the last frame of this kind. Return the number
         of the first one; 0 if the dialect does not number its frames.

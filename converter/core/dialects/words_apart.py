@@ -24,7 +24,7 @@ class TextApart:
         self._behind_call: set[int] = set()
 
     @property
-    def waits(self) -> bool:
+    def parts_next_text(self) -> bool:
         """True if the next text of any choice will get a blank line."""
         return bool(self._behind_call)
 
@@ -42,7 +42,7 @@ class TextApart:
                     self._with_text.add(choice)
         return event
 
-    def spliced(self, kind: TextKind, text: str) -> None:
+    def record_unparsed_text(self, kind: TextKind, text: str) -> None:
         """Record text of the first choice that did not come through `feed`, because the fast path
         rewrote its frames without parsing them.
         """

@@ -16,7 +16,7 @@ wrote for it, the fast path learns the *route*: how to write text of this kind f
 #    control characters and escapes that JSON writers spell differently. So f is the same JSON as g
 #    except for this one string (or this one piece of a call's arguments). A decoder whose state
 #    depends on the text, because it merges the text of two fields, has to agree
-#    (`Decoder.repeat`).
+#    (`Decoder.record_unparsed`).
 # Stages. Each stage says what plain text becomes, and at which characters it acts (`Stage.plain`);
 #    it returns None while it holds text. Text without these characters leaves the stage at once.
 #    However a text is cut, the stages emit the same message. So they may get the text later and
@@ -28,7 +28,7 @@ wrote for it, the fast path learns the *route*: how to write text of this kind f
 #    - g's text may also stand elsewhere in its frame by chance (`text`, `:`). Such a route is
 #      `_unsure` until another text was written as the pieces predict.
 #    - A frame may have a number, which is counted on, and an encoder may count or collect text: it
-#      gets the text (`Encoder.spliced`).
+#      gets the text (`Encoder.record_unparsed_text`).
 #
 # While a stage holds the text of a call, the stages get the text as above, and nothing is written
 # (`_HELD`).
@@ -239,7 +239,7 @@ class FastPath:
             sizes = accumulate(map(len, texts), initial=self.waiting)
             texts = texts[: sum(size <= 2 * MOST_WAITING for size in sizes) - 1]
         text = decoded(texts) if texts else None
-        if text is None or not self._decoder.repeat(read := _with(shape.sample, text)):
+        if text is None or not self._decoder.record_unparsed(read := _with(shape.sample, text)):
             return 0, b""
         self._waiting.append(read)
         self.text, self.waiting = text, self.waiting + len(text)
@@ -247,7 +247,7 @@ class FastPath:
         if route is _HELD:
             return len(texts), b""
         self._tell([read if stays else _with(route.sample, text)])
-        first = self.encoder.spliced(kind, text, len(texts))
+        first = self.encoder.record_unparsed_text(kind, text, len(texts))
         taken = raws[begin : begin + len(texts)]
         return len(texts), route.seam.write(texts, first) if route.seam else b"".join(taken)
 

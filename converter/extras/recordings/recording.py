@@ -14,7 +14,7 @@ from converter.addon.keep.notes import NotedFacts
 from converter.addon.servers.profiles import Server, by_name
 from converter.addon.servers.unread_replies import COMPLETION_PATH
 from converter.core.dialects.recogniser import is_stream
-from converter.core.dialects.request_facts import stops
+from converter.core.dialects.request_facts import stop_strings
 from converter.core.dialects.server_fields import CONTROL
 from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.initial_state import InitialState
@@ -206,7 +206,7 @@ class Recording:
         counts = facts.counted, facts.prompted
         as_text = self.sent.path.endswith(COMPLETION_PATH)
         sent = json_text.object_in(self.sent.body)
-        keeps = bool(sent and request.stops and not stops(sent))
+        keeps = bool(sent and request.stops and not stop_strings(sent))
         awaited = AwaitedReply(request, server, initial, *counts, as_text=as_text)
         return replace(awaited, thinks_first=keeps, by_server=CONTROL in sent)
 

@@ -53,7 +53,7 @@ def convert_reply(
     if not (is_reply and form and dialect):
         raise RecordingError(_NO_REPLY)
     rewriter = rewriter_of(chosen, client, form, server=dialect)
-    for piece in chain([recogniser.take()], (piece for piece, _ in pieces)):
+    for piece in chain([recogniser.release()], (piece for piece, _ in pieces)):
         yield b"".join(rewriter.feed(piece))
     yield b"".join(rewriter.close())
     for note in rewriter.notes:

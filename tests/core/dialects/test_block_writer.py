@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from converter.core.dialects.anthropic.encoder import AnthropicEncoder
-from converter.core.dialects.block_writer import BlockWriter, left_out
+from converter.core.dialects.block_writer import BlockWriter, unwritable_fields
 from converter.core.dialects.responses.response_events import ResponsesEncoder
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
@@ -263,14 +263,14 @@ def test_a_call_counts_the_same_however_its_arguments_are_spaced(
 
 def test_what_says_something_and_cannot_be_written_is_named() -> None:
     inner = {"role": "assistant", "content": None, "audio": {"id": 1}, "refusal": ""}
-    assert left_out(Opaque("anthropic", inner, {"logprobs": {}, "vendor": 1})) == {
+    assert unwritable_fields(Opaque("anthropic", inner, {"logprobs": {}, "vendor": 1})) == {
         "audio",
         "vendor",
     }
 
 
 def test_what_is_sent_otherwise_is_not_named() -> None:
-    assert left_out(
+    assert unwritable_fields(
         Opaque(
             "anthropic", {"content": [1], "plan": "a", "vendor": 1}, {}, covered=("content", "plan")
         )
@@ -288,7 +288,7 @@ class _Encoder(AnthropicEncoder):
     def _stop(self, own: Own | None = None) -> Iterator[dict[str, object]]:  # noqa: ARG002
         yield {"type": "end"}
 
-    def _fold(self, event: dict[str, object]) -> None:
+    def _add_to_whole_reply(self, event: dict[str, object]) -> None:
         self._result.setdefault(str(event["type"]), 1)
 
 
@@ -297,7 +297,7 @@ COMMENT = OpaqueFrame(Own("openai", raw=b": ping\r\n\r\n"), comment=True)
 
 def test_a_stream_has_a_frame_for_each_event_and_a_comment_in_its_order() -> None:
     encoder = _Encoder(ReplyContext())
-    framed = encoder.framed({"type": "said", "text": "a"})
+    framed = encoder.frame_of({"type": "said", "text": "a"})
     assert encoder.feed([Text("a"), COMMENT, Text("a")]) == [framed, b": ping\n\n", framed]
     assert encoder.close() == [b'event: end\ndata: {"type":"end"}\n\n']
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from converter.core.dialects.anthropic import errors as anthropic_errors
-from converter.core.dialects.context_length import ContextOverflow, find, named
+from converter.core.dialects.context_length import ContextOverflow, overflow_in, with_name
 from converter.core.dialects.error_words import server_error
 from converter.core.dialects.responses import errors as responses_errors
 from tests.support.error_words import OVERFLOWS, REPLIES, TOGETHER
@@ -16,7 +16,7 @@ ROWS = rows_of(__file__)
 
 @pytest.mark.parametrize(("message", "numbers"), OVERFLOWS.values(), ids=OVERFLOWS)
 def test_a_prompt_too_long_is_reported_with_its_numbers(message: str, numbers: str) -> None:
-    matched = find(message)
+    matched = overflow_in(message)
     assert matched
     assert matched.message().startswith("prompt is too long: ")
     assert numbers in matched.message()
@@ -24,7 +24,7 @@ def test_a_prompt_too_long_is_reported_with_its_numbers(message: str, numbers: s
 
 @pytest.mark.parametrize("message", TOGETHER.values(), ids=TOGETHER)
 def test_prompt_and_reply_too_long_together_are_distinguished(message: str) -> None:
-    matched = find(message)
+    matched = overflow_in(message)
     assert matched
     assert "5000 + 32000 > 32768" in matched.message()
 
@@ -32,7 +32,7 @@ def test_prompt_and_reply_too_long_together_are_distinguished(message: str) -> N
 @pytest.mark.parametrize("message", REPLIES.values(), ids=REPLIES)
 def test_a_reply_too_long_is_no_prompt_too_long(message: str) -> None:
     """Else an agent compacts a conversation that is short enough, again and again."""
-    matched = find(message)
+    matched = overflow_in(message)
     assert matched
     assert matched.bound
     assert replace(matched, tokens=70).message().startswith("input length and `max_tokens` exceed")
@@ -41,7 +41,7 @@ def test_a_reply_too_long_is_no_prompt_too_long(message: str) -> None:
 
 def test_only_a_count_that_nobody_measured_is_a_bound() -> None:
     assert [
-        name for name, text in TOGETHER.items() if (matched := find(text)) and matched.bound
+        name for name, text in TOGETHER.items() if (matched := overflow_in(text)) and matched.bound
     ] == ["vllm"]
 
 
@@ -59,7 +59,7 @@ def test_a_prompt_that_fills_the_context_is_too_long_by_itself(prompt: int, sent
         f"This model's maximum context length is 100 tokens. However, you requested {prompt + 50} tokens "
         f"({prompt} in the messages, 50 in the completion)."
     )
-    matched = find(text)
+    matched = overflow_in(text)
     assert matched
     assert matched.message().startswith(sent)
 
@@ -75,7 +75,7 @@ def test_a_prompt_that_fills_the_context_is_too_long_by_itself(prompt: int, sent
     ],
 )
 def test_another_text_is_no_overflow(message: str) -> None:
-    assert find(message) is None
+    assert overflow_in(message) is None
 
 
 def test_a_prompt_that_vllm_stopped_counting_at_its_limit_is_a_bound() -> None:
@@ -83,11 +83,11 @@ def test_a_prompt_that_vllm_stopped_counting_at_its_limit_is_a_bound() -> None:
         "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 input tokens, which "
         "exceeds this limit even without any output tokens. Please reduce the length of the input prompt."
     )
-    assert find(text) == ContextOverflow(2049, 2048, bound=True)
+    assert overflow_in(text) == ContextOverflow(2049, 2048, bound=True)
 
 
 def test_a_reply_that_never_fits_waits_for_the_count_of_the_prompt() -> None:
-    matched = find(
+    matched = overflow_in(
         "max_tokens=32000 cannot be greater than max_model_len=2048. Please request fewer output tokens."
     )
     assert matched == ContextOverflow(0, 2048, 32000, bound=True)
@@ -104,11 +104,13 @@ OTHER_MESSAGES = ROWS["other messages"]  # fmt: skip
 
 @pytest.mark.parametrize("message", OTHER_MESSAGES)
 def test_another_text_is_read_by_its_meaning(message: str) -> None:
-    matched = find(message)
+    matched = overflow_in(message)
     assert matched
     assert matched.message().startswith(("prompt is too long", "input length and"))
-    assert find(matched.message()) == matched or not matched.most  # said twice it stays the same
-    assert find(matched.message()).message() == matched.message()  # type: ignore[union-attr]
+    assert (
+        overflow_in(matched.message()) == matched or not matched.most
+    )  # said twice it stays the same
+    assert overflow_in(matched.message()).message() == matched.message()  # type: ignore[union-attr]
 
 
 OTHER_LIMITS = ROWS["other limits"]  # fmt: skip
@@ -116,7 +118,7 @@ OTHER_LIMITS = ROWS["other limits"]  # fmt: skip
 
 @pytest.mark.parametrize("message", OTHER_LIMITS)
 def test_other_limits_are_none_of_the_context(message: str) -> None:
-    assert find(message) is None
+    assert overflow_in(message) is None
 
 
 @pytest.mark.parametrize(
@@ -131,24 +133,24 @@ def test_other_limits_are_none_of_the_context(message: str) -> None:
     ],
 )
 def test_a_name_alone_says_it(name: str) -> None:
-    assert find(named("Bad request.", None, 400, name))
+    assert overflow_in(with_name("Bad request.", None, 400, name))
 
 
 @pytest.mark.parametrize(
     "name", ["invalid_request_error", "rate_limit_exceeded", "string_above_max_length", 400, None]
 )
 def test_other_names_say_nothing(name: object) -> None:
-    assert named("Bad request.", name) == "Bad request."
+    assert with_name("Bad request.", name) == "Bad request."
 
 
 def test_numbers_are_reported_where_the_server_sends_them() -> None:
-    assert find("This model's maximum prompt length is 131,072 but the request contains 537,812 tokens.") == (
+    assert overflow_in("This model's maximum prompt length is 131,072 but the request contains 537,812 tokens.") == (
         ContextOverflow(537812, 131072)
     )  # fmt: skip
-    assert find("Error code: 400 - Prompt sequence length is greater than 4096") == (
+    assert overflow_in("Error code: 400 - Prompt sequence length is greater than 4096") == (
         ContextOverflow(0, 4096, bound=True)
     )
-    assert find("prompt too long; exceeded max context length by 1234 tokens").most == 0  # type: ignore[union-attr]
+    assert overflow_in("prompt too long; exceeded max context length by 1234 tokens").most == 0  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("status", [200, 400, 413, 422, 500, 503])
@@ -164,4 +166,4 @@ def test_it_is_a_bad_request_whatever_the_status_or_the_field_of_its_name(status
 def test_an_error_instead_of_a_reply_carries_its_name_too() -> None:
     error = server_error({"error": {"message": "no", "type": "exceed_context_size_error"}})
     assert error
-    assert find(error.message)
+    assert overflow_in(error.message)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.dialects.message_walk import Piece, Unread, WalkedItem, content, walk
+from converter.core.dialects.message_walk import Piece, Unread, WalkedItem, read_content, walk_items
 from converter.core.model.conversation import (
     Document,
     RedactedThinking,
@@ -70,7 +70,7 @@ def _blocks(item: WalkedItem) -> list[object]:
     ],
 )
 def test_a_message_is_walked_in_any_dialect(message: dict[str, Any], blocks: list[object]) -> None:
-    (item,) = walk([message])
+    (item,) = walk_items([message])
     assert item.speaker == "assistant"
     assert _blocks(item) == blocks
 
@@ -83,7 +83,7 @@ def test_a_message_is_walked_in_any_dialect(message: dict[str, Any], blocks: lis
     ],
 )
 def test_a_result_has_its_content_within(result: dict[str, Any]) -> None:
-    (item,) = walk([result])
+    (item,) = walk_items([result])
     (piece,) = item.pieces
     assert item.speaker == "tool"
     assert piece.block == ToolResult("c")
@@ -92,14 +92,14 @@ def test_a_result_has_its_content_within(result: dict[str, Any]) -> None:
 
 def test_a_result_in_a_content_has_its_blocks_within() -> None:
     inner = [{"type": "text", "text": "wet"}, {"type": "tool_reference", "tool_name": "look"}]
-    (piece,) = content([{"type": "tool_result", "tool_use_id": "c", "content": inner}])
+    (piece,) = read_content([{"type": "tool_result", "tool_use_id": "c", "content": inner}])
     assert piece.block == ToolResult("c")
     assert [each.block for each in piece.inner] == [TextBlock("wet"), TextBlock("Tool: look")]
 
 
 def test_a_block_comes_with_the_object_that_it_was_read_from() -> None:
     source = {"type": "text", "media_type": "text/plain", "data": "words"}
-    (piece,) = content([{"type": "document", "source": source}])
+    (piece,) = read_content([{"type": "document", "source": source}])
     assert isinstance(piece.block, Document)
     assert piece.fields
     assert piece.fields.values["source"] == source
@@ -123,27 +123,27 @@ def test_a_block_comes_with_the_object_that_it_was_read_from() -> None:
     ],
 )
 def test_a_block_is_read_alone_or_stays_as_it_came(block: dict[str, Any], read: object) -> None:
-    assert [piece.block for piece in content([block])] == [read]
+    assert [piece.block for piece in read_content([block])] == [read]
 
 
 def test_a_thought_is_sealed_only_where_it_has_no_text() -> None:
     sealed = {"type": "reasoning", "encrypted_content": "AAAA"}
     open_item = {**sealed, "summary": [{"type": "summary_text", "text": "hm"}]}
-    assert [_blocks(each) for each in walk([open_item, sealed])] == [
+    assert [_blocks(each) for each in walk_items([open_item, sealed])] == [
         [ThinkingBlock("hm")],
         [ThinkingBlock("", note="sealed, 3 bytes")],
     ]
 
 
 def test_fields_that_nobody_read_stand_beside_the_blocks() -> None:
-    (item,) = walk([{"role": "user", "content": "Hi", "mood": "good", "id": "m", "name": ""}])
+    (item,) = walk_items([{"role": "user", "content": "Hi", "mood": "good", "id": "m", "name": ""}])
     assert _blocks(item) == [TextBlock("Hi"), Unread("mood", "good")]
 
 
 @pytest.mark.parametrize("role", ["", "r" * 201, 7, None])
 def test_a_message_without_a_usable_role_stays_as_it_came(role: object) -> None:
     message = {"role": role, "content": "Hi"}
-    (item,) = walk([message])
+    (item,) = walk_items([message])
     assert (item.speaker, _blocks(item), item.whole) == ("?", [Unread("", message)], False)
 
 
@@ -152,7 +152,7 @@ def test_results_in_results_are_read_to_a_depth() -> None:
     value = deepest
     for _ in range(9):
         value = {"type": "tool_result", "tool_use_id": "c", "content": [value]}
-    pieces, levels = content([value]), 0
+    pieces, levels = read_content([value]), 0
     while pieces[0].inner:
         pieces, levels = [*pieces[0].inner], levels + 1
     assert levels == 8
@@ -163,17 +163,17 @@ def test_results_in_results_are_read_to_a_depth() -> None:
     "odd", [{"type": "new", "says": 1}, {"type": "function_call", "name": {}}, 7, ["nested"]]
 )
 def test_an_object_that_no_row_reads_stays_as_it_came(odd: object) -> None:
-    (item,) = walk([odd])
+    (item,) = walk_items([odd])
     assert _blocks(item) == [Unread("", odd)]
 
 
 def test_an_input_may_be_a_text_or_nothing() -> None:
-    assert [*walk("Hi")] == [WalkedItem("user", [Piece(TextBlock("Hi"))], whole=False)]
-    assert [*walk(None)] == [*walk([])] == [*walk({})] == []
+    assert [*walk_items("Hi")] == [WalkedItem("user", [Piece(TextBlock("Hi"))], whole=False)]
+    assert [*walk_items(None)] == [*walk_items([])] == [*walk_items({})] == []
 
 
 @law(60)
 @given(JSON | st.lists(st.fixed_dictionaries({"role": st.text(), "content": JSON}), max_size=4))
 def test_nothing_that_a_client_sends_makes_the_walk_raise(messages: object) -> None:
-    for item in walk(json.loads(json.dumps(messages))):
+    for item in walk_items(json.loads(json.dumps(messages))):
         assert isinstance(item.speaker, str)

@@ -5,8 +5,8 @@ import pytest
 
 from converter.core.dialects.openai_parts import (
     PARTS,
+    as_text_or_source,
     read_arguments,
-    readable,
     source_of,
 )
 from converter.core.dialects.table import OPENAI_CHAT
@@ -53,7 +53,7 @@ def test_a_file_is_read_however_it_came(file: dict[str, Any], document: Document
 
 @pytest.mark.parametrize("content", ["!", "/w=="])
 def test_a_text_that_cannot_be_read_keeps_its_bytes(content: str) -> None:
-    assert readable(Data("text/plain", content)) == Data("text/plain", content)
+    assert as_text_or_source(Data("text/plain", content)) == Data("text/plain", content)
 
 
 @pytest.mark.parametrize(

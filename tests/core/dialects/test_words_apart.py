@@ -99,14 +99,14 @@ def test_which_text_begins_a_paragraph(events: list[Event], last: str) -> None:
 
 def test_it_waits_for_text_and_reads_that_which_was_written_by_itself() -> None:
     apart = TextApart()
-    apart.spliced(Thinking, "t")
+    apart.record_unparsed_text(Thinking, "t")
     apart.feed(READ)
-    assert not apart.waits
-    apart.spliced(Text, "a")
+    assert not apart.parts_next_text
+    apart.record_unparsed_text(Text, "a")
     apart.feed(READ)
-    assert apart.waits
+    assert apart.parts_next_text
     assert apart.feed(Text("b")) == Text("\n\nb")
-    assert not apart.waits
+    assert not apart.parts_next_text
 
 
 def test_a_servers_own_frames_stay_as_they_came() -> None:

@@ -169,7 +169,7 @@ class AnthropicEncoder(BlockWriter):
         self._room -= size
         self._gathers = self._whole or self._room >= 0
 
-    def _fold(self, event: dict[str, object]) -> None:
+    def _add_to_whole_reply(self, event: dict[str, object]) -> None:
         delta = as_object(event.get("delta"))
         self._spend(sum(map(len, map(str, delta.values()))))
         match event["type"]:
@@ -197,7 +197,7 @@ class AnthropicEncoder(BlockWriter):
         yield message_start(event, self._context)
 
     def _stop(self, own: Own | None = None) -> WireEvents:  # noqa: ARG002
-        yield from self.end()
+        yield from self.end_content()
         self._over = True
         reason, stop_sequence = stop(self._ending, self._called and not self.cut)
         yield {
@@ -210,7 +210,7 @@ class AnthropicEncoder(BlockWriter):
             self._thread.keep(self._result)
 
     def _fail(self, event: Failure) -> WireEvents:
-        yield from self.end()
+        yield from self.end_content()
         self._over = True
         yield error_body(event.message, event.kind, event.status)
 
@@ -222,7 +222,7 @@ class AnthropicEncoder(BlockWriter):
             block = {"type": kind, kind: "", **({"signature": ""} if kind == THINKING else {})}
         return [{"type": "content_block_start", "index": self._index, "content_block": block}]
 
-    def _omitted(self, text: str) -> Iterator[dict[str, object]]:
+    def _write_omitted(self, text: str) -> Iterator[dict[str, object]]:
         """Yield, for a piece of a thought whose text the client wants omitted, a delta with the
         estimated number of tokens since the last such delta. Yield nothing if the client did not
         ask for these counts, or if the tokens are fewer than `TOKENS_PER_COUNT`.
@@ -244,7 +244,7 @@ class AnthropicEncoder(BlockWriter):
         yield {"type": "content_block_stop", "index": self._index}
         self._index += 1
 
-    def _other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
+    def _write_other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
         if isinstance(event, MappedField):
             yield from self._mapped_field(event)
         elif event.dialect == NAME:
@@ -256,9 +256,9 @@ class AnthropicEncoder(BlockWriter):
         """
         if event.get("type") == "content_block_start":
             block = event.get("content_block")
-            yield from self._enter(OTHER, {**block} if isinstance(block, dict) else {})
+            yield from self._open_block(OTHER, {**block} if isinstance(block, dict) else {})
         elif self._open == OTHER and event.get("type") == "content_block_stop":
-            yield from self._leave()
+            yield from self._close_block()
         elif self._open == OTHER:
             yield {**event, "index": self._index}
 
@@ -269,12 +269,12 @@ class AnthropicEncoder(BlockWriter):
         kind = f"{event.block}:{event.key}"
         if isinstance(event.value, str):
             if self._open != kind:
-                yield from self._enter(kind, {"type": event.block, event.key: ""})
+                yield from self._open_block(kind, {"type": event.block, event.key: ""})
             self.text_length += len(event.value) if event.key == "text" else 0
             yield self._delta({"type": f"{event.block}_delta", event.key: event.value})
         else:
-            yield from self._enter(kind, {"type": event.block, event.key: event.value})
-            yield from self._leave()
+            yield from self._open_block(kind, {"type": event.block, event.key: event.value})
+            yield from self._close_block()
 
     def _delta(self, delta: dict[str, object]) -> dict[str, object]:
         return {"type": "content_block_delta", "index": self._index, "delta": delta}

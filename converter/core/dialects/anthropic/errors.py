@@ -38,7 +38,7 @@ def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> dict[str
     If the message says that the request is longer than the model's context, it is replaced by the
     API's own sentence, because Claude Code recognises only that sentence.
     """
-    if too_long := context_length.find(message):
+    if too_long := context_length.overflow_in(message):
         message, kind = too_long.message(), "invalid_request_error"
     if kind not in TYPES.values():
         kind = TYPES.get(status, API_ERROR)
@@ -53,7 +53,7 @@ def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[i
     is too long then has this number; the server's own may be only a lower bound.
     """
     message = message_of_answer(status, body)
-    if too_long := context_length.find(message):
+    if too_long := context_length.overflow_in(message):
         overflow = replace(too_long, tokens=counted) if counted and too_long.most else too_long
         return 400, error_body(overflow.message())
     if status < 400:

@@ -61,7 +61,7 @@ OLLAMA = Dialect(
         error_body,
         error_reply,
         refusal=_refusal,
-        own=own_answers.own,
+        own=own_answers.answer,
         own_of_models=own_answers.OF_MODELS,
     ),
     (

@@ -45,7 +45,7 @@ class OllamaEncoder(BlockWriter):
         # a recording may be read for an Ollama client although its request has another dialect:
         # then `own` is the value of that dialect's request reader
         self._form = context.own if context.own in (CHAT, GENERATE) else None
-        self._at = _moment(context.created_at)
+        self._at = _timestamp(context.created_at)
         self._thought_over = False
         self._apart = TextApart()
         self._arguments: list[str] = []
@@ -68,7 +68,7 @@ class OllamaEncoder(BlockWriter):
         goes on as it is, if no text or call is held. A blank line is dropped, because clients parse
         each line as JSON.
         """
-        waits = self._open == CALL or bool(self._blanks) or self._apart.waits
+        waits = self._open == CALL or bool(self._blanks) or self._apart.parts_next_text
         lines = super().feed(events)
         if self._whole:
             self._raw.append(raw or b"")
@@ -81,24 +81,24 @@ class OllamaEncoder(BlockWriter):
         """Yield the lines that can be sent now, each as a JSON object."""
         return super().wire_events(self._apart.feed(event))
 
-    def spliced(self, kind: TextKind, text: str, frames: int) -> int:
+    def record_unparsed_text(self, kind: TextKind, text: str, frames: int) -> int:
         """Count text that did not come through `feed`, because the fast path rewrote its lines
         without parsing them. Return 0, because lines have no numbers.
         """
-        self._apart.spliced(kind, text)
-        return super().spliced(kind, text, frames)
+        self._apart.record_unparsed_text(kind, text)
+        return super().record_unparsed_text(kind, text, frames)
 
-    def framed(self, event: dict[str, Any]) -> bytes:
+    def frame_of(self, event: dict[str, Any]) -> bytes:
         """Return a JSON object as one line of bytes."""
         return NDJSON.write(json_text.write(event), "")
 
-    def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
+    def comment_frames(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
         """Return nothing, because lines of JSON have no comments."""
         return []
 
     def ping(self) -> list[bytes]:
         """Return a line without text, which Ollama itself sends from time to time."""
-        return [] if self._whole or self._over else [self.framed(self._line())]
+        return [] if self._whole or self._over else [self.frame_of(self._line())]
 
     def close(self) -> list[bytes]:
         """Return the last lines, or the whole reply. A whole reply in which nothing was changed is
@@ -107,7 +107,7 @@ class OllamaEncoder(BlockWriter):
         came = self._whole and self._over and not self.failure and all(self._raw)
         return self._raw if came else super().close()
 
-    def _fold(self, event: dict[str, Any]) -> None:
+    def _add_to_whole_reply(self, event: dict[str, Any]) -> None:
         """Add a line to the whole reply. The whole reply is the last line, with the text and the
         calls of all lines.
         """
@@ -128,16 +128,16 @@ class OllamaEncoder(BlockWriter):
         self._form = self._form or (GENERATE if generates else CHAT)
         return iter(())
 
-    def _course(self, event: Event) -> Iterator[dict[str, Any]]:
+    def _write_bookkeeping(self, event: Event) -> Iterator[dict[str, Any]]:
         """Yield the lines for an event without content. Of a head keep the durations for the last
         line: llama.cpp's last frame has them in the field `timings`.
         """
         if isinstance(event, Start) and event.own:
             self._measured |= _durations(event.own.fields.get("timings"))
-        return super()._course(event)
+        return super()._write_bookkeeping(event)
 
     def _stop(self, own: Own | None = None) -> Iterator[dict[str, Any]]:  # noqa: ARG002
-        yield from self.end()
+        yield from self.end_content()
         self._over = True
         reason = "length" if self._ending.reason == "length" else "stop"
         last = self._line() | {"done": True, "done_reason": reason} | self._measured
@@ -148,7 +148,7 @@ class OllamaEncoder(BlockWriter):
         yield last
 
     def _fail(self, event: Failure) -> Iterator[dict[str, Any]]:
-        yield from self.end()
+        yield from self.end_content()
         self._over = True
         yield {"error": event.message}
 
@@ -172,16 +172,16 @@ class OllamaEncoder(BlockWriter):
 
     def _finish(self, kind: str, signature: str) -> list[dict[str, Any]]:  # noqa: ARG002
         self._thought_over = self._thought_over or kind == THINKING
-        return self._called() if kind == CALL else []
+        return self._call_lines() if kind == CALL else []
 
-    def _drop(self) -> None:
+    def _record_cut_call(self) -> None:
         self._open = None  # the call is not written, or a client would run it
         self._cut_calls += 1
 
-    def _other(self, event: MappedField | DialectBlock) -> list[dict[str, Any]]:  # noqa: ARG002
+    def _write_other(self, event: MappedField | DialectBlock) -> list[dict[str, Any]]:  # noqa: ARG002
         return []
 
-    def _called(self) -> list[dict[str, Any]]:
+    def _call_lines(self) -> list[dict[str, Any]]:
         """Return the line with the call that has just ended. Ollama's calls are not sent in
         pieces.
         """
@@ -206,12 +206,12 @@ class OllamaEncoder(BlockWriter):
         return {**head, **forms.get(str(self._form), generated | chatted), "done": False}
 
 
-def now() -> str:
+def present_timestamp() -> str:
     """Return the present time as Ollama writes it."""
-    return _moment(int(time.time()))
+    return _timestamp(int(time.time()))
 
 
-def _moment(seconds: int) -> str:
+def _timestamp(seconds: int) -> str:
     moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.000000000Z")
 

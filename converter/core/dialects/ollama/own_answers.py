@@ -47,7 +47,7 @@ PATHS = (
 _FAMILY = re.compile(r"[a-z]+(?:-?\d+(?:\.\d+)*)?", re.IGNORECASE)
 
 
-def own(request: OwnRequest, _: Memory) -> tuple[int, Mapping[str, object] | str | None] | None:
+def answer(request: OwnRequest, _: Memory) -> tuple[int, Mapping[str, object] | str | None] | None:
     """Return the addon's own answer to a request, a status and a body. Return None if a browser
     asks for the page at `/`: then the server answers.
     """
@@ -58,16 +58,16 @@ def own(request: OwnRequest, _: Memory) -> tuple[int, Mapping[str, object] | str
         case "version":
             return 200, {"version": VERSION}
         case "tags":
-            return 200, {"models": [_listed(entry) for entry in request.served]}
+            return 200, {"models": [_entry_of_tags(entry) for entry in request.served]}
         case "ps":
-            return 200, {"models": [_loaded(entry) for entry in request.served]}
+            return 200, {"models": [_entry_of_ps(entry) for entry in request.served]}
         case "show":
             return _show(request.body, request.served)
     message = "models are managed at the server behind think-addon, which is no Ollama"
     return 501, {"error": message}
 
 
-def _listed(entry: Mapping[str, object]) -> dict[str, object]:
+def _entry_of_tags(entry: Mapping[str, object]) -> dict[str, object]:
     name = str(entry["id"])
     return {
         "name": name,
@@ -79,11 +79,11 @@ def _listed(entry: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _loaded(entry: Mapping[str, object]) -> dict[str, object]:
+def _entry_of_ps(entry: Mapping[str, object]) -> dict[str, object]:
     """Return the entry of `/api/ps` for a model. The model never expires, because model servers
     keep their models in memory.
     """
-    listed = _listed(entry)
+    listed = _entry_of_tags(entry)
     length = of_entry(entry).window
     about = {"expires_at": "2318-01-01T00:00:00Z", "size_vram": listed["size"]}
     return listed | about | ({"context_length": length} if length else {})
@@ -172,20 +172,20 @@ def _vectors(reply: Fields) -> list[list[object]]:
     return [row.required("embedding", list) for row in rows]
 
 
-def _embedded(reply: Fields, took: int) -> dict[str, object]:
+def _embedding_reply(reply: Fields, duration: int) -> dict[str, object]:
     count = reply.within("usage").optional("prompt_tokens", int)
     answer = {"model": reply.optional("model", str) or "", "embeddings": _vectors(reply)}
-    measured = {"total_duration": max(took, 0), "prompt_eval_count": count}
+    measured = {"total_duration": max(duration, 0), "prompt_eval_count": count}
     return answer | {name: value for name, value in measured.items() if value}
 
 
 _PATH = "/v1/embeddings"
 COUNTERPARTS = {
-    "/api/embed": Counterpart(_PATH, partial(_embedding_request, "input"), _embedded),
+    "/api/embed": Counterpart(_PATH, partial(_embedding_request, "input"), _embedding_reply),
     "/api/embeddings": Counterpart(
         _PATH,
         partial(_embedding_request, "prompt"),
-        lambda reply, _took: {"embedding": next(iter(_vectors(reply)), [])},
+        lambda reply, _duration: {"embedding": next(iter(_vectors(reply)), [])},
     ),
 }
 """Path for embeddings -> the server's endpoint that answers. The shapes of Ollama's requests and

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import starmap
 
 from converter.core.dialects.dialect import TurnOf, read_anew
-from converter.core.dialects.ollama.encoder import CHAT, GENERATE, now
+from converter.core.dialects.ollama.encoder import CHAT, GENERATE, present_timestamp
 from converter.core.dialects.openai_parts import function_of, read_arguments
-from converter.core.dialects.request_facts import stops
+from converter.core.dialects.request_facts import stop_strings
 from converter.core.dialects.server_fields import SAMPLING
 from converter.core.model.conversation import (
     Block,
@@ -33,7 +33,7 @@ _PICTURES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lG": "image/gif", "U
 """The beginning of a picture's base64 text -> its media type."""
 _PNG = "image/png"
 _READ = {"num_predict", "temperature", "top_p", "top_k", "stop"}
-_GOES_ON = {"seed", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty"}
+_PASSED_ON = {"seed", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty"}
 """Names in `options` that chat completions have as fields of the same name."""
 _UNSUPPORTED = (
     *("suffix", "raw", "context", "template", "logprobs", "top_logprobs"),
@@ -51,7 +51,7 @@ class EmptyRequestError(RequestError):
         super().__init__("", "the request has no message for the model: answered as loaded")
         reason = "unload" if request.values.get("keep_alive") in (0, "0", "0s") else "load"
         empty = {"response": ""} if generates else {"message": {"role": "assistant", "content": ""}}
-        head = {"model": request.required("model", str), "created_at": now()}
+        head = {"model": request.required("model", str), "created_at": present_timestamp()}
         self.answer = {**head, **empty, "done": True, "done_reason": reason}
 
 
@@ -73,14 +73,14 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
     thinking, effort = _thinking(request)
     limit, turn = options.number("num_predict"), _Messages(turn_of).turn
     stream, form = request.optional("stream", bool), request.values.get("format")
-    kept = {name: options.values[name] for name in sorted(_GOES_ON & options.values.keys())}
+    kept = {name: options.values[name] for name in sorted(_PASSED_ON & options.values.keys())}
     has_schema = form not in (None, "", "json")
     return Conversation(
         model=request.required("model", str),
-        turns=_generated(request) if generates else tuple(map(turn, request.children("messages"))),
+        turns=_as_turns(request) if generates else tuple(map(turn, request.children("messages"))),
         max_tokens=int(limit) if limit and limit > 0 else None,
         tools=tuple(map(function_of, tools)),
-        stop_sequences=stops(options.values),
+        stop_sequences=stop_strings(options.values),
         sampling=Sampling(**options.read(SAMPLING)),
         stream=stream is not False,
         thinking=thinking,
@@ -94,11 +94,11 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
 
 def _notes(request: Fields, options: Fields) -> Iterator[str]:
     unsaid = (name for name in _UNSUPPORTED if request.values.get(name))
-    if names := [*sorted(options.values.keys() - _READ - _GOES_ON), *unsaid]:
+    if names := [*sorted(options.values.keys() - _READ - _PASSED_ON), *unsaid]:
         yield f"left out, because no server takes it with a request: {', '.join(names)}"
 
 
-def _generated(request: Fields) -> tuple[Turn, ...]:
+def _as_turns(request: Fields) -> tuple[Turn, ...]:
     system = request.optional("system", str)
     turn = Turn("user", (TextBlock(request.required("prompt", str)), *_pictures(request)))
     return (Turn("system", (TextBlock(system),)), turn) if system else (turn,)
@@ -121,7 +121,7 @@ class _Messages:
 
     def turn(self, message: Fields) -> Turn:
         role = message.row("role", _ROLES)
-        basis = self.calls, self._answered(message) if message.values["role"] == "tool" else ""
+        basis = self.calls, self._answered_call(message) if message.values["role"] == "tool" else ""
         turn = self.turn_of(
             message.values, lambda: (Turn(role, _blocks(message, *basis)), False), basis
         )
@@ -133,7 +133,7 @@ class _Messages:
                 self.waiting = [each for each in self.waiting if each[1] != block.tool_use_id]
         return turn
 
-    def _answered(self, message: Fields) -> str:
+    def _answered_call(self, message: Fields) -> str:
         """Return the id of the call that a tool result belongs to: the id in the result, else the
         id of the first waiting call of the result's tool, else that of the first waiting call.
         """

@@ -42,7 +42,7 @@ def _recognises(body: Mapping[str, object]) -> bool:
     )
 
 
-def _unread(*_: object) -> Conversation:
+def _refuse_to_read(*_: object) -> Conversation:
     """Raise RequestError, because a chat completion is never translated: every server speaks the
     dialect.
     """
@@ -74,7 +74,7 @@ OPENAI_CHAT = Dialect(
         keeps_raw=True,
     ),
     Requests(
-        read=_unread,
+        read=_refuse_to_read,
         path="/v1/chat/completions",
         example={**SAMPLING, **QUESTION, "max_tokens": 200},
         blocks={**PARTS, "thinking": _thinking},

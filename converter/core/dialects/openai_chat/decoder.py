@@ -168,7 +168,7 @@ STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 """Fields in which vLLM and SGLang send the stop string that ended the choice. The value may also be
 the number of a token.
 """
-_IN_PARTS = Own(NAME)
+_KEPT_IN_LIST = Own(NAME)
 """The `own` of a text that came in a list of parts, if an `Opaque` holds the whole list. An encoder
 of this dialect then writes the list, and not the text a second time.
 """
@@ -192,10 +192,10 @@ class OpenAIDecoder(DialectDecoder):
             self._blocks = {name: row for name, row in rows.items() if row != THINKING}
         self._mergers: defaultdict[int, ReasoningMerger] = defaultdict(ReasoningMerger)
 
-    def _ended(self, frame: Frame) -> list[Event]:
+    def _events_of_done(self, frame: Frame) -> list[Event]:
         return [End(self._own(frame))]
 
-    def repeat(self, event: TextEvent) -> bool:
+    def record_unparsed(self, event: TextEvent) -> bool:
         """Record text of frames that the decoder did not get, because the fast path rewrote them
         without parsing them. They were like the last frame, and `event` has their text. Return
         False if the decoder would have returned another event: if a thought came under several
@@ -234,7 +234,7 @@ class OpenAIDecoder(DialectDecoder):
         events = [
             event
             for position, choice in enumerate(choices)
-            for event in self._choice(object_of(choice), position, beside)
+            for event in self._read_choice(object_of(choice), position, beside)
         ]
         out: list[Event] = []
         if head != self._head:
@@ -244,14 +244,14 @@ class OpenAIDecoder(DialectDecoder):
         out += events
         if isinstance(usage, dict):
             out.append(usage_of(usage))
-        return [*out, End()] if whole and not any(map(_goes_on, choices)) else out
+        return [*out, End()] if whole and not any(map(_is_cut, choices)) else out
 
-    def _choice(self, choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
+    def _read_choice(self, choice: dict[str, object], position: int, more: bool) -> Iterator[Event]:
         """Yield the events of a choice.
 
         Arguments:
             position: the choice's position in the frame's list of choices.
-            beside: True if the frame has counts, or fields of the server's own, beside its choices.
+            more: True if the frame has counts, or fields of the server's own, beside its choices.
                 Then the choice always gets an `Opaque`, even an empty one, with which these fields
                 keep their position in the stream while text is held.
         """
@@ -263,13 +263,13 @@ class OpenAIDecoder(DialectDecoder):
             for name, value in choice.items()
             if name not in ("index", "message", "delta", "finish_reason")
         }
-        thoughts = self._thoughts(inner, index)
+        thoughts = self._read_thoughts(inner, index)
         pieces = tool_calls(inner, index, whole=key == "message")
-        answer = [*self._text(inner, index), *pieces]
+        answer = [*self._read_text(inner, index), *pieces]
         blocks = {name: row for name, row in self._blocks.items() if has_value(inner.get(name))}
         if key == "message" and (thoughts or answer) and "content" not in inner:
             inner["content"] = ""
-        if inner or outer or beside:
+        if inner or outer or more:
             yield Opaque(NAME, inner, outer, index, tuple(blocks))
         yield from thoughts
         yield from (
@@ -284,7 +284,7 @@ class OpenAIDecoder(DialectDecoder):
             meaning = meaning_of(word or "stop")
             yield Finish(meaning, string_of(stops[0]) if stops else None, index, server_word=word)
 
-    def _thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
+    def _read_thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
         """Remove the reasoning fields from a delta or message, and return the thoughts in them. A
         field that repeats the text of another field makes no second thought. `index`: that of the
         choice.
@@ -303,12 +303,12 @@ class OpenAIDecoder(DialectDecoder):
             thoughts.append((new, sent))
         return [Thinking(text, index, Own(NAME, sent)) for text, sent in thoughts]
 
-    def _text(self, inner: dict[str, object], index: int) -> list[Event]:
+    def _read_text(self, inner: dict[str, object], index: int) -> list[Event]:
         content = inner.get("content")
         if isinstance(content, list) and any(
             object_of(part).get("type", "text") != "text" for part in content
         ):
-            return self._parts(content, inner, index)
+            return self._read_parts(content, inner, index)
         events: list[Event] = []
         for name, text in (("content", content), ("refusal", inner.get("refusal"))):
             if text is None or text == "":
@@ -319,17 +319,17 @@ class OpenAIDecoder(DialectDecoder):
             events.append(Text(text, index, name == "refusal"))
         return events
 
-    def _parts(self, content: list[object], inner: dict[str, object], index: int) -> list[Event]:
+    def _read_parts(self, parts: list[object], inner: dict[str, object], index: int) -> list[Event]:
         """Return the events of a content that is a list of parts, as Mistral's API sends it. If the
         list has parts of other types than text and thinking, the list stays in `inner`, and its
         texts are events as well.
         """
         events: list[Event] = []
-        kinds = {part.get("type") for part in map(object_of, content)}
-        own = None if kinds <= {"text", "thinking"} else _IN_PARTS
+        kinds = {part.get("type") for part in map(object_of, parts)}
+        own = None if kinds <= {"text", "thinking"} else _KEPT_IN_LIST
         if own is None:
             del inner["content"]
-        for part in map(object_of, content):
+        for part in map(object_of, parts):
             kind = part.get("type")
             if kind == "text":
                 events.append(Text(string_of(part.get("text")), index, own=own))
@@ -348,7 +348,7 @@ def _is_signed(thought: object) -> bool:
     return any(isinstance(block, dict) and block.get("signature") for block in blocks)
 
 
-def _goes_on(choice: object) -> bool:
+def _is_cut(choice: object) -> bool:
     """Return True if a choice of a whole reply has the `finish_reason` null, so that the reply was
     cut. Ollama 0.5.4 sends this in JSON mode if the model repeats itself. A choice without the
     field has ended.
@@ -379,21 +379,21 @@ def mend(value: object) -> object:
     whole = [choice for choice in choices if choice is not None]
     return {
         **value,
-        "choices": [_choice(choice, position) for position, choice in enumerate(whole)],
+        "choices": [_mend_choice(choice, position) for position, choice in enumerate(whole)],
     }
 
 
-def _choice(choice: object, position: int) -> object:
+def _mend_choice(choice: object, position: int) -> object:
     if not isinstance(choice, dict):
         return choice
     mended = {**choice, "index": as_index(choice.get("index"), position)}
     key = "message" if choice.get("message") else "delta"
     inner = choice.get(key)
-    mended[key] = _message({"content": inner} if isinstance(inner, (str, list)) else inner or {})
+    mended[key] = _mend_inner({"content": inner} if isinstance(inner, (str, list)) else inner or {})
     return mended
 
 
-def _message(message: object) -> object:
+def _mend_inner(message: object) -> object:
     if not isinstance(message, dict):
         return message
     mended = {
@@ -419,11 +419,11 @@ def _message(message: object) -> object:
 def _as_strings(content: object) -> object:
     """Return a content as one string if it is a list of texts only; else return it as it is."""
     parts = content if isinstance(content, list) else [content]
-    texts = [text for part in parts if isinstance(text := _text(part), str)]
+    texts = [text for part in parts if isinstance(text := _text_of_part(part), str)]
     return content if len(texts) < len(parts) else "".join(texts)
 
 
-def _text(part: object) -> object:
+def _text_of_part(part: object) -> object:
     if not isinstance(part, Mapping):
         return part
     return part.get("text") if part.get("type", "text") == "text" else None

@@ -53,26 +53,26 @@ NO_CONTEXT = ReplyContext()
 _FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
 """The first delta that a client gets if the server speaks another dialect."""
 
-_JUDGED = frozenset(("name", *ARGUMENT_KEYS))
+_CALL_FIELDS = frozenset(("name", *ARGUMENT_KEYS))
 """Fields of a call's function that are written from the event, as the assembler has emitted it, and
 not from the server's entry.
 """
-_JUDGED_BESIDE = frozenset(("index", "id", "function", "custom", "parameters"))
+_ENTRY_FIELDS = frozenset(("index", "id", "function", "custom", "parameters"))
 """Fields of a call's entry that are written from the event, and not from the server's entry."""
 _ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
 """The order of events within one frame. An event that would break this order begins another frame.
 """
 
 
-def _of_the_server(head: Mapping[str, object]) -> dict[str, object]:
+def _own_head_fields(head: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in head.items() if name not in SAME_IN_EVERY_FRAME}
 
 
-type _Sayable = Opaque | Text | Thinking | ToolCall | Finish | Usage
+type _FrameEvent = Opaque | Text | Thinking | ToolCall | Finish | Usage
 
 
 @dataclass(slots=True)
-class _Chunk:
+class _OpenFrame:
     """The body of a frame that is being put together: events are added until one does not fit.
 
     Attributes:
@@ -91,7 +91,7 @@ class _Chunk:
     finish: str | None = None
     usage: object = None
 
-    def takes(self, event: _Sayable) -> bool:
+    def takes(self, event: _FrameEvent) -> bool:
         order = _ORDER[type(event)]
         same_choice = isinstance(event, Usage) or self.choice in (None, event.choice)
         return same_choice and (
@@ -128,7 +128,8 @@ class OpenAIEncoder(Encoder):
         self._apart = TextApart()
         # choice -> the reasoning fields that the encoder has added to the server's own
         self._added: defaultdict[int, set[str]] = defaultdict(set)
-        self._news = False  # True if the head has fields of the server's own that were not sent yet
+        # True if the head has fields of the server's own that were not sent yet
+        self._has_unsent_fields = False
         self._silent = SilentFrames()
         self._raw: list[bytes] = []
         self._body: dict[str, object] = {}
@@ -150,7 +151,7 @@ class OpenAIEncoder(Encoder):
         frames = [each for each in self.frames(events, raw) if each]
         if not self._whole:
             sent = (
-                self._silent.feed(each) if isinstance(each, bytes) else _framed(each)
+                self._silent.feed(each) if isinstance(each, bytes) else _frame_of(each)
                 for each in frames
             )
             return [*filter(None, sent)]
@@ -158,16 +159,16 @@ class OpenAIEncoder(Encoder):
             if isinstance(each, bytes):
                 self._raw.append(each)
             elif "choices" in each:
-                self._fold(each)
+                self._add_to_whole_reply(each)
             else:
                 self._error, self.failure = each, str(as_object(each["error"])["message"])
         return []
 
-    def spliced(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
+    def record_unparsed_text(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Record text that did not come through `feed`, because the fast path rewrote its frames
         without parsing them. Return 0, because frames of this dialect have no numbers.
         """
-        self._apart.spliced(kind, text)
+        self._apart.record_unparsed_text(kind, text)
         return 0
 
     def ping(self) -> list[bytes]:
@@ -181,7 +182,7 @@ class OpenAIEncoder(Encoder):
         of = self._context
         head = {"id": of.id, "object": _CHUNK, "created": of.created_at, "model": of.model}
         choice = {"index": 0, "delta": {}, "finish_reason": None}
-        return [_framed({**head, **self._head, "choices": [choice]})]
+        return [_frame_of({**head, **self._head, "choices": [choice]})]
 
     def close(self) -> list[bytes]:
         """Return the whole body; the server's own bytes if nothing was changed or nothing could be
@@ -197,13 +198,13 @@ class OpenAIEncoder(Encoder):
         kind = {"object": _WHOLE} if self._body.get("object") == _CHUNK else {}
         streamed = bool(kind) or self.foreign
         choices = [
-            {"message": _message(inner, streamed)}
-            | {name: _folded(pieces, dict) for name, pieces in beside.items()}
+            {"message": _join_message(inner, streamed)}
+            | {name: _join_values(pieces, dict) for name, pieces in beside.items()}
             for _, (inner, beside) in sorted(self._choices.items())
         ]
         return [json_text.write(self._body | kind | {"choices": choices})]
 
-    def _fold(self, body: dict[str, object]) -> None:
+    def _add_to_whole_reply(self, body: dict[str, object]) -> None:
         choices = body.pop("choices")
         self._body |= body
         for choice in choices if isinstance(choices, list) else []:
@@ -221,17 +222,18 @@ class OpenAIEncoder(Encoder):
         if it holds exactly these events in this dialect.
         """
         thoughts = [event for event in events if isinstance(event, Thinking)]
-        raw = None if self._apart.waits else raw
+        raw = None if self._apart.parts_next_text else raw
         events = [*map(self._apart.feed, events)]
-        if raw is not None and all(self._fields(event) == _names(event) for event in thoughts):
+        if raw is not None and all(self._as_fields(each) == _fields_in(each) for each in thoughts):
             for event in events:
-                self._turn(event)
-            self._news = False  # the server's own frame, which is sent, has the head's fields
+                self._record_boundary(event)
+            # the server's own frame, which is sent, has the head's fields
+            self._has_unsent_fields = False
             yield raw
         else:
-            yield from self._bodies([own for event in events for own in self._own(event)])
+            yield from self._write_events([own for event in events for own in self._expand(event)])
 
-    def _own(self, event: Event) -> list[Event]:
+    def _expand(self, event: Event) -> list[Event]:
         """Return the event, with events that this dialect adds to it: a first delta, a stop string.
 
         The list is empty for an event that only another dialect can write, and for a comment.
@@ -255,24 +257,24 @@ class OpenAIEncoder(Encoder):
                 return []
         return [event]
 
-    def _bodies(self, events: Sequence[Event]) -> Iterator[dict[str, object] | bytes]:
-        chunk = _Chunk()
+    def _write_events(self, events: Sequence[Event]) -> Iterator[dict[str, object] | bytes]:
+        frame = _OpenFrame()
         for event in events:
-            self._turn(event)
+            self._record_boundary(event)
             if isinstance(event, (Start, ThinkingEnd, DialectBlock, MappedField)):
                 pass  # no frame of its own: it is sent with other events, or this dialect lacks it
             elif isinstance(event, (OpaqueFrame, End, Failure)):
-                yield from self._finished(chunk)
-                chunk = _Chunk()
-                yield self._own_frame(event)
+                yield from self._write_frame(frame)
+                frame = _OpenFrame()
+                yield self._unshared_frame(event)
             else:
-                if not chunk.takes(event):
-                    yield from self._finished(chunk)
-                    chunk = _Chunk()
-                self._add(chunk, event)
-        yield from self._finished(chunk)
+                if not frame.takes(event):
+                    yield from self._write_frame(frame)
+                    frame = _OpenFrame()
+                self._add_event(frame, event)
+        yield from self._write_frame(frame)
 
-    def _own_frame(self, event: OpaqueFrame | End | Failure) -> dict[str, object] | bytes:
+    def _unshared_frame(self, event: OpaqueFrame | End | Failure) -> dict[str, object] | bytes:
         """Return the frame for an event that shares its frame with no other event."""
         if isinstance(event, OpaqueFrame):
             return event.own.raw
@@ -282,7 +284,7 @@ class OpenAIEncoder(Encoder):
             return error_body(event.message, event.kind, event.status)
         return b"" if self._whole else write_frame(b"[DONE]")
 
-    def _turn(self, event: Event) -> None:
+    def _record_boundary(self, event: Event) -> None:
         """Record the head of the next frames if the event is a `Start`, or the end of a thought if
         it is a `ThinkingEnd`.
         """
@@ -292,54 +294,54 @@ class OpenAIEncoder(Encoder):
             foreign = {"id": event.id, "object": self._kind, "created": 0, "model": event.model}
             head = own_fields(event.own, NAME)
             head = foreign if head is None else head
-            own = _of_the_server(head)
-            self._news = bool(own) and own != _of_the_server(self._head)
+            own = _own_head_fields(head)
+            self._has_unsent_fields = bool(own) and own != _own_head_fields(self._head)
             self._head = head
 
-    def _finished(self, chunk: _Chunk) -> Iterator[dict[str, object]]:
-        if self._news or chunk.has_content():
-            self._news = False
-            body = chunk.body(self._head)
+    def _write_frame(self, frame: _OpenFrame) -> Iterator[dict[str, object]]:
+        if self._has_unsent_fields or frame.has_content():
+            self._has_unsent_fields = False
+            body = frame.body(self._head)
             # if the server sent a whole reply and the client gets frames, `object` has to change
             streams = not self._whole and body.get("object") == "chat.completion"
             yield body | {"object": self._kind} if streams else body
 
-    def _add(self, chunk: _Chunk, event: _Sayable) -> None:
-        chunk.last = _ORDER[type(event)]
+    def _add_event(self, frame: _OpenFrame, event: _FrameEvent) -> None:
+        frame.last = _ORDER[type(event)]
         if isinstance(event, Usage):
             own = own_fields(event.own, NAME)
-            chunk.usage = _counts(event) if own is None else own
+            frame.usage = _counts(event) if own is None else own
             return
-        chunk.choice = event.choice
+        frame.choice = event.choice
         match event:
             case Opaque():
-                chunk.inner, chunk.outer = dict(event.inner), dict(event.outer)
+                frame.inner, frame.outer = dict(event.inner), dict(event.outer)
             case Thinking():
-                fields = self._fields(event)
-                chunk.inner |= fields
+                fields = self._as_fields(event)
+                frame.inner |= fields
                 self._after_thought.discard(event.choice)
-                self._added[event.choice] |= fields.keys() - (_names(event) or fields).keys()
+                self._added[event.choice] |= fields.keys() - (_fields_in(event) or fields).keys()
             case Text(own=None):
-                chunk.inner |= {"refusal" if event.refusal else "content": event.text}
+                frame.inner |= {"refusal" if event.refusal else "content": event.text}
             case ToolCall():
-                self._add_call(chunk, event)
+                self._add_call(frame, event)
             case Finish():
                 # a word of chat completions is kept, a word of another dialect is translated
                 word = "" if self.foreign else event.server_word
-                chunk.finish = word if meaning_of(word) == event.reason else event.reason
+                frame.finish = word if meaning_of(word) == event.reason else event.reason
 
-    def _add_call(self, chunk: _Chunk, event: ToolCall) -> None:
+    def _add_call(self, frame: _OpenFrame, event: ToolCall) -> None:
         own = own_fields(event.own, NAME) or {"tool_calls": _foreign_call(event)}
         name, entry = next(iter(own.items()))
         # the last piece of a call with free text has no text, so that it needs no entry
         speaks = not event.free_text or event.name or event.id or text_of(event)
         if name != "tool_calls":
-            chunk.inner[name] = _judged_fields(entry, event)
+            frame.inner[name] = _function_fields(entry, event)
         elif speaks:
-            own_entry = self._entry(entry, event)
-            chunk.calls.append((event.index, own_entry) if self._whole else own_entry)
+            own_entry = self._call_entry(entry, event)
+            frame.calls.append((event.index, own_entry) if self._whole else own_entry)
 
-    def _entry(self, entry: object, event: ToolCall) -> dict[str, object]:
+    def _call_entry(self, entry: object, event: ToolCall) -> dict[str, object]:
         """Return the entry of `tool_calls` for a piece of a call. It has the server's own fields
         (of its `entry`), and those that are written from the event. In a stream it has the call's
         index; in a whole body only if the server sent one.
@@ -351,10 +353,10 @@ class OpenAIEncoder(Encoder):
         if named and "index" not in fields and not self._whole:
             # a server that leaves out `index` leaves out `type`, too
             named["type"] = kind
-        kept = {name: value for name, value in fields.items() if name not in _JUDGED_BESIDE}
-        return {**number, **named, **kept, kind: _judged_fields(fields.get(kind), event)}
+        kept = {name: value for name, value in fields.items() if name not in _ENTRY_FIELDS}
+        return {**number, **named, **kept, kind: _function_fields(fields.get(kind), event)}
 
-    def _fields(self, event: Thinking) -> dict[str, object]:
+    def _as_fields(self, event: Thinking) -> dict[str, object]:
         """Return the reasoning fields for a thought.
 
         - A thought from tags is written under the client's field names.
@@ -364,7 +366,7 @@ class OpenAIEncoder(Encoder):
         If the server later begins to send a name that was added, and its value repeats earlier
         text, only the new text is written.
         """
-        names = _names(event)
+        names = _fields_in(event)
         if names is None:
             joint = JOINT if event.choice in self._after_thought else ""
             return dict.fromkeys(self._context.fields, joint + event.text)
@@ -377,7 +379,7 @@ class OpenAIEncoder(Encoder):
         return sent | dict.fromkeys(missing, event.text)
 
 
-def _framed(body: dict[str, object]) -> bytes:
+def _frame_of(body: dict[str, object]) -> bytes:
     return write_frame(json_text.write(body))
 
 
@@ -401,21 +403,21 @@ def _counts(usage: Usage) -> dict[str, object]:
     }
 
 
-def _names(event: Thinking) -> Mapping[str, object] | None:
+def _fields_in(event: Thinking) -> Mapping[str, object] | None:
     """Return the reasoning fields that the server sent; None for a thought that was read from
     tags.
     """
     return own_fields(event.own, NAME)
 
 
-def _judged_fields(function: object, event: ToolCall) -> dict[str, object]:
+def _function_fields(function: object, event: ToolCall) -> dict[str, object]:
     """Return the `function` (or `custom`) object of an entry: the server's own fields, and the name
     and arguments (or free text) of the event.
 
     The name is written only in the first piece of a call, even if the server repeats it.
     """
-    fields, judged = as_object(function), ("name", CUSTOM_INPUT) if event.free_text else _JUDGED
-    others = {name: value for name, value in fields.items() if name not in judged}
+    fields, names = as_object(function), ("name", CUSTOM_INPUT) if event.free_text else _CALL_FIELDS
+    others = {name: value for name, value in fields.items() if name not in names}
     name: dict[str, object] = {"name": event.name} if event.name else {}
     if event.free_text:
         return {**name, **others, CUSTOM_INPUT: text_of(event)}
@@ -427,16 +429,16 @@ type _Pieces = dict[str, list[Any]]
 """The values of each field, in the order of their frames."""
 
 
-def _message(fields: _Pieces, streamed: bool) -> dict[str, object]:
+def _join_message(fields: _Pieces, streamed: bool) -> dict[str, object]:
     return {
-        name: _calls(lists, streamed)
+        name: _join_calls(lists, streamed)
         if name == "tool_calls" and (lists := [each for each in pieces if isinstance(each, list)])
-        else _folded(pieces, list if name == "role" else str)
+        else _join_values(pieces, list if name == "role" else str)
         for name, pieces in fields.items()
     }
 
 
-def _folded(pieces: list[Any], kind: type) -> Any:
+def _join_values(pieces: list[Any], kind: type) -> Any:
     """Return a field's value in the whole reply, joined from `pieces`, its values in all frames.
 
     Lists are joined, and so are values of the type `kind` (strings, or the fields of objects). Of
@@ -454,10 +456,10 @@ def _folded(pieces: list[Any], kind: type) -> Any:
         return "".join(alike)
     # objects, such as `logprobs`: each of their fields is joined
     names = dict.fromkeys(chain.from_iterable(alike))
-    return {name: _folded([value.get(name) for value in alike], list) for name in names}
+    return {name: _join_values([value.get(name) for value in alike], list) for name in names}
 
 
-def _calls(
+def _join_calls(
     lists: Sequence[Sequence[tuple[int, dict[str, object]]]], streamed: bool
 ) -> list[dict[str, object]]:
     """Return the whole calls. Each call is joined from the pieces that have its index.
@@ -469,10 +471,10 @@ def _calls(
     calls: dict[int, list[dict[str, object]]] = {}
     for number, entry in chain.from_iterable(lists):
         calls.setdefault(number, []).append(entry)
-    return [_call(pieces, streamed) for pieces in calls.values()]
+    return [_join_pieces(pieces, streamed) for pieces in calls.values()]
 
 
-def _call(pieces: list[dict[str, object]], streamed: bool) -> dict[str, object]:
+def _join_pieces(pieces: list[dict[str, object]], streamed: bool) -> dict[str, object]:
     """Return a call, joined from its pieces. The `index` of a streamed call is left out, because
     the calls of a whole reply have none.
     """

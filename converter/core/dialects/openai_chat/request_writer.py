@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
-from converter.core.dialects.openai_parts import Sendable, part_of, sendable
+from converter.core.dialects.openai_parts import Sendable, part_of, sendable_parts
 from converter.core.dialects.request_settings import RequestSettings
 from converter.core.model.conversation import (
     Block,
@@ -62,14 +62,14 @@ request before. Takes the turns, the settings on which the writing depends, and 
 """
 
 
-def _anew(
+def _write_anew(
     _turns: Sequence[Turn], _basis: object, write: Callable[[], list[dict[str, object]]]
 ) -> list[dict[str, object]]:
     return write()
 
 
 def write(
-    conversation: Conversation, settings: RequestSettings, run_of: RunOf = _anew
+    conversation: Conversation, settings: RequestSettings, run_of: RunOf = _write_anew
 ) -> tuple[dict[str, object], tuple[str, ...]]:
     """Return the body of a chat-completions request, and notes on omissions, one line each.
 
@@ -123,16 +123,16 @@ def _fields(
         "top_p": sampling.top_p,
         "top_k": sampling.top_k,
         "user": conversation.user_id,
-        **_tools(conversation, settings),
+        **_tool_fields(conversation, settings),
         "stream": conversation.stream or None,
         "stream_options": {"include_usage": True} if conversation.stream else None,
-        "response_format": _format(conversation),
+        "response_format": _response_format(conversation),
     }
     sent = {name: value for name, value in fields.items() if value is not None}
     return {**sent, **(settings.prefill if goes_on else {}), **settings.thinking}
 
 
-def _tools(conversation: Conversation, settings: RequestSettings) -> dict[str, object]:
+def _tool_fields(conversation: Conversation, settings: RequestSettings) -> dict[str, object]:
     """Return the request's fields for the offered tools and the choice between them. If the server
     does not take the choice of one tool, this tool is the only one that is offered.
     """
@@ -146,7 +146,7 @@ def _tools(conversation: Conversation, settings: RequestSettings) -> dict[str, o
         return {}  # vLLM and OpenAI refuse a tool_choice without tools
     return {
         "tools": [_tool(tool) for tool in tools],
-        "tool_choice": _choice(choice, settings) if choice else None,
+        "tool_choice": _tool_choice(choice, settings) if choice else None,
         "parallel_tool_calls": None if conversation.parallel_tool_use else False,
     }
 
@@ -160,7 +160,7 @@ def _tool(tool: Tool) -> dict[str, object]:
     }
 
 
-def _choice(choice: ToolChoice, settings: RequestSettings) -> object:
+def _tool_choice(choice: ToolChoice, settings: RequestSettings) -> object:
     if choice.mode != "named":
         return choice.mode
     if not settings.named_tool_choice:
@@ -168,7 +168,7 @@ def _choice(choice: ToolChoice, settings: RequestSettings) -> object:
     return {"type": "function", "function": {"name": choice.name}}
 
 
-def _format(conversation: Conversation) -> dict[str, object] | None:
+def _response_format(conversation: Conversation) -> dict[str, object] | None:
     schema, strict = conversation.output_schema, conversation.output_strict
     if schema is None:
         return None
@@ -178,7 +178,7 @@ def _format(conversation: Conversation) -> dict[str, object] | None:
 
 
 def write_messages(
-    conversation: Conversation, settings: RequestSettings, run_of: RunOf = _anew
+    conversation: Conversation, settings: RequestSettings, run_of: RunOf = _write_anew
 ) -> list[dict[str, object]]:
     """Return the messages of a chat-completions request, the system text first.
 
@@ -199,7 +199,7 @@ def write_messages(
     basis = (settings.history, settings.tool_turn_history, settings.order, settings.image_links)
     for _, same_role in groupby(turns, key=lambda turn: turn.role):
         run = tuple(same_role)
-        write = _assistant if run[0].role == "assistant" else _user
+        write = _write_assistant if run[0].role == "assistant" else _write_user
         blocks = tuple(block for turn in run for block in turn.blocks)
         messages += run_of(run, basis, partial(write, blocks, settings))
     if len(messages) > 1 and messages[-1] == {"role": "assistant", "content": ""}:
@@ -231,7 +231,7 @@ def join_texts(texts: Iterable[str]) -> str:
 # Writers of the assistant's messages.
 
 
-def _assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
+def _write_assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
     calls = [
         {
             "id": block.id,
@@ -264,7 +264,7 @@ def _texts_in(blocks: Iterable[Block], field: str) -> Iterator[str]:
 # Writers of the user's messages and of tool messages.
 
 
-def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
+def _write_user(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
     """Return the user message and the tool messages, in the order of their blocks. Images and
     sounds of tool results are put into the user message that follows the results.
     """
@@ -275,13 +275,13 @@ def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, 
     for block in blocks:
         if isinstance(block, ToolResult):
             messages += _user_message(parts)
-            parts, content = [], [*sendable(block.content, links)]
+            parts, content = [], [*sendable_parts(block.content, links)]
             messages.append(_tool_message(block, content))
             for part in content:
                 if name := NAMES.get(type(part)):
                     waiting += [TextBlock(ABOVE.format(name, block.tool_use_id)), part]
         else:
-            sent = (block,) if isinstance(block, TextBlock) else sendable((block,), links)
+            sent = (block,) if isinstance(block, TextBlock) else sendable_parts((block,), links)
             parts += [*waiting, *sent]
             waiting = []
     messages += _user_message([*parts, *waiting])

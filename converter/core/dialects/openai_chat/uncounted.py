@@ -29,14 +29,14 @@ class UncountedEncoder(OpenAIEncoder):
         """
         kinds = {type(event) for event in events}
         if kinds and kinds <= {Start, Usage} and Usage in kinds:
-            return self._released([event for event in events if isinstance(event, Start)])
-        out = self._released()
+            return self._release_finish([event for event in events if isinstance(event, Start)])
+        out = self._release_finish()
         if Finish in kinds and Usage not in kinds:
             self._finish = (events, raw)
             return out
         return out + super().feed(events, raw)
 
-    def _released(self, heads: Sequence[Event] = ()) -> list[bytes]:
+    def _release_finish(self, heads: Sequence[Event] = ()) -> list[bytes]:
         """Return the waiting frame of the finish, if there is one. `heads`: the `Start` of the
         frame after it, whose fields it takes over.
         """
@@ -49,4 +49,4 @@ class UncountedEncoder(OpenAIEncoder):
         """Return the waiting frame of the finish, if there is one. An end that the server left out
         (`[DONE]`) is not added.
         """
-        return [*self._released(), *super().close()]
+        return [*self._release_finish(), *super().close()]

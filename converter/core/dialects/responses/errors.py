@@ -48,7 +48,7 @@ def error_body(
     """Return the body of an error. `param`: the path of the wrong field of the request, such as
     `input.0.content`. `code`: the API's code; if it is empty, it follows from the status.
     """
-    if too_long := context_length.find(message):
+    if too_long := context_length.overflow_in(message):
         message, code = _too_long(too_long)
         param = param or (OF_REPLY if code == REPLY_TOO_LONG else "")
     error = {
@@ -65,7 +65,7 @@ def error_reply(status: int, body: bytes) -> tuple[int, dict[str, object]]:
     model: an error, or a web page.
     """
     message = message_of_answer(status, body, with_status=status >= 500)
-    misfit = status < 400 or context_length.find(message)
+    misfit = status < 400 or context_length.overflow_in(message)
     client_status = 400 if misfit else _STATUS.get(status, status)
     return client_status, error_body(message, client_status)
 
@@ -76,7 +76,7 @@ def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
 
     `kind`: the type of the server's error. `status`: the HTTP status that it would have, else 0.
     """
-    if too_long := context_length.find(message):
+    if too_long := context_length.overflow_in(message):
         own, code = _too_long(too_long)
         return {"code": code if code in FINAL else FINAL_CODE, "message": own}
     if kind in _REFUSALS or 400 <= status < 429 or status == 500:

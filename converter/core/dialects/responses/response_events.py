@@ -108,24 +108,24 @@ class ResponsesEncoder(BlockWriter):
         self._sequence = 0
         self.output: list[dict[str, object]] = []
 
-    def framed(self, event: dict[str, object]) -> bytes:
+    def frame_of(self, event: dict[str, object]) -> bytes:
         """Return the frame for this event, with the event's `sequence_number`."""
         number = self._numbers(1)
-        return super().framed({"type": event["type"], COUNTER: number, **event})
+        return super().frame_of({"type": event["type"], COUNTER: number, **event})
 
     def _numbers(self, count: int) -> int:
         """Reserve the sequence numbers of the next `count` events, and return the first one."""
         first, self._sequence = self._sequence, self._sequence + count
         return first
 
-    def spliced(self, kind: TextKind, text: str, frames: int) -> int:
+    def record_unparsed_text(self, kind: TextKind, text: str, frames: int) -> int:
         """Add text that the fast path has written, in `frames` frames, to the open item. Return the
         sequence number of the first of these frames.
         """
-        super().spliced(kind, text, frames)
+        super().record_unparsed_text(kind, text, frames)
         return self._numbers(frames)
 
-    def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
+    def comment_frames(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
         """Return a ping in place of a server's comment (`: keep-alive`): clients do not take a
         comment for a sign of life.
         """
@@ -140,14 +140,14 @@ class ResponsesEncoder(BlockWriter):
         if self._whole or self._over:
             return []
         head = [] if self._started else self._start(Start("", ""))
-        return self._sent([*head, {"type": "keepalive"}])
+        return self._frames_of([*head, {"type": "keepalive"}])
 
-    def _fold(self, event: dict[str, object]) -> None:
+    def _add_to_whole_reply(self, event: dict[str, object]) -> None:
         """Do nothing: the whole reply need not be joined from events, because the last event of the
         stream has it.
         """
 
-    def _folded(self) -> dict[str, object]:
+    def _whole_reply(self) -> dict[str, object]:
         """Return the body for a client that wants no stream: the response; if it failed, an error;
         for a request to `/responses/compact` that endpoint's answer.
         """
@@ -171,13 +171,13 @@ class ResponsesEncoder(BlockWriter):
         for kind in ("created", "in_progress"):
             yield {"type": f"response.{kind}", "response": self._result}
 
-    def _course(self, event: Event) -> Iterator[dict[str, object]]:
+    def _write_bookkeeping(self, event: Event) -> Iterator[dict[str, object]]:
         if isinstance(event, Start) and self._started and not self._result["model"]:
             # A ping has begun the response, before the server's first frame told the model's name:
             # mlx-lm 0.32 sends comments before it.
             own = own_fields(event.own, NAME) or {}
             self._result = {**self._result, "model": event.model, **own}
-        yield from super()._course(event)
+        yield from super()._write_bookkeeping(event)
 
     def _stop(self, own: Own | None = None) -> Iterator[dict[str, object]]:
         reason = REASONS.get(self._ending.reason)
@@ -223,9 +223,9 @@ class ResponsesEncoder(BlockWriter):
         """Yield the events that end the open item, and those of the summary of a compaction.
         `whole`: True if the reply was neither cut nor aborted, so that its last item is complete.
         """
-        yield from self._cut()
+        yield from self._cut_call()
         self._status = COMPLETED if whole or self._open == CALL else INCOMPLETE
-        yield from self._leave()
+        yield from self._close_block()
         self._status = COMPLETED
         if whole and (summary := "".join(self._summary).strip()):
             self._hold(len(summary))
@@ -234,21 +234,21 @@ class ResponsesEncoder(BlockWriter):
 
     def _at_once(self, item: dict[str, object]) -> Iterator[dict[str, object]]:
         """Yield the events of an item that is sent complete, without pieces."""
-        yield from self._enter(OTHER, item)
-        yield from self._leave()
+        yield from self._open_block(OTHER, item)
+        yield from self._close_block()
 
-    def _text(self, text: str) -> Iterator[dict[str, object]]:
+    def _write_text(self, text: str) -> Iterator[dict[str, object]]:
         if self._own.compacts:
             self._summary.append(text)
         else:
-            yield from super()._text(text)
+            yield from super()._write_text(text)
 
-    def _enter(self, kind: str, block: NewBlock = None) -> Iterator[dict[str, object]]:
+    def _open_block(self, kind: str, block: NewBlock = None) -> Iterator[dict[str, object]]:
         """Yield the events that begin an item of this kind. If a call was cut before, yield
         nothing: for the client the item of that call is still open, and only one may be open.
         """
         if not self.cut:
-            yield from super()._enter(kind, block)
+            yield from super()._open_block(kind, block)
 
     def _begin(self, kind: str, block: NewBlock) -> list[dict[str, object]]:
         """Return the events that announce an item of this kind. Its id has the id of the exchange,
@@ -284,12 +284,12 @@ class ResponsesEncoder(BlockWriter):
         yield done(item, len(self.output))
         self.output.append(item)
 
-    def _drop(self) -> None:
+    def _record_cut_call(self) -> None:
         self.cut = True
         # The call's item gets no `output_item.done`, after which Codex would run the call.
         self._open = self._item = None
 
-    def _other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
+    def _write_other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
         if isinstance(event, MappedField):
             self.leave_out({event.key})
         elif event.dialect == NAME:

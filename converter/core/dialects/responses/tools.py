@@ -17,7 +17,7 @@ from converter.core.dialects.openai_parts import (
     CUSTOM_INPUT,
     CUSTOM_SCHEMA,
     function_of,
-    one_string,
+    one_string_schema,
     read_arguments,
 )
 from converter.core.model.conversation import Tool
@@ -213,7 +213,7 @@ CALL_KINDS = {
         "tsc",
         lambda name, description, entry: Tool(
             name,
-            entry.optional("parameters", dict) or one_string("query"),
+            entry.optional("parameters", dict) or one_string_schema("query"),
             description or _SEARCH,
         ),
         _read_arguments,

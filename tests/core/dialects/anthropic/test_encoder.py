@@ -37,7 +37,7 @@ EVENTS: list[Event] = [
 def fold(*events: dict[str, object]) -> dict[str, object]:
     encoder = AnthropicEncoder(CONTEXT, whole=True)
     for event in events:
-        encoder._fold(event)
+        encoder._add_to_whole_reply(event)
     return encoder._result
 
 

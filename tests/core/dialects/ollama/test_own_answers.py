@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from converter.core.dialects.dialect import OwnRequest
-from converter.core.dialects.ollama.own_answers import COUNTERPARTS, error_body, error_reply, own
+from converter.core.dialects.ollama.own_answers import COUNTERPARTS, answer, error_body, error_reply
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import Memory
 from converter.core.wire.checked import Fields
@@ -21,9 +21,9 @@ VLLM = {"id": "org/GLM-4.5V", "max_model_len": 65536, "capabilities": ["vision"]
 
 def answer_to(method: str, path: str, page: bool = False, **body: object) -> tuple[int, Any]:
     answer_to = OwnRequest(method, path, json.dumps(body).encode(), served=(LLAMA, VLLM), page=page)
-    answer = own(answer_to, Memory())
-    assert answer
-    return answer
+    answered = answer(answer_to, Memory())
+    assert answered
+    return answered
 
 
 def test_it_runs_and_says_which_api_it_speaks() -> None:
@@ -34,7 +34,7 @@ def test_it_runs_and_says_which_api_it_speaks() -> None:
 
 
 def test_a_browser_gets_the_servers_own_page() -> None:
-    assert own(OwnRequest("GET", "/", page=True), Memory()) is None
+    assert answer(OwnRequest("GET", "/", page=True), Memory()) is None
 
 
 def test_models_are_listed_as_served() -> None:
@@ -75,12 +75,12 @@ def test_what_the_server_denies_or_never_reported_is_not_claimed() -> None:
         "capabilities": {"reasoning": False},
     }
     answer_to = OwnRequest("POST", "/api/show", b'{"model": "m"}', served=(entry,))
-    answer = own(answer_to, Memory())
-    assert answer
-    assert isinstance(answer[1], dict)
-    assert answer[1]["capabilities"] == ["completion", "tools"]
-    assert "thinking" not in answer[1]
-    assert answer[1]["parameters"] == ""
+    answered = answer(answer_to, Memory())
+    assert answered
+    assert isinstance(answered[1], dict)
+    assert answered[1]["capabilities"] == ["completion", "tools"]
+    assert "thinking" not in answered[1]
+    assert answered[1]["parameters"] == ""
 
 
 def test_a_model_that_is_not_served_is_refused() -> None:
