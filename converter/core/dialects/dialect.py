@@ -121,7 +121,9 @@ takes
 
 
 def read_anew(_message: object, reader: Callable[[], tuple[Turn, bool]], _others: object) -> Turn:
-    """Return the turn that the reader returns: the `TurnOf` of a caller that keeps no turns."""
+    """Return the turn that the reader returns. This is the `TurnOf` of callers that keep no turns
+    of the request before, so that each message is read in each request.
+    """
     return reader()[0]
 
 
@@ -229,7 +231,9 @@ class Answers:
     enough.
     """
     models: Callable[[bytes], Mapping[str, object] | None] | None = None
-    """Returns a server's list of models in this dialect; None if the body may pass as it came."""
+    """Takes the body of a server's list of models, and returns the list in this dialect; None if
+    the body may pass as it came.
+    """
     counted: Callable[[int], Mapping[str, object]] = lambda tokens: {"input_tokens": tokens}
     """Takes the number of a request's tokens, and returns the body of the answer that has it."""
     own: (

@@ -182,8 +182,8 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
 
 
 def _parsers(answers: object) -> tuple[str, ...]:
-    """Return the names of the parsers that SGLang was started with; `none` for one that is not
-    set.
+    """Return a text for each parser that SGLang can be started with: `reasoning parser: qwen3`, or
+    `tool-call parser: none` if it was started without one.
     """
     flags = as_object(answers)
     names = {"reasoning_parser": "reasoning parser", "tool_call_parser": "tool-call parser"}

@@ -41,8 +41,8 @@ class ReplyContext:
         fields: the names of the fields in which OpenAI clients get thinking.
         signature: the signature for a thinking block that has none from the server.
         created_at: when the reply was requested, in seconds since 1970.
-        own: `Conversation.own`, by which a dialect's request reader passes data to its encoder: an
-            Ollama client's endpoint.
+        own: `Conversation.own`, in which a dialect's request reader leaves data for its encoder,
+            such as the endpoint that an Ollama client has requested.
         map: the user's field map (`think_map`): a server's own field -> a block.
         features: the features that the client's header lists (`Label.features`).
         alive: the form of a sign of life, in a dialect that has no ping: `comment`.

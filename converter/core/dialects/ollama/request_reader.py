@@ -34,7 +34,7 @@ _PICTURES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lG": "image/gif", "U
 _PNG = "image/png"
 _READ = {"num_predict", "temperature", "top_p", "top_k", "stop"}
 _PASSED_ON = {"seed", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty"}
-"""Names in `options` that chat completions have as fields of the same name."""
+"""Entries of `options` that go on to the server, as fields of the same names."""
 _UNSUPPORTED = (
     *("suffix", "raw", "context", "template", "logprobs", "top_logprobs"),
     *("keep_alive", "truncate", "shift"),

@@ -244,7 +244,7 @@ class OpenAIEncoder(Encoder):
                 self.foreign = True
                 return [event, *first]
             case Finish(stop_sequence=str(stop), server_word=word) if stop and (
-                # a finish of the server has its own field for the stop string, which is sent
+                # if the finish came from the server, the server's own field names the stop string
                 self.foreign or not word
             ):
                 return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
