@@ -12,7 +12,7 @@ from typing import Any
 
 from converter.core.dialects.dialect import Endpoint, Purpose
 from converter.core.dialects.recogniser import is_stream
-from converter.core.dialects.table import COMMON, by_name, find
+from converter.core.dialects.table import COMMON, by_name, find_endpoint
 from converter.core.library import Request, rewriter, translate
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
@@ -36,7 +36,7 @@ class Thinking:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; one for anything but a model's reply is the app's own."""
         method = scope.get("method", "")
-        found = find(method, scope["path"]) if scope["type"] == "http" else None
+        found = find_endpoint(method, scope["path"]) if scope["type"] == "http" else None
         if found is None or found[0].purpose is not Purpose.REPLY:
             await self._app(scope, receive, send)
             return

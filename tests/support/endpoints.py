@@ -1,11 +1,11 @@
 """The endpoints of the dialects, by name."""
 
 from converter.core.dialects.dialect import Endpoint
-from converter.core.dialects.table import find
+from converter.core.dialects.table import find_endpoint
 
 
 def _at(method: str, path: str) -> Endpoint:
-    matched = find(method, path)
+    matched = find_endpoint(method, path)
     assert matched
     return matched[0]
 

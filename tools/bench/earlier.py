@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.read_request import note
-from converter.core.dialects.table import find
+from converter.core.dialects.table import find_endpoint
 from converter.core.model.memory import Memory
 from tests.support.harness import VARIANTS, LlamaServer
 
@@ -65,7 +65,7 @@ def _body(turns: int) -> bytes:
 
 
 def _seconds_of_miss(body: bytes) -> float:
-    endpoint = find("POST", "/v1/chat/completions")
+    endpoint = find_endpoint("POST", "/v1/chat/completions")
     assert endpoint
     read, memory = note(Exchange(endpoint[0], settings.read()), body), Memory(500, 1 << 25)
     assert read.restored(memory, None).earlier.unknown > 1

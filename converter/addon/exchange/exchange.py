@@ -25,8 +25,8 @@ from converter.addon.servers.model_names import (
 )
 from converter.addon.servers.model_names import find as find_model
 from converter.core.dialects.dialect import Endpoint, OwnRequest, Purpose
-from converter.core.dialects.signs_of_life import COMMENT, form_of
-from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find
+from converter.core.dialects.signs_of_life import COMMENT, form_for
+from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find_endpoint
 from converter.core.model.conversation import RequestError
 from converter.core.model.initial_state import InitialState
 from converter.core.model.memory import AwayError, Memory
@@ -298,7 +298,7 @@ def begin(
         reverse: True if mitmproxy is the reverse proxy of one server.
         created_at: when the request came, in seconds since 1970.
     """
-    endpoint, prefix = find(method, path) or (None, "")
+    endpoint, prefix = find_endpoint(method, path) or (None, "")
     if endpoint is None or (endpoint.is_own and not (reverse or endpoint.counterpart)):
         # In a forward proxy, the requested host itself answers a request that the addon would
         # answer in a reverse proxy (`is_own`).
@@ -308,7 +308,7 @@ def begin(
     unchanged = client is COMMON and not (settings.models or settings.variants)
     rest = path.partition("?")[0].removeprefix(prefix).removeprefix("/v1/models")
     model_id = unquote(rest.strip("/")) if lists and not unchanged else ""
-    alive = form_of(settings.alive, headers.get("user-agent", "")) if client is COMMON else COMMENT
+    alive = form_for(settings.alive, headers.get("user-agent", "")) if client is COMMON else COMMENT
     gateway = lists and GATEWAY_CLIENTS.match(headers.get("user-agent", "")) is not None
     # `label.features` is the dialect's header that lists features, such as `anthropic-beta`
     listed = headers.get(client.label.features, "") if client.label.features else ""

@@ -17,7 +17,7 @@ from converter.addon.hooks.client_headers import withhold_headers, withhold_keys
 from converter.addon.log_lines import LONGEST, in_a_line
 from converter.addon.servers.probes import ADDON_PATH, addon_identity
 from converter.addon.servers.server_key import put_key
-from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find
+from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find_endpoint
 from converter.core.wire.printable import bounded
 
 _LOCAL_NAME = re.compile(r"[^.]+|(?:.*\.)?(?:localhost|local|internal|lan|home\.arpa|test)")
@@ -132,7 +132,7 @@ def dialect_of(flow: HTTPFlow) -> Dialect:
     """Return the dialect of a request by its path, or by its headers if several dialects have that
     path.
     """
-    endpoint = (find(flow.request.method, flow.request.path) or (None,))[0]
+    endpoint = (find_endpoint(flow.request.method, flow.request.path) or (None,))[0]
     if endpoint is None:
         return COMMON
     return by_headers(flow.request.headers) if endpoint.shared else by_name(endpoint.dialect)

@@ -114,7 +114,7 @@ def read(answers: Mapping[str, object], model: str) -> ModelFacts:
     return ModelFacts(window, output, thinks, calls, sees, _parsers(answers.get("/model_info")))
 
 
-def of_entry(entry: Mapping[str, object]) -> ModelFacts:
+def facts_of(entry: Mapping[str, object]) -> ModelFacts:
     """Return the facts in one entry of a server's list of models."""
     return read({"/v1/models": {"data": [entry]}}, str(entry.get("id")))
 
@@ -143,7 +143,7 @@ def with_facts(body: bytes) -> dict[str, object] | None:
 
 
 def _missing_facts(entry: Mapping[str, object]) -> dict[str, object]:
-    facts = of_entry(entry)
+    facts = facts_of(entry)
     parameters = {"tools": facts.calls_tools, "reasoning": facts.thinks}
     more = {
         "context_length": facts.window,

@@ -41,7 +41,7 @@ STOP_FIELDS = frozenset((*_STOPS, INCLUDES_STOP))
 _LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "n_predict")
 """Fields that limit the tokens of a reply."""
 FREE_TEXT: Schema = {}
-"""The schema, in `schemas`, of a tool that takes free text. It is compared by identity."""
+"""The schema, in `tool_schemas`, of a tool that takes free text. It is compared by identity."""
 _FORCED = ("required", "any", "function", "tool", "allowed_tools")
 """Tool choices after which the reply must be a call. Servers enforce this with a grammar."""
 
@@ -63,7 +63,7 @@ def expected_calls(body: Mapping[str, object]) -> ExpectedCalls:
     """Return the facts of a request by which the calls of its reply are read: the offered tools,
     whether a call is forbidden, and the ids of earlier calls.
     """
-    tools, ids = schemas(body), frozenset(call_ids(body))
+    tools, ids = tool_schemas(body), frozenset(call_ids(body))
     read, forbidden = offered(body, tools), forbids_calls(body)
     return ExpectedCalls(bool(body.get("tools")), tools, read, forbidden, ids)
 
@@ -87,9 +87,9 @@ def token_limit(body: Mapping[str, object]) -> int:
 
 def offered(body: Mapping[str, object], tools: Mapping[str, Schema] | None = None) -> Tools | None:
     """Return the tools that the reply may call; None if it may call none. `tools`: the result of
-    `schemas`, if the caller has it.
+    `tool_schemas`, if the caller has it.
     """
-    tools = schemas(body) if tools is None else tools
+    tools = tool_schemas(body) if tools is None else tools
     tools = {name: schema for name, schema in tools.items() if schema is not FREE_TEXT}
     if not tools:
         return None
@@ -120,7 +120,7 @@ def _choice_mode(body: Mapping[str, object]) -> object:
     return (as_object(choice.get("allowed_tools")) or choice).get("mode")
 
 
-def schemas(body: Mapping[str, object]) -> dict[str, Schema]:
+def tool_schemas(body: Mapping[str, object]) -> dict[str, Schema]:
     """Return the schemas of all offered tools, by name; `FREE_TEXT` for a tool that takes free
     text.
     """

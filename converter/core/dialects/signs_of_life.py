@@ -21,7 +21,7 @@ CLIENTS = (
 
 
 @lru_cache(maxsize=64)
-def form_of(chosen: str, user_agent: str) -> str:
+def form_for(chosen: str, user_agent: str) -> str:
     """Return the form of a client's signs of life: the form `chosen` by the option; for `auto` the
     form that the client needs, by its user agent.
     """

@@ -26,7 +26,7 @@ __all__ = [
     "ReplyContext",
     "by_headers",
     "by_name",
-    "find",
+    "find_endpoint",
     "join_texts",
     "recognise",
     "request_writer",
@@ -58,15 +58,15 @@ def by_headers(headers: Mapping[str, str]) -> Dialect:
     return next(shown, COMMON)
 
 
-def find(method: str, path: str) -> tuple[Endpoint, str] | None:
+def find_endpoint(method: str, path: str) -> tuple[Endpoint, str] | None:
     """Return the endpoint of a request, and the part of its path before the endpoint's own path;
     None if the addon does not handle the request. A query in `path` is ignored.
     """
-    return _find(method, path.partition("?")[0])
+    return _find_endpoint(method, path.partition("?")[0])
 
 
 @lru_cache(maxsize=64)
-def _find(method: str, path: str) -> tuple[Endpoint, str] | None:
+def _find_endpoint(method: str, path: str) -> tuple[Endpoint, str] | None:
     for dialect in DIALECTS:
         for endpoint in dialect.endpoints:
             if (prefix := endpoint.prefix_of(method, path)) is not None:

@@ -24,7 +24,7 @@ class TextApart:
         self._behind_call: set[int] = set()
 
     @property
-    def parts_next_text(self) -> bool:
+    def separates_next_text(self) -> bool:
         """True if the next text of any choice will get a blank line."""
         return bool(self._behind_call)
 

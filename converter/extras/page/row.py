@@ -11,7 +11,7 @@ from converter.addon.keep.flow_record import BEFORE, FlowRecord, client_left, no
 from converter.addon.keep.shown_flow import facts_of
 from converter.addon.transcript import request
 from converter.addon.transcript.turns import Part, ShownTurn
-from converter.core.dialects.table import find
+from converter.core.dialects.table import find_endpoint
 from converter.core.model.conversation import TextBlock, ToolResult, ToolUse
 from converter.core.model.housekeeping import (
     COMPACTION,
@@ -67,7 +67,7 @@ def is_listed(flow: object) -> TypeGuard[HTTPFlow]:
     """Return True if a flow is a conversation with a model."""
     if not isinstance(flow, HTTPFlow):
         return False
-    endpoint = find(flow.request.method, flow.request.path)
+    endpoint = find_endpoint(flow.request.method, flow.request.path)
     return endpoint is not None and endpoint[0].is_chat
 
 

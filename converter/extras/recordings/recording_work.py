@@ -13,7 +13,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.addon.files import FileError, make_folder
 from converter.addon.http_messages import model_of
-from converter.core.dialects.table import find
+from converter.core.dialects.table import find_endpoint
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.recording import Recording
@@ -97,7 +97,7 @@ def _kind_and_model(recording: Recording) -> str:
     """Return the endpoint's kind and the model, such as `chat-tiny-think`. Of a model that is a
     path only the last part is used, because the folders may contain a user's name.
     """
-    route, _ = find(recording.request.method, recording.request.path) or (None, "")
+    route, _ = find_endpoint(recording.request.method, recording.request.path) or (None, "")
     kind = route.kind if route else "exchange"
     model = re.split(r"[\\/]", model_of(recording.request.body).rstrip("\\/"))[-1].lower()
     return "-".join(filter(None, (kind, _NO_NAME.sub("-", model)[:_LONGEST].strip("-"))))

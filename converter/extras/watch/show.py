@@ -9,7 +9,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.addon.keep.shown_flow import transcript_of
 from converter.addon.transcript import terminal
-from converter.core.dialects.table import find
+from converter.core.dialects.table import find_endpoint
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +26,9 @@ class Show:
         """
         if target not in ("log", "clipboard"):
             raise exceptions.CommandError(f"expected log or clipboard, got {target!r}")
-        endpoint = isinstance(flow, HTTPFlow) and find(flow.request.method, flow.request.path)
+        endpoint = isinstance(flow, HTTPFlow) and find_endpoint(
+            flow.request.method, flow.request.path
+        )
         if not isinstance(flow, HTTPFlow) or not endpoint or not endpoint[0].is_request:
             raise exceptions.CommandError("this flow is no conversation with a model")
         shown = terminal.write(*transcript_of(flow))

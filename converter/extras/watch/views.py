@@ -23,7 +23,7 @@ from converter.addon.keep.shown_flow import backup_of, facts_of, reading_of, sen
 from converter.addon.mitmproxy_internals import flow_list
 from converter.addon.transcript import reply, request, text
 from converter.addon.transcript.turns import Transcript
-from converter.core.dialects.table import find
+from converter.core.dialects.table import find_endpoint
 from converter.core.wire import json_text
 from converter.core.wire.beginnings import FirstBytes, beginning_of
 from converter.core.wire.cut_json import complete_part
@@ -85,7 +85,7 @@ class ThinkingView(Contentview):
             or beginning_of(data) is FirstBytes.PAGE
         ):
             return -1
-        endpoint = find(flow.request.method, flow.request.path)
+        endpoint = find_endpoint(flow.request.method, flow.request.path)
         of_request = isinstance(message, Request)
         ours = endpoint and (endpoint[0].is_request if of_request else endpoint[0].is_chat)
         return self.priority if ours else -1

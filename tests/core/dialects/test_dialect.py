@@ -3,7 +3,7 @@
 import pytest
 
 from converter.core.dialects.dialect import Endpoint
-from converter.core.dialects.table import DIALECTS, find
+from converter.core.dialects.table import DIALECTS, find_endpoint
 from tests.support import endpoints
 from tests.support.rows import rows_of
 
@@ -77,7 +77,7 @@ REQUEST_PATHS: list[tuple[str, str, Endpoint, str]] = [
 def test_an_endpoint_is_matched_behind_any_prefix_and_query(
     method: str, path: str, route: Endpoint, prefix: str
 ) -> None:
-    assert find(method, path) == (route, prefix)
+    assert find_endpoint(method, path) == (route, prefix)
 
 
 UNKNOWN = ROWS["unknown"]
@@ -85,7 +85,7 @@ UNKNOWN = ROWS["unknown"]
 
 @pytest.mark.parametrize(("method", "path"), UNKNOWN, ids=repr)
 def test_what_only_resembles_an_endpoint_is_unknown(method: str, path: str) -> None:
-    assert find(method, path) is None
+    assert find_endpoint(method, path) is None
 
 
 def test_a_recordings_name_says_what_was_requested() -> None:

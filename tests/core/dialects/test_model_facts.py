@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.dialects.model_facts import ModelFacts, created_at, of_entry, read, with_facts
+from converter.core.dialects.model_facts import ModelFacts, created_at, facts_of, read, with_facts
 from tests.support.strategies import law
 
 LLAMA_PROPS = {
@@ -107,7 +107,7 @@ def test_the_only_model_is_meant_by_another_name() -> None:
 
 @pytest.mark.parametrize("size", [True, 0, -1, "4096", 4096.5, None], ids=repr)
 def test_what_is_no_size_is_no_window(size: object) -> None:
-    assert of_entry({"id": "m", "max_model_len": size}) == ModelFacts()
+    assert facts_of({"id": "m", "max_model_len": size}) == ModelFacts()
 
 
 _NAMES = st.sampled_from(

@@ -10,7 +10,7 @@ from converter.core.dialects.request_facts import (
     forbids_calls,
     grammar_of,
     offered,
-    schemas,
+    tool_schemas,
 )
 from converter.core.reading.beginning import Grammar
 from converter.core.reading.reading import Expected
@@ -63,7 +63,7 @@ def test_a_request_may_offer_none(body: dict[str, Any]) -> None:
 
 def test_a_tool_that_takes_a_text_is_listed_by_name_but_is_no_function() -> None:
     body: dict[str, Any] = {"tools": [{"type": "custom", "custom": {"name": "patch"}}]}
-    assert schemas(body) == {"patch": {}}
+    assert tool_schemas(body) == {"patch": {}}
     assert offered(body) is None
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import begin
-from converter.core.dialects.signs_of_life import AUTO, COMMENT, DELTA, FORMS, NONE, form_of
+from converter.core.dialects.signs_of_life import AUTO, COMMENT, DELTA, FORMS, NONE, form_for
 from converter.core.dialects.table import COMMON, ReplyContext
 from converter.core.model.events import Own, Start, Text
 
@@ -23,9 +23,9 @@ from converter.core.model.events import Own, Start, Text
     ],
 )
 def test_a_client_is_recognised_by_its_user_agent(agent: str, form: str) -> None:
-    assert form_of(AUTO, agent) == form
+    assert form_for(AUTO, agent) == form
     for chosen in set(FORMS) - {AUTO}:
-        assert form_of(chosen, agent) == chosen
+        assert form_for(chosen, agent) == chosen
 
 
 def test_an_exchange_of_a_chat_client_has_its_form() -> None:

@@ -15,7 +15,7 @@ from converter.core.dialects.table import (
     ReplyContext,
     by_headers,
     by_name,
-    find,
+    find_endpoint,
     recognise,
 )
 from converter.core.model.events import OpaqueFrame, Start
@@ -90,7 +90,7 @@ def test_a_request_without_a_body_shows_its_dialect_by_its_headers(
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
 def test_a_request_goes_to_an_endpoint_of_its_dialect(dialect: Dialect) -> None:
-    matched = find("POST", dialect.requests.path)
+    matched = find_endpoint("POST", dialect.requests.path)
     assert matched
     assert (matched[0].dialect, matched[0].is_chat) == (dialect.name, True)
 

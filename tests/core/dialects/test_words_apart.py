@@ -101,12 +101,12 @@ def test_it_waits_for_text_and_reads_that_which_was_written_by_itself() -> None:
     apart = TextApart()
     apart.record_unparsed_text(Thinking, "t")
     apart.feed(READ)
-    assert not apart.parts_next_text
+    assert not apart.separates_next_text
     apart.record_unparsed_text(Text, "a")
     apart.feed(READ)
-    assert apart.parts_next_text
+    assert apart.separates_next_text
     assert apart.feed(Text("b")) == Text("\n\nb")
-    assert not apart.parts_next_text
+    assert not apart.separates_next_text
 
 
 def test_a_servers_own_frames_stay_as_they_came() -> None:

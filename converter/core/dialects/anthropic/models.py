@@ -24,7 +24,7 @@ def _name(entry: dict[str, object]) -> str:
 
 
 def _model(entry: dict[str, object]) -> dict[str, object]:
-    facts = model_facts.of_entry(entry)
+    facts = model_facts.facts_of(entry)
     limits = {"max_input_tokens": facts.window, "max_tokens": facts.output}
     return {
         "type": "model",

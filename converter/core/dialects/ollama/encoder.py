@@ -44,7 +44,7 @@ class OllamaEncoder(BlockWriter):
         self._model = context.model
         # a recording may be read for an Ollama client although its request has another dialect:
         # then `own` is the value of that dialect's request reader
-        self._form = context.own if context.own in (CHAT, GENERATE) else None
+        self._endpoint = context.own if context.own in (CHAT, GENERATE) else None
         self._at = _timestamp(context.created_at)
         self._thought_over = False
         self._apart = TextApart()
@@ -68,7 +68,7 @@ class OllamaEncoder(BlockWriter):
         goes on as it is, if no text or call is held. A blank line is dropped, because clients parse
         each line as JSON.
         """
-        waits = self._open == CALL or bool(self._blanks) or self._apart.parts_next_text
+        waits = self._open == CALL or bool(self._blanks) or self._apart.separates_next_text
         lines = super().feed(events)
         if self._whole:
             self._raw.append(raw or b"")
@@ -125,7 +125,7 @@ class OllamaEncoder(BlockWriter):
         self._started = True
         self._model = self._model or event.model
         generates = GENERATED in (own_fields(event.own, NAME) or {})
-        self._form = self._form or (GENERATE if generates else CHAT)
+        self._endpoint = self._endpoint or (GENERATE if generates else CHAT)
         return iter(())
 
     def _write_bookkeeping(self, event: Event) -> Iterator[dict[str, Any]]:
@@ -203,7 +203,7 @@ class OllamaEncoder(BlockWriter):
         generated: dict[str, Any] = {GENERATED: content, **fields}
         chatted: dict[str, Any] = {"message": {"role": "assistant", "content": content, **fields}}
         forms = {GENERATE: generated, CHAT: chatted}
-        return {**head, **forms.get(str(self._form), generated | chatted), "done": False}
+        return {**head, **forms.get(str(self._endpoint), generated | chatted), "done": False}
 
 
 def present_timestamp() -> str:

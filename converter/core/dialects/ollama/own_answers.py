@@ -9,7 +9,7 @@ from functools import partial
 
 from converter.core.dialects.dialect import Counterpart, OwnRequest
 from converter.core.dialects.error_words import message_of_answer
-from converter.core.dialects.model_facts import created_at, of_entry
+from converter.core.dialects.model_facts import created_at, facts_of
 from converter.core.model.memory import Memory
 from converter.core.wire import json_text
 from converter.core.wire.checked import Fields
@@ -84,7 +84,7 @@ def _entry_of_ps(entry: Mapping[str, object]) -> dict[str, object]:
     keep their models in memory.
     """
     listed = _entry_of_tags(entry)
-    length = of_entry(entry).window
+    length = facts_of(entry).window
     about = {"expires_at": "2318-01-01T00:00:00Z", "size_vram": listed["size"]}
     return listed | about | ({"context_length": length} if length else {})
 
@@ -103,7 +103,7 @@ def _show(body: bytes, served: Sequence[Mapping[str, object]]) -> tuple[int, Map
     entry = next((each for each in served if each["id"] in names), None)
     if entry is None:
         return 404, {"error": f"model '{name}' not found"}
-    details, length = _details(entry), of_entry(entry).window
+    details, length = _details(entry), facts_of(entry).window
     family = str(details["family"])
     lengths = {f"{family}.context_length": length} if length else {}
     capabilities = _capabilities(entry)
@@ -126,7 +126,7 @@ def _capabilities(entry: Mapping[str, object]) -> list[str]:
     `tools` and `thinking` are left out only if the server denies them, because the addon reads
     calls and thoughts from any model's text. `vision` is listed only if the server confirms it.
     """
-    facts = of_entry(entry)
+    facts = facts_of(entry)
     tools = ["tools"] if facts.calls_tools is not False else []
     thinking = ["thinking"] if facts.thinks is not False else []
     return ["completion", *tools, *thinking, *(["vision"] if facts.sees else [])]

@@ -222,7 +222,7 @@ class OpenAIEncoder(Encoder):
         if it holds exactly these events in this dialect.
         """
         thoughts = [event for event in events if isinstance(event, Thinking)]
-        raw = None if self._apart.parts_next_text else raw
+        raw = None if self._apart.separates_next_text else raw
         events = [*map(self._apart.feed, events)]
         if raw is not None and all(self._as_fields(each) == _fields_in(each) for each in thoughts):
             for event in events:

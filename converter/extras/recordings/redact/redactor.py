@@ -31,7 +31,7 @@ from converter.addon.redact.scrubber import (
 )
 from converter.core.dialects.anthropic.request_reader import BILLING_LINES
 from converter.core.dialects.recogniser import is_stream
-from converter.core.dialects.table import by_headers, find
+from converter.core.dialects.table import by_headers, find_endpoint
 from converter.core.wire import json_text
 from converter.extras.recordings.recording import (
     Chunk,
@@ -160,7 +160,7 @@ class Redaction:
             # The redacted value is checked too: it may be one that is not on the allow-list.
             if is_kept(name, value) and is_kept(name, clean):
                 headers[name] = clean
-        endpoint = find(request.method, request.path)
+        endpoint = find_endpoint(request.method, request.path)
         if endpoint and endpoint[0].lists_models and by_headers(request.headers).label.version[0]:
             # At `/v1/models` only headers show the client's dialect. The header with the client's
             # key, which showed it, is not kept, so the header with the API's version is added.
@@ -263,7 +263,7 @@ def prefix_of(request: RecordedRequest) -> str:
     """Return the beginning of a request's path, before the endpoint: `/proxy` of
     `/proxy/v1/messages`. Empty if the endpoint is unknown.
     """
-    endpoint = find(request.method, request.path)
+    endpoint = find_endpoint(request.method, request.path)
     return endpoint[1] if endpoint else ""
 
 
