@@ -92,8 +92,8 @@ class Extent:
     def __init__(self, marks: Marks) -> None:
         self._marks, self._search = marks, marks.search
         self._brackets = JsonExtent() if marks.brackets else None
-        # The offset behind the closed outer bracket, if only blanks, separators and skipped marks
-        # have come since; else -1.
+        # The offset behind the outer bracket of the body, if it was closed and only blanks,
+        # separators and skipped marks have come since; else -1.
         self._closed = -1
         self._in_header = marks.header
         # True while a string between the form's own quotes (`Marks.quote`) is open.
@@ -102,8 +102,8 @@ class Extent:
         self._base = 0  # the offset of the unread text (`_rest`)
 
     def feed(self, text: str, last: bool = False) -> Point | None:
-        """Read `text`, behind the text of earlier calls of `feed` that is still unread. Return the
-        next point at which the call may end; `None` if there is none so far.
+        """Read the next text, behind text that was held because it could not be decided. Return
+        the next point at which the call may end; `None` if there is none so far.
 
         `last`: True if no more text comes.
         """
@@ -163,7 +163,7 @@ class Extent:
         return self._brackets is not None and self._brackets.quote != ""
 
     def _body_end(self) -> Point:
-        """Return the point behind the closed outer bracket, and forget that it was closed."""
+        """Return the point behind the outer bracket of the body, and forget that it was closed."""
         closed, self._closed = self._closed, -1
         return Point(End.BODY, closed, closed)
 
@@ -193,8 +193,8 @@ class Extent:
 
     def _before_opener(self, mark: str, begin: int) -> Point | None:
         """Return the point at which a call ends because `mark` opens another call or is one of
-        `Marks.stops`: behind the closed outer bracket, or else before the mark. Return `None` if
-        the mark is an opener in the middle of a line, where it does not count.
+        `Marks.stops`: behind the body's outer bracket if closed, else before the mark. Return
+        `None` if the mark is an opener in the middle of a line, where it does not count.
 
         `begin` is the offset of the mark.
         """
@@ -227,7 +227,7 @@ class Extent:
 
     def _skip(self, mark: str) -> None:
         """Move behind the mark with which the unread text begins, and read it as text of the call.
-        `Marks.quote`, and a mark of `Marks.skips` behind the outer bracket, is not read: its
+        `Marks.quote`, and a mark of `Marks.skips` behind the body's outer bracket, is not read: its
         characters are no strings or brackets of the body.
         """
         end = self._base + len(mark)
@@ -246,8 +246,8 @@ class Extent:
 
     def _pass(self, length: int) -> Point | None:
         """Read `length` characters in which no mark counts, and move behind them. If they show
-        that the body ended with the outer bracket, stop there and return this point; else return
-        `None`.
+        that the body has ended with its outer bracket, stop and return the point behind this
+        bracket; else return `None`.
         """
         if self._in_header:
             offset = self._rest.find("{", 0, length)
@@ -262,8 +262,8 @@ class Extent:
         return None
 
     def _read(self, brackets: JsonExtent, text: str) -> Point | None:
-        """Read strings and brackets in `text`. If text stands behind the closed outer bracket that
-        cannot belong to the call, move to this text and return the point behind the bracket; else
+        """Read strings and brackets in `text`. If text that cannot belong to the call stands behind
+        the body's outer bracket, move to this text and return the point behind the bracket; else
         return `None`.
         """
         at, begin = 0, self._base

@@ -118,7 +118,7 @@ class _Values:
         self.out: list[str] = ["{"]
 
     def _fail(self) -> NoReturn:
-        """End the reading of a text that has no meaning: raise Broken if an argument was read,
+        """End the reading of a text without a clear meaning: raise Broken if an argument was read,
         else NoCall.
         """
         raise Broken(self._name) if len(self.out) > 1 else NoCall

@@ -117,7 +117,9 @@ def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) ->
 
 
 def _head(row: CallRow, text: str, tools: Tools | None) -> Head:
-    """Return the state of the head, of which `text` stands behind the mark of `heads`."""
+    """Return the state of a head from which the first mark (one of `heads` of its body) was
+    removed. `text`: the rest of the head, as far as it has come.
+    """
     match row.body:
         case Json() as body:
             return _of_object(text, tools, body.strict, body.name_is_key)
@@ -202,9 +204,9 @@ def _of_header(row: CallRow, body: Header, text: str, tools: Tools | None) -> He
 
 
 def _begins(marks: Sequence[str], text: str, offset: int) -> Head:
-    """Return NAMED if one of `marks` stands at `offset`, or only blanks and closers of thoughts
-    stand between. Return WAITING if the text ends there with the beginning of such a mark. Else
-    return NONE.
+    """Return the state of a head in which one of `marks` must stand at `offset`, or behind blanks
+    and closers of thoughts there: NAMED if the mark stands there, WAITING if the text ends with the
+    beginning of such a mark, else NONE.
     """
     offset = behind_closers(text, offset)
     if text.startswith(tuple(marks), offset):

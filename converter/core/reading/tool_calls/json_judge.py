@@ -235,7 +235,7 @@ class _Call:
         return self.span.knows(self.name, key)
 
     def _fail(self) -> NoReturn:
-        """End the reading of a text that has no meaning: raise Broken if the tool's name and an
+        """End the reading of a text without a clear meaning: raise Broken if the tool's name and an
         argument were read, else NoCall.
         """
         if self.name and _FIELD.match(self.arguments):

@@ -199,7 +199,7 @@ class _Call:
         return at
 
     def _fail(self) -> NoReturn:
-        """End the reading of a text that has no meaning: raise Broken if an argument was read,
+        """End the reading of a text without a clear meaning: raise Broken if an argument was read,
         else NoCall.
         """
         raise Broken(self._name) if self._values else NoCall

@@ -29,8 +29,8 @@ or the text's end stands.
 _STRING = rf"(?s:{_LONG}|{_SHORT})"
 _TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}},]|[^"'()\[\]{{}},<]++|<""")
 _DEEP_TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}}]|[^"'()\[\]{{}}<]++|<""")
-"""The pattern of a token within brackets of an argument, as in `days=[1, 2]`. There a comma does
-not separate arguments, so that it is no token of its own, as in `_TOKEN`.
+"""The pattern of a token within brackets of an argument, as in `days=[1, 2]`. Such a comma does not
+separate arguments. It is part of other text here, while it is a token of its own in `_TOKEN`.
 """
 _UNESCAPED = re.compile(r"""\\.|[\r\n"']""", re.DOTALL)
 _ESCAPES = {"\r": "\\r", "\n": "\\n", '"': '\\"', "'": "\\'"}
