@@ -68,7 +68,7 @@ class CallsRead:
         names = ", ".join([*dict.fromkeys(map(repr, self.typed))][:SHOWN])
         values = "value of a call" if len(self.typed) == 1 else "values of calls"
         typed = f"{len(self.typed)} {values} put in the schema's type: {names}"
-        read = [*_counted(self.forms, "text"), *_counted(self.thought, "a thought")]
+        read = [*_count_lines(self.forms, "text"), *_count_lines(self.thought, "a thought")]
         return [*read, typed] if self.typed else read
 
     @property
@@ -88,7 +88,7 @@ class CallsRead:
         return [*cut, *text, *again, *mended]
 
 
-def _counted(forms: Counter[str], source: str) -> list[str]:
+def _count_lines(forms: Counter[str], source: str) -> list[str]:
     """Return a list with the line `2 calls read from text: hermes`; an empty list if no call was
     read.
 

@@ -114,20 +114,20 @@ class Extent:
             match = self._search.search(self._rest)
             if match and match.start() >= until:
                 match = None
-            if point := self._pass(match.start() if match else until):
+            if point := self._read_unmarked(match.start() if match else until):
                 return point
             if not match:
                 break
             try:
-                follows = self._follows(match[0], last)
+                follows = self._body_goes_on(match[0], last)
             except NeedMore:
                 return None
-            point = self._point(match[0], follows)
-            self._skip(match[0])
+            point = self._point_at_mark(match[0], follows)
+            self._skip_mark(match[0])
             if point:
                 return point
         if last and self._closed >= 0:
-            return self._body_end()
+            return self._take_body_end()
         return None
 
     @property
@@ -155,27 +155,27 @@ class Extent:
     @property
     def quoted(self) -> bool:
         """True if a string is open, between ordinary quotes or the form's own quotes."""
-        return self._in_quote or self._in_string
+        return self._in_quote or self._in_ordinary_string
 
     @property
-    def _in_string(self) -> bool:
+    def _in_ordinary_string(self) -> bool:
         """True if a string between ordinary quotes is open."""
         return self._brackets is not None and self._brackets.quote != ""
 
-    def _body_end(self) -> Point:
+    def _take_body_end(self) -> Point:
         """Return the point behind the outer bracket of the body, and forget that it was closed."""
         closed, self._closed = self._closed, -1
         return Point(End.BODY, closed, closed)
 
-    def _point(self, mark: str, follows: bool) -> Point | None:
+    def _point_at_mark(self, mark: str, follows: bool) -> Point | None:
         """Return the point at the mark with which the unread text begins; `None` if the call cannot
         end there. If the mark opens or closes a quote or a header, record this.
 
-        `follows`: True if the body goes on behind the mark (`_follows`).
+        `follows`: True if the body goes on behind the mark (`_body_goes_on`).
         """
         marks, begin = self._marks, self._base
         end = begin + len(mark)
-        if mark == marks.quote and not self._in_string:
+        if mark == marks.quote and not self._in_ordinary_string:
             self._in_quote, self._closed = not self._in_quote, -1
         elif mark in marks.closers and not follows:
             return Point(End.MARK, begin, end, quoted=self.quoted)
@@ -188,10 +188,10 @@ class Extent:
         elif mark in marks.ends:
             return Point(End.BODY, end, end)
         elif mark not in marks.skips:
-            return self._before_opener(mark, begin)
+            return self._point_before_opener(mark, begin)
         return None
 
-    def _before_opener(self, mark: str, begin: int) -> Point | None:
+    def _point_before_opener(self, mark: str, begin: int) -> Point | None:
         """Return the point at which a call ends because `mark` opens another call or is one of
         `Marks.stops`: behind the body's outer bracket if closed, else before the mark. Return
         `None` if the mark is an opener in the middle of a line, where it does not count.
@@ -199,12 +199,12 @@ class Extent:
         `begin` is the offset of the mark.
         """
         if self._closed >= 0:
-            return self._body_end()
+            return self._take_body_end()
         on_new_line = "\n" in self._line and not self._line.rpartition("\n")[2].strip()
         opens = mark in self._marks.stops or on_new_line
         return Point(End.OPENER, begin, begin) if opens else None
 
-    def _follows(self, mark: str, last: bool) -> bool:
+    def _body_goes_on(self, mark: str, last: bool) -> bool:
         """Return True if the body goes on behind `mark`, with which the unread text begins: one of
         `Marks.nexts` or a closer follows. Return False for a mark that cannot end the body.
 
@@ -225,7 +225,7 @@ class Extent:
             raise NeedMore
         return False
 
-    def _skip(self, mark: str) -> None:
+    def _skip_mark(self, mark: str) -> None:
         """Move behind the mark with which the unread text begins, and read it as text of the call.
         `Marks.quote`, and a mark of `Marks.skips` behind the body's outer bracket, is not read: its
         characters are no strings or brackets of the body.
@@ -234,17 +234,17 @@ class Extent:
         if mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.skips):
             self._advance(len(mark))
         while self._base < end:
-            self._pass(end - self._base)
+            self._read_unmarked(end - self._base)
 
     def _advance(self, length: int) -> None:
         """Move `length` characters on in the unread text. Keep up to 64 characters before the new
-        offset in `_line`: `_before_opener` looks for a new line there.
+        offset in `_line`: `_point_before_opener` looks for a new line there.
         """
         self._line = (self._line + self._rest[max(0, length - 64) : length])[-64:]
         self._rest = self._rest[length:]
         self._base += length
 
-    def _pass(self, length: int) -> Point | None:
+    def _read_unmarked(self, length: int) -> Point | None:
         """Read `length` characters in which no mark counts, and move behind them. If they show
         that the body has ended with its outer bracket, stop and return the point behind this
         bracket; else return `None`.
@@ -255,13 +255,13 @@ class Extent:
             self._advance(length if offset < 0 else offset)
             length -= length if offset < 0 else offset
         if length and self._brackets and not self._in_quote:
-            point = self._read(self._brackets, self._rest[:length])
+            point = self._read_brackets(self._brackets, self._rest[:length])
             if point:
                 return point
         self._advance(length)
         return None
 
-    def _read(self, brackets: JsonExtent, text: str) -> Point | None:
+    def _read_brackets(self, brackets: JsonExtent, text: str) -> Point | None:
         """Read strings and brackets in `text`. If text that cannot belong to the call stands behind
         the body's outer bracket, move to this text and return the point behind the bracket; else
         return `None`.
@@ -275,7 +275,7 @@ class Extent:
                 is_word = self._marks.calls and text[at].isidentifier()
                 if not (is_word or brackets.may_begin_value(text[at])):
                     self._advance(at)
-                    return self._body_end()
+                    return self._take_body_end()
                 self._closed = -1
             end = brackets.feed(text, at)
             self._closed = -1 if end is None else begin + end

@@ -27,7 +27,7 @@ def _section(name: str) -> tuple[str, str]:
     return f"<{name}>", f"</{name}>"
 
 
-def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Keyed:
+def _xml_body(prefix: str, *, padded: bool = False, before: str = "") -> Keyed:
     """Return the body for calls such as
     `<invoke name="f"><parameter name="city">Oslo</parameter></invoke>`.
 
@@ -47,7 +47,7 @@ def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Keyed:
     )
 
 
-def _pairs(
+def _pairs_body(
     key: str, value: str, kind: str = "", *, separator: str = "", reads_unknown: bool = False
 ) -> Keyed:
     """Return the body for calls with a bare name, and behind it keys and values in turn:
@@ -76,8 +76,8 @@ FUNCTION = Keyed(
     ends=("</parameter>",),
     padded=True,
 )
-INVOKE = _invoke("", padded=True)
-PAIRS = _pairs("arg_key", "arg_value", separator="<tool_sep>", reads_unknown=True)
+INVOKE = _xml_body("", padded=True)
+PAIRS = _pairs_body("arg_key", "arg_value", separator="<tool_sep>", reads_unknown=True)
 _BARS = "｜|‖"
 """The characters for the bar in DeepSeek's marks. The model writes the first one. The other two
 stand in the text of some token decoders, and in earlier turns.
@@ -94,7 +94,7 @@ _answering = partial(CallRow, counts=Counts.IN_ANSWERS)
 _whole = partial(CallRow, counts=Counts.AS_WHOLE_REPLY)
 
 
-def _dsml(bar: str) -> Iterator[CallRow]:
+def _dsml_forms(bar: str) -> Iterator[CallRow]:
     """Yield the forms of DeepSeek since V3.2, whose marks are `<｜DSML｜function_calls>` and
     `<｜DSML｜invoke`. `bar`: the character at both sides of `DSML`.
     """
@@ -108,7 +108,7 @@ def _dsml(bar: str) -> Iterator[CallRow]:
         # is therefore read as a call of "dsml" only.
         alone = name != "dsml-tools"
         section = _section(prefix + word)
-        yield _special(name, body=_invoke(prefix), section=section, alone=alone)
+        yield _special(name, body=_xml_body(prefix), section=section, alone=alone)
 
 
 FORMS = (
@@ -142,7 +142,7 @@ FORMS = (
         "hunyuan",
         ("<tool_call:opensource>",),
         ("</tool_call:opensource>", "<end_of_tool_call:opensource>", _HUNYUAN_END),
-        body=_pairs(
+        body=_pairs_body(
             "arg_key:opensource", "arg_value:opensource", separator="<tool_sep:opensource>"
         ),
         section=_section("tool_calls:opensource"),
@@ -209,7 +209,7 @@ FORMS = (
         section=("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
         ignored=("<｜end▁of▁sentence｜>",),
     ),
-    *(row for bar in _BARS for row in _dsml(bar)),
+    *(row for bar in _BARS for row in _dsml_forms(bar)),
     _answering("mistral", ("[TOOL_CALLS]",), body=JSON, ignored=("[/TOOL_CALLS]",)),
     _answering(
         "mistral-args",
@@ -267,16 +267,16 @@ FORMS = (
     _special(
         "ifm-args",
         *tag("ifm|tool_call"),
-        body=_pairs("ifm|arg_key", "ifm|arg_value", "ifm|arg_type"),
+        body=_pairs_body("ifm|arg_key", "ifm|arg_value", "ifm|arg_type"),
         section=_section("ifm|tool_calls"),
     ),
     _special(
         "step3",
         *pair("<｜tool_call_begin｜>", "<｜tool_call_end｜>"),
-        body=_invoke("steptml:", before="function<｜tool_sep｜>"),
+        body=_xml_body("steptml:", before="function<｜tool_sep｜>"),
         section=("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
     ),
-    _tagged("muse", body=_invoke("atem:"), section=_section("atem:function_calls"), alone=True),
+    _tagged("muse", body=_xml_body("atem:"), section=_section("atem:function_calls"), alone=True),
     _answering(
         "minicpm",
         body=Keyed(
@@ -306,7 +306,7 @@ FORMS = (
     _tagged(
         "longcat-tags",
         *tag("longcat_tool_call"),
-        body=_pairs("longcat_arg_key", "longcat_arg_value"),
+        body=_pairs_body("longcat_arg_key", "longcat_arg_value"),
     ),
     _answering(
         "gigachat", ("<|function_call|>", f"<|message_sep|>\n\n{_FUNCTION_CALL}"), body=JSON
@@ -314,7 +314,7 @@ FORMS = (
     _whole("gigachat", (_FUNCTION_CALL,), body=JSON),
     _special(
         "gcml",
-        body=_invoke("｜GCML｜"),
+        body=_xml_body("｜GCML｜"),
         section=("<｜GCML｜tool_calls>", "</｜GCML｜tool_calls>"),
         alone=True,
     ),
@@ -387,22 +387,22 @@ FORMS = (
 )
 
 
-def _grouped(rows: Iterable[tuple[str, CallRow]]) -> Mapping[str, tuple[CallRow, ...]]:
+def _forms_by_mark(rows: Iterable[tuple[str, CallRow]]) -> Mapping[str, tuple[CallRow, ...]]:
     """Return the mapping mark -> all forms that stand in a pair with this mark in `rows`."""
     pairs = tuple(rows)
     return {mark: tuple(form for it, form in pairs if it == mark) for mark, _ in pairs}
 
 
 _MARKED = tuple(form for form in FORMS if not form.whole)
-SECTIONS = _grouped((form.section[0], form) for form in _MARKED if form.section[0])
+SECTIONS = _forms_by_mark((form.section[0], form) for form in _MARKED if form.section[0])
 """Mark that opens a section -> the forms that have this section."""
-OPENERS = _grouped(
+OPENERS = _forms_by_mark(
     (mark, form) for form in _MARKED if form.opens or form.alone for mark in form.firsts if mark
 )
 """Mark -> the forms of which a call may begin with this mark outside a section. Forms whose calls
 must be the whole reply are not among them.
 """
-WHOLE = _grouped((mark, form) for form in FORMS if form.whole for mark in form.firsts)
+WHOLE = _forms_by_mark((mark, form) for form in FORMS if form.whole for mark in form.firsts)
 """Mark -> the forms whose calls must be the whole reply and may begin with this mark."""
 CLOSERS = tuple(
     dict.fromkeys(

@@ -71,10 +71,10 @@ class GemmaCalls:
         """Return the offset of the next call, from the offset `at` on; -1 if anything but blanks,
         commas and closers of thoughts stands before it, or no call follows.
         """
-        text, gap = self._span.text, self._span.gap
-        begin = gap(at)
+        text, skip_blanks = self._span.text, self._span.skip_blanks
+        begin = skip_blanks(at)
         while at and text[begin : begin + 1] == ",":
-            begin = gap(begin + 1)
+            begin = skip_blanks(begin + 1)
         heads = [head for head in self._body.heads if not at or head[0] != ":"]
         return begin if text.startswith(tuple(heads), begin) else -1
 
@@ -83,7 +83,7 @@ class GemmaCalls:
         span, text = self._span, self._span.text
         at += len(next(head for head in self._body.heads if text.startswith(head, at)))
         head = _NAME.match(text, at)
-        name = span.named(head[1]) if head else ""
+        name = span.offered_name(head[1]) if head else ""
         if not head or not name:
             raise NoCall
         if head[2] == "(":
@@ -91,11 +91,11 @@ class GemmaCalls:
             has_values = False
         else:
             values = _Values(span, name, self._body.quote)
-            end = values.inside(head.end(), span.schema(name), "}")
+            end = values.read_items(head.end(), span.schema(name), "}")
             arguments, has_values = "".join(values.out), len(values.out) > len("{}")
-        behind = span.gap(end)
+        behind = span.skip_blanks(end)
         comma = text[behind : behind + 1] == ","
-        behind = span.gap(behind + 1) if comma else behind
+        behind = span.skip_blanks(behind + 1) if comma else behind
         ends = behind >= len(text) or text[behind] == "<" or text.startswith("call", behind)
         if text[behind : behind + 1] == "{" or (comma and not ends):
             # More arguments seem to stand behind the closing bracket: the model may have written
@@ -123,7 +123,7 @@ class _Values:
         """
         raise Broken(self._name) if len(self.out) > 1 else NoCall
 
-    def _is_over(self, at: int) -> bool:
+    def _is_call_over(self, at: int) -> bool:
         """Return True if no further values can follow, because the text ends at the offset `at` or
         a mark that closes the call stands there. Raises Unclosed if the text ends there because
         the reply was cut off.
@@ -136,7 +136,7 @@ class _Values:
             raise Unclosed(self._name, "".join(self.out))
         return True
 
-    def inside(self, at: int, schema: Schema, end: str, depth: int = 0) -> int:
+    def read_items(self, at: int, schema: Schema, end: str, depth: int = 0) -> int:
         """Read the keys and values of an object, or the items of a list, up to the bracket `end`.
         Append their JSON and the bracket to `out`, and return the offset behind the bracket.
 
@@ -146,22 +146,22 @@ class _Values:
             end: the closing bracket, `}` or `]`.
             depth: how many objects and lists stand around this one.
         """
-        text, gap, out, is_object = self._text, self._span.gap, self.out, end == "}"
+        text, skip_blanks, out, is_object = self._text, self._span.skip_blanks, self.out, end == "}"
         members: dict[str, str] = {}
         separator = ""
-        while text[(at := gap(at)) : at + 1] != end:
-            if separator and self._is_over(at):
+        while text[(at := skip_blanks(at)) : at + 1] != end:
+            if separator and self._is_call_over(at):
                 break
             if separator and text[at] != ",":
                 self._fail()
-            at = gap(at + 1) if separator else at
+            at = skip_blanks(at + 1) if separator else at
             if text[at : at + 1] == end:  # `[1, 2,]`: leave out the last comma
                 break
-            name, at = self._key(at) if is_object else ("", at)
+            name, at = self._read_key(at) if is_object else ("", at)
             begin = len(out)
             out.append(separator + (f"{as_json(name)}: " if is_object else ""))
             at, separator = (
-                self._value(at, subschema(schema, name, self._root), schema, end, depth),
+                self._read_value(at, subschema(schema, name, self._root), schema, end, depth),
                 ", ",
             )
             written = "".join(out[begin + 1 :])
@@ -172,25 +172,25 @@ class _Values:
         out.append(end)
         return at + 1 if text[at : at + 1] == end else at
 
-    def _key(self, at: int) -> tuple[str, int]:
+    def _read_key(self, at: int) -> tuple[str, int]:
         """Return the key at the offset `at`, and the offset of its value, behind the colon. Raises
         Unclosed if the text ends within the key; NoCall or Broken if no key stands there.
         """
         if self._text.startswith(self._quote, at):
             begin = at + len(self._quote)
             end = self._text.find(self._quote, begin, begin + 512)
-            colon = self._span.gap(end + len(self._quote))
+            colon = self._span.skip_blanks(end + len(self._quote))
             if end >= 0 and self._text[colon : colon + 1] == ":":
-                return self._text[begin:end], self._span.gap(colon + 1)
+                return self._text[begin:end], self._span.skip_blanks(colon + 1)
             self._fail()
         match = _KEY.match(self._text, at)
         if not match:
             if _KEY_BEGUN.match(self._text, at):
                 raise Unclosed(self._name, "".join(self.out))
             self._fail()
-        return match[1].strip(), self._span.gap(match.end())
+        return match[1].strip(), self._span.skip_blanks(match.end())
 
-    def _value(self, at: int, schema: Schema, within: Schema, end: str, depth: int) -> int:
+    def _read_value(self, at: int, schema: Schema, within: Schema, end: str, depth: int) -> int:
         """Append the JSON of the value at the offset `at` to `out`. Return the offset behind it.
 
         Args:
@@ -208,12 +208,12 @@ class _Values:
             return numbers.end()
         if mark in ("{", "["):
             self.out.append(mark)
-            return self.inside(at + 1, schema, "}" if mark == "{" else "]", depth + 1)
+            return self.read_items(at + 1, schema, "}" if mark == "{" else "]", depth + 1)
         if self._text.startswith(self._quote, at):
             quote = re.compile(re.escape(self._quote) + _BEHIND)
-            return self._string(at + len(self._quote), quote, around)
+            return self._read_string(at + len(self._quote), quote, around)
         if mark in _QUOTES:
-            return self._string(at + 1, _QUOTES[mark], around)
+            return self._read_string(at + 1, _QUOTES[mark], around)
         unopened = _UNOPENED["," if around is None else ""].match(self._text, at)
         if unopened and self._text.startswith(self._quote, unopened.end()):
             text = unopened[0]
@@ -222,9 +222,9 @@ class _Values:
             if not text.rstrip().endswith(","):
                 self.out.append(as_json(text))
                 return unopened.end() + len(self._quote)
-        return self._bare(at, schema, around)
+        return self._read_bare_value(at, schema, around)
 
-    def _goes_on(self, at: int, around: Schema | None, sure: bool = False) -> bool:
+    def _may_end(self, at: int, around: Schema | None, sure: bool = False) -> bool:
         """Return True if a value may end at the offset `at`: a closing bracket, the call's end, or
         a comma with a key behind it stands there.
 
@@ -234,8 +234,8 @@ class _Values:
                 properties. `None` in a list, where any item may follow a comma.
             sure: True if the value certainly ends there, so that the key may be any word.
         """
-        at = self._span.gap(at)
-        mark, behind = self._text[at : at + 1], self._span.gap(at + 1)
+        at = self._span.skip_blanks(at)
+        mark, behind = self._text[at : at + 1], self._span.skip_blanks(at + 1)
         if mark == "," and around is not None and self._text[behind : behind + 1] != "}":
             return self._is_key(behind, properties_of({} if sure else around))
         return mark in ("", ",", "}", "]") or self._span.closes(at)
@@ -250,11 +250,11 @@ class _Values:
         name = match[1].strip() if match else ""
         return name in keys if keys else bool(_WORD.match(name))
 
-    def _string(self, at: int, quote: re.Pattern[str], around: Schema | None) -> int:
+    def _read_string(self, at: int, quote: re.Pattern[str], around: Schema | None) -> int:
         """Append the JSON of a string to `out`, and return the offset behind its closing quote.
 
-        The string ends at the first quote behind which a value may end (`_goes_on`). Behind the
-        very first quote, any key may follow. Behind a later quote, only a key of the schema.
+        The string ends at the first quote behind which a value may end (`_may_end`). Behind
+        the very first quote, any key may follow. Behind a later quote, only a key of the schema.
 
         Args:
             at: the offset behind the opening quote.
@@ -263,32 +263,32 @@ class _Values:
         """
         for match in quote.finditer(self._text, at):
             sure = match.start() <= self._text.find(match[0], at)
-            if match[0][0] != "\\" and self._goes_on(match.end(), around, sure):
+            if match[0][0] != "\\" and self._may_end(match.end(), around, sure):
                 text = self._text[at : match.start()]
                 if not sure and self._quote not in match[0] and _MARK.search(text):
                     self._fail()
-                self.out.append(self._written(text, match[0]))
+                self.out.append(self._json_of_string(text, match[0]))
                 return match.end()
-        begun = self._written(self._text[at : self._span.length], self._text[at - 1])
+        begun = self._json_of_string(self._text[at : self._span.length], self._text[at - 1])
         raise Unclosed(self._name, "".join([*self.out, begun[:-1]]))
 
-    def _written(self, text: str, quote: str) -> str:
+    def _json_of_string(self, text: str, quote: str) -> str:
         """Return the JSON of a string with the content `text`, which stood between two `quote`.
 
         Gemma 4 writes its token `<|"|>` also for quotation marks within the content. These tokens
         become `"`.
         """
         if quote in _QUOTES:
-            return _escaped(text)
+            return _escape_string(text)
         return as_json(text.replace(self._quote, '"') if '"' in self._quote else text)
 
-    def _bare(self, at: int, schema: Schema, around: Schema | None) -> int:
+    def _read_bare_value(self, at: int, schema: Schema, around: Schema | None) -> int:
         """Append the JSON of a value without quotes and brackets (`3`, `New York`) to `out`. Return
         the offset behind the value.
 
         `schema`: that of the value. `around`: that of the object around it; `None` in a list.
         """
-        end, types = self._bare_end(at, around), type_names(schema, self._root)
+        end, types = self._bare_value_end(at, around), type_names(schema, self._root)
         text = self._text[at:end].strip()
         is_marked = _MARK.search(text) or self._quote in text or self._text[end] in "{["
         if is_marked or ("," in text and types and "string" not in types):
@@ -297,7 +297,7 @@ class _Values:
         self.out.append(as_json(text) if is_string else as_type(text, (types or _TYPES) | {"null"}))
         return end
 
-    def _bare_end(self, at: int, around: Schema | None) -> int:
+    def _bare_value_end(self, at: int, around: Schema | None) -> int:
         """Return the offset at which a value without quotes and brackets ends. The value begins at
         the offset `at` and ends before a bracket, or before a comma with a key of the schema
         `around` behind it. A comma between quotation marks does not end the value.
@@ -307,14 +307,14 @@ class _Values:
             mark, offset = match[0], match.start()
             if mark == '"':
                 quoted = not quoted and self._text.find('"', offset + 1, most) >= 0
-            elif mark != "," or around is None or (not quoted and self._goes_on(offset, around)):
+            elif mark != "," or around is None or (not quoted and self._may_end(offset, around)):
                 return offset
         if len(self._text) >= most:
             self._fail()
         raise Unclosed(self._name, "".join(self.out))
 
 
-def _escaped(text: str) -> str:
+def _escape_string(text: str) -> str:
     """Return the JSON of a string with the content `text`, which stood in ordinary quotes.
     Quotation marks in it get a backslash if they have none, and invalid escapes are mended.
     """

@@ -103,46 +103,47 @@ def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) ->
         last: True if no more text comes.
     """
     begun = [it for it in row.body.heads if text.startswith(it)]
-    # Do not remove the first bracket of JSON or Python: `_of_object` and `_of_python` expect it.
+    # Do not remove the first bracket of JSON or Python: `_object_head` and `_python_head` expect
+    # it.
     if isinstance(row.body, Json | Python):
         begun = [""]
     if not begun:
         return Head.WAITING if any(it.startswith(text) for it in row.body.heads) else Head.NONE
     text = text[len(max(begun, key=len)) :]
-    head = _head(row, text, tools)
+    head = _head_behind_mark(row, text, tools)
     if head is Head.WAITING and last and isinstance(row.body, Keyed) and row.body.open_ended:
         # A call of this form may have no closer: read the head as if the closer had come.
-        return _head(row, text + row.body.end[0], tools)
+        return _head_behind_mark(row, text + row.body.end[0], tools)
     return head
 
 
-def _head(row: CallRow, text: str, tools: Tools | None) -> Head:
+def _head_behind_mark(row: CallRow, text: str, tools: Tools | None) -> Head:
     """Return the state of a head from which the first mark (one of `heads` of its body) was
     removed. `text`: the rest of the head, as far as it has come.
     """
     match row.body:
         case Json() as body:
-            return _of_object(text, tools, body.strict, body.name_is_key)
+            return _object_head(text, tools, body.strict, body.name_is_key)
         case Header() as body:
-            return _of_header(row, body, text, tools)
+            return _header_head(row, body, text, tools)
         case Keyed() as body:
-            return _of_keyed(row, body, text, tools)
+            return _keyed_head(row, body, text, tools)
         case Python() as body:
-            return _of_python(body, text, tools)
+            return _python_head(body, text, tools)
     name, bracket = _GEMMA.findall(text)[0]
     if bracket:
-        return _named(name, tools)
+        return _named_head(name, tools)
     return Head.WAITING if len(name) == len(text) else Head.NONE
 
 
-def _named(written: str, tools: Tools | None) -> Head:
+def _named_head(written: str, tools: Tools | None) -> Head:
     """Return the state of a complete head. `written`: the tool's name as the model wrote it."""
     if tools is None:
         return Head.UNOFFERED if written else Head.NONE
     return Head.NAMED if offered_name(written, tools) else Head.UNOFFERED
 
 
-def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool = False) -> Head:
+def _object_head(text: str, tools: Tools | None, strict: bool, name_is_key: bool = False) -> Head:
     """Return the state of a head that is the beginning of a JSON object, or of a list of objects.
     `strict` and `name_is_key`: as in the body `Json`.
     """
@@ -153,23 +154,23 @@ def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool =
     while key := _KEY.match(text, offset):
         name, offset = key[1] or key[2] or key[3] or "", key.end()
         if name_is_key:
-            return _named(name, tools)
+            return _named_head(name, tools)
         if name in NAME_KEYS and text[offset : offset + 1] == "{":
             # `{"function": {"name": "f"}}`, as in chat completions: look for the name in the inner
             # object.
             offset += 1
         elif name in (*NAME_KEYS, *OTHER_KEYS) and (value := _STRING_OR_WORD.match(text, offset)):
             if name in NAME_KEYS:
-                return _named(value[1] or value[2] or "", tools)
+                return _named_head(value[1] or value[2] or "", tools)
             offset = value.end()
         else:
-            return _of_member(name, text[offset:], other)
+            return _member_head(name, text[offset:], other)
     if _KEY_BEGUN.match(text, offset):
         return Head.WAITING
     return other if _MEMBER.match(text, offset) else Head.NONE
 
 
-def _of_member(key: str, value: str, other: Head) -> Head:
+def _member_head(key: str, value: str, other: Head) -> Head:
     """Return the state of a head whose object has no complete name before the value of `key`.
 
     - `{"name": "ge`: WAITING, because the rest of the name may come.
@@ -185,7 +186,7 @@ def _of_member(key: str, value: str, other: Head) -> Head:
     return Head.UNNAMED if key in ARGUMENT_KEYS else other
 
 
-def _of_header(row: CallRow, body: Header, text: str, tools: Tools | None) -> Head:
+def _header_head(row: CallRow, body: Header, text: str, tools: Tools | None) -> Head:
     """Return the state of a head that is a header with the tool's name (`Header`)."""
     # A form without an opener and a first mark: `f[ARGS]{`. Any word could begin such a header.
     # Therefore only an offered name with `[` behind it does.
@@ -198,12 +199,12 @@ def _of_header(row: CallRow, body: Header, text: str, tools: Tools | None) -> He
     header = text[: min(ends, default=len(text))]
     if ends:
         name = body.name_in(header, alone=not text.startswith("{", len(header)))
-        return _named(name, tools) if name else Head.NONE
+        return _named_head(name, tools) if name else Head.NONE
     unfit = _NO_HEADER.search(header) or len(header) > HEADER_LIMIT
     return Head.NONE if unfit else Head.WAITING
 
 
-def _begins(marks: Sequence[str], text: str, offset: int) -> Head:
+def _head_by_marks(marks: Sequence[str], text: str, offset: int) -> Head:
     """Return the state of a head in which one of `marks` must stand at `offset`, or behind blanks
     and closers of thoughts there: NAMED if the mark stands there, WAITING if the text ends with the
     beginning of such a mark, else NONE.
@@ -214,7 +215,7 @@ def _begins(marks: Sequence[str], text: str, offset: int) -> Head:
     return Head.WAITING if text[offset:] in beginnings(*marks, *CLOSERS) else Head.NONE
 
 
-def _of_keyed(row: CallRow, body: Keyed, text: str, tools: Tools | None) -> Head:
+def _keyed_head(row: CallRow, body: Keyed, text: str, tools: Tools | None) -> Head:
     """Return the state of a head of a body with keys and values: `<function=f>` or the bare name
     `f`, with the first key or a closer behind it.
     """
@@ -222,7 +223,7 @@ def _of_keyed(row: CallRow, body: Keyed, text: str, tools: Tools | None) -> Head
     keys = (body.stem,) if body.nested else body.keys
     nexts = tuple(filter(None, (*keys, *body.end, "{", *row.ends)))
     if body.bare:
-        return _of_bare_name(body, text, tools, (*nexts, *body.ends, body.separator))
+        return _bare_name_head(body, text, tools, (*nexts, *body.ends, body.separator))
     written = _TAG.match(text, 0, 2 * NAME_LIMIT)
     tag = written[0] if written else ""
     end = len(tag)
@@ -230,27 +231,27 @@ def _of_keyed(row: CallRow, body: Keyed, text: str, tools: Tools | None) -> Head
         begun = body.key_end.startswith(text[end:]) or text[end : end + 1] in ("'", '"')
         return Head.WAITING if begun and len(tag) < 2 * NAME_LIMIT else Head.NONE
     match = HEADER.fullmatch(tag)
-    goes_on = _begins(nexts, text, end + len(body.key_end))
+    goes_on = _head_by_marks(nexts, text, end + len(body.key_end))
     if not match or goes_on is not Head.NAMED:
         return goes_on if match else Head.NONE
-    return _named(match[1], tools)
+    return _named_head(match[1], tools)
 
 
-def _of_bare_name(body: Keyed, text: str, tools: Tools | None, nexts: Sequence[str]) -> Head:
+def _bare_name_head(body: Keyed, text: str, tools: Tools | None, nexts: Sequence[str]) -> Head:
     """Return the state of a head that is a bare name with one of the marks `nexts` behind it."""
     match = _WORD.match(text)
     if not match or match.end() == len(text):
         waits = _WORD_BEGUN.match(text.rstrip()) and len(text) <= NAME_LIMIT
         return Head.WAITING if waits else Head.NONE
-    goes_on = _begins([*filter(None, nexts)], text, match.end())
+    goes_on = _head_by_marks([*filter(None, nexts)], text, match.end())
     if goes_on is Head.NAMED:
-        return _named(match[1], tools)
+        return _named_head(match[1], tools)
     if goes_on is Head.NONE and tools is not None:
-        return _unopened(body.key_end, text, match[1], tools)
+        return _unopened_key_head(body.key_end, text, match[1], tools)
     return goes_on
 
 
-def _unopened(closer: str, text: str, written: str, tools: Tools) -> Head:
+def _unopened_key_head(closer: str, text: str, written: str, tools: Tools) -> Head:
     """Return the state of the head `f city</arg_key>` or `fcity</arg_key>`, in which the model left
     out the mark `<arg_key>` before the first key.
 
@@ -264,7 +265,7 @@ def _unopened(closer: str, text: str, written: str, tools: Tools) -> Head:
     return Head.WAITING if closer.startswith(behind) else Head.NONE
 
 
-def _of_python(body: Python, text: str, tools: Tools | None) -> Head:
+def _python_head(body: Python, text: str, tools: Tools | None) -> Head:
     """Return the state of a head in Python's syntax, `[f(` or `f(`, or of the beginning of JSON
     objects, which models write in such forms too.
     """
@@ -276,8 +277,8 @@ def _of_python(body: Python, text: str, tools: Tools | None) -> Head:
     elif inner.startswith("["):
         inner = inner[1:].lstrip()
     if inner.startswith("{"):
-        return _of_object(inner, tools, body.objects.strict)
+        return _object_head(inner, tools, body.objects.strict)
     if match := CALL.match(inner):
-        return _named(match[1], tools)
+        return _named_head(match[1], tools)
     waits = _CALL_BEGUN.match(inner) and len(inner) <= NAME_LIMIT
     return Head.WAITING if waits else Head.NONE

@@ -25,7 +25,7 @@ from converter.core.calls.ids import is_kimi_id
 from converter.core.calls.schema_values import as_json
 from converter.core.reading.tool_calls.bodies import NAME_KEYS, OTHER_KEYS, Header, Json
 from converter.core.reading.tool_calls.json_object import JsonObject, json_object
-from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed, once
+from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed, merge_arguments
 from converter.core.reading.tool_calls.verdict import End, JudgedCall
 from converter.core.wire.partial_json import PartialJson, mended
 
@@ -51,17 +51,17 @@ class JsonCalls:
         """Return the offset of the next object, from the offset `at` on; -1 if anything but
         blanks, separators and brackets stands before it, or no object follows.
         """
-        text, gap = self._span.text, self._span.gap
-        while (mark := text[(at := gap(at)) : at + 1]) and mark in _BETWEEN + "[":
+        text, skip_blanks = self._span.text, self._span.skip_blanks
+        while (mark := text[(at := skip_blanks(at)) : at + 1]) and mark in _BETWEEN + "[":
             at += 1
         return at if mark == "{" else -1
 
     def read(self, at: int) -> JudgedCall:
         """Read the call whose object begins at the offset `at`."""
         call = _Call(self._span, strict=self._strict, by_key=self._by_key)
-        end = call.take(json_object(self._span.text, at))
-        end = end if self._strict else call.beyond(end)
-        return JudgedCall(call.name, call.settled(), end=end)
+        end = call.take_object(json_object(self._span.text, at))
+        end = end if self._strict else call.take_members_behind(end)
+        return JudgedCall(call.name, call.all_arguments(), end=end)
 
 
 class HeaderCalls:
@@ -77,10 +77,10 @@ class HeaderCalls:
         `Header.heads`; only blanks, a closer of the call, and closers of thoughts may stand before
         the mark.
         """
-        text, gap, row = self._span.text, self._span.gap, self._span.row
-        begin = gap(at)
+        text, skip_blanks, row = self._span.text, self._span.skip_blanks, self._span.row
+        begin = skip_blanks(at)
         closer = next((mark for mark in row.closes if at and text.startswith(mark, begin)), "")
-        begin = gap(begin + len(closer))
+        begin = skip_blanks(begin + len(closer))
         heads = tuple(filter(None, getattr(row.body, "heads", ())))
         return begin if not at or text.startswith(heads, begin) else -1
 
@@ -93,7 +93,7 @@ class HeaderCalls:
         at += len(max((it for it in body.heads if text.startswith(it, at)), key=len, default=""))
         brace = text.find("{", at)
         written = body.name_in(text[at : brace if brace >= 0 else None], alone=brace < 0)
-        name = span.named(written)
+        name = span.offered_name(written)
         if not name:
             raise NoCall
         call_id = written if is_kimi_id(written) else ""
@@ -102,7 +102,7 @@ class HeaderCalls:
                 raise NoCall
             return JudgedCall(name, "{}", call_id, end=len(text))
         arguments, end = read_arguments(span, name, brace)
-        behind = span.gap(end)
+        behind = span.skip_blanks(end)
         if body.tail and text.startswith(body.tail, behind):
             end = behind + len(body.tail)
         return JudgedCall(name, arguments, call_id, end=end)
@@ -113,8 +113,8 @@ def read_arguments(span: Span, name: str, at: int) -> tuple[str, int]:
     The object of the arguments begins at the offset `at`, behind the name: `f{"city": "Oslo"}`.
     """
     call = _Call(span, name=name, argued=True, wholly=True, headed=True)
-    end = call.beyond(call.take_arguments(json_object(span.text, at), at))
-    return call.settled(), end
+    end = call.take_members_behind(call.take_arguments(json_object(span.text, at), at))
+    return call.all_arguments(), end
 
 
 @dataclass(slots=True)
@@ -147,28 +147,28 @@ class _Call:
     arguments: str = "{}"
     beside: list[tuple[str, str, bool]] = field(default_factory=list)
 
-    def take(self, read: JsonObject) -> int:
+    def take_object(self, read: JsonObject) -> int:
         """Set name and arguments from `read`, the call's object. Return the offset behind the
         object.
         """
-        self._close(read)
+        self._close_object(read)
         members = read.members
         if self.by_key:
             if len(members) != 1:
                 raise NoCall(read.end)
             self._take_name(as_json(members[0][0]), read.end)
-            self._argue(members[0][1])
+            self._set_arguments(members[0][1])
             self.wholly = True
             return read.end
-        first = _first_name(members)
+        first = _index_of_name(members)
         # `{"function": {"name": "f"}}`: replace the member `function` by those of its object.
         if first >= 0 and members[first][1][:1] == "{":
             within = json_object(members[first][1], 0).members
             members = [*members[:first], *within, *members[first + 1 :]]
-            first = _first_name(members)
+            first = _index_of_name(members)
         self._take_name(members.pop(first)[1] if first >= 0 else "", read.end)
         for key, written in members:
-            self._member(key, written)
+            self._take_member(key, written)
         if self.strict and not self.argued:
             raise NoCall
         return read.end
@@ -177,11 +177,11 @@ class _Call:
         """Set the arguments to `read`, an object that begins at the offset `at`. Return the offset
         behind the object.
         """
-        self._close(read)
+        self._close_object(read)
         self.arguments = read.text if read.mended else self.span.text[at : read.end]
         return read.end
 
-    def beyond(self, at: int) -> int:
+    def take_members_behind(self, at: int) -> int:
         """Read the members that stand behind the call's object, because the model wrote the
         object's closing brace too early. Return the offset behind the last member; `at` if there is
         none. `at`: the offset behind the call's object.
@@ -191,48 +191,48 @@ class _Call:
         """
         span, text = self.span, self.span.text
         while True:
-            offset = span.gap(at)
+            offset = span.skip_blanks(at)
             while text[offset : offset + 1] in tuple(",;}"):
-                offset = span.gap(offset + 1)
+                offset = span.skip_blanks(offset + 1)
             mark, has_arguments = text[offset : offset + 1], bool(_FIELD.match(self.arguments))
             if mark not in ("{", '"'):
                 return at
             read = json_object(text, offset, inside=mark == '"')
-            if mark == "{" and not self.headed and self._is_call(read, has_arguments):
+            if mark == "{" and not self.headed and self._is_another_call(read, has_arguments):
                 return at
             again = mark == "{" and (has_arguments or self.wholly)
             belongs = span.row.ends or "," in text[at:offset] or not has_arguments
             if not (belongs or (again and self.wholly)):
                 return at
-            self._close(read)
+            self._close_object(read)
             if again:
-                self._again(read)
+                self._repeat_arguments(read)
             else:
                 for key, written in read.members:
-                    self._member(key, written)
+                    self._take_member(key, written)
             at = read.end
 
-    def settled(self) -> str:
+    def all_arguments(self) -> str:
         """Return the JSON of all arguments: `arguments`, and the members of `beside`. Raises NoCall
         or Broken if such a member is not a parameter of the tool, or differs from an argument of
         the same name.
         """
         members = json_object(self.arguments, 0).members
-        arguments, length = once(members), len(members)
+        arguments, length = merge_arguments(members), len(members)
         for key, written, may_be_all in self.beside:
             around = key in OTHER_KEYS and not self.wholly
             if arguments is None or (around and (self.argued or not self._knows(key))):
                 continue
-            more = self._meant(key, written, may_be_all)
+            more = self._resolve(key, written, may_be_all)
             length = -1
-            arguments = once([*arguments.items(), *more])
+            arguments = merge_arguments([*arguments.items(), *more])
         if arguments is None:
             self._fail()
         return self.arguments if len(arguments) == length else JsonObject([*arguments.items()]).text
 
     def _knows(self, key: str) -> bool:
         """Return True if the tool has a parameter of this name."""
-        return self.span.knows(self.name, key)
+        return self.span.has_parameter(self.name, key)
 
     def _fail(self) -> NoReturn:
         """End the reading of a text without a clear meaning: raise Broken if the tool's name and an
@@ -242,7 +242,7 @@ class _Call:
             raise Broken(self.name)
         raise NoCall
 
-    def _close(self, read: JsonObject) -> None:
+    def _close_object(self, read: JsonObject) -> None:
         """Close `read`, an object of this call, if it is open: add the brackets that are missing.
         Raises NoCall, Broken or Unclosed if more than brackets is missing, or if the text goes on,
         so that the brackets may still come.
@@ -256,15 +256,15 @@ class _Call:
         if read.missing is not None and over:
             read.complete()
             return
-        name, arguments = self._so_far(read)
-        self.name = self.name or self.span.named(name)
+        name, arguments = self._read_open_object(read)
+        self.name = self.name or self.span.offered_name(name)
         if not _FIELD.match(self.arguments):
             self.arguments = read.so_far if self.headed else arguments
         if unfit:
             self._fail()
         raise Unclosed(self.name, self.arguments.removesuffix("}"))
 
-    def _so_far(self, read: JsonObject) -> tuple[str, str]:
+    def _read_open_object(self, read: JsonObject) -> tuple[str, str]:
         """Return the tool's name, and the beginning of the JSON of the arguments, from the open
         object of a call: `{"name": "f", "arguments": {"city": "Os` -> `f` and `{"city": "Os`.
         """
@@ -275,7 +275,7 @@ class _Call:
                 name = key if self.by_key else name
                 arguments = begun if begun[:1] == "{" else PartialJson().feed(_string(begun)) or "{"
             elif key in NAME_KEYS and begun[:1] == "{":
-                name, arguments = self._so_far(json_object(begun, 0))
+                name, arguments = self._read_open_object(json_object(begun, 0))
             elif key in NAME_KEYS and not name:
                 name = _string(value)
         return name, arguments
@@ -284,27 +284,28 @@ class _Call:
         """Set the tool's name to the offered name that is meant by the JSON string `written`.
         Raises NoCall if no offered name is meant. `end`: the offset behind the call's object.
         """
-        self.name = self.span.named(_string(written))
+        self.name = self.span.offered_name(_string(written))
         if not self.name:
             raise NoCall(end)
 
-    def _member(self, key: str, written: str) -> None:
+    def _take_member(self, key: str, written: str) -> None:
         """Set the arguments to the value of a member, if `key` is one for arguments; else add the
         member to `beside`. `written`: the JSON of the value. Raises NoCall if the form allows no
         such key.
         """
         if key in ARGUMENT_KEYS and not (self.argued or self._knows(key)):
-            self._argue(written)
+            self._set_arguments(written)
             return
         if self.strict and key not in (*OTHER_KEYS, *ARGUMENT_KEYS):
             raise NoCall
         # If the key is one for arguments, such as `input`, but also a parameter of the tool, the
-        # value is either this one argument or the object of all arguments. `_meant` decides.
+        # value is either this one argument or the object of all arguments. `_resolve`
+        # decides.
         may_be_all = key in ARGUMENT_KEYS and not self.argued
         self.argued = self.argued or may_be_all
         self.beside.append((key, written, may_be_all))
 
-    def _argue(self, written: str) -> None:
+    def _set_arguments(self, written: str) -> None:
         """Set the arguments to the JSON `written`: an object, a string with the JSON of an object,
         or null. Raises NoCall or Broken for any other value.
         """
@@ -321,7 +322,7 @@ class _Call:
         elif written != "null":
             self._fail()
 
-    def _is_call(self, read: JsonObject, has_arguments: bool) -> bool:
+    def _is_another_call(self, read: JsonObject, has_arguments: bool) -> bool:
         """Return True if the object `read`, which stands behind this call, is another call, because
         it has a name. `has_arguments`: True if this call has arguments already.
 
@@ -333,12 +334,12 @@ class _Call:
         if self.by_key and members:
             key, value = members[0]
             sure = (has_arguments or _AS_ARGUMENTS.match(value)) and not self._knows(key)
-            return bool(sure or self.span.named(key))
+            return bool(sure or self.span.offered_name(key))
         sure = has_arguments or any(key in ARGUMENT_KEYS for key, _ in members)
         for key, value in members:
             if key not in NAME_KEYS:
                 continue
-            if value[:1] == '"' and self.span.named(_string(value)):
+            if value[:1] == '"' and self.span.offered_name(_string(value)):
                 return True
             inner = json_object(value, 0).members if value[:1] == "{" else []
             within = any(name in NAME_KEYS and it[:1] == '"' for name, it in inner)
@@ -347,7 +348,7 @@ class _Call:
                 return True
         return has_arguments and not read.closed
 
-    def _again(self, read: JsonObject) -> None:
+    def _repeat_arguments(self, read: JsonObject) -> None:
         """Set the arguments to the object `read`, which stands behind the object of the arguments,
         if that was empty. If that was not empty, `read` must be a repetition of it. Raises Broken
         if the two differ.
@@ -357,7 +358,7 @@ class _Call:
         elif meaning_of(self.arguments) != meaning_of(read.text):
             self._fail()
 
-    def _meant(self, key: str, written: str, may_be_all: bool) -> Sequence[tuple[str, str]]:
+    def _resolve(self, key: str, written: str, may_be_all: bool) -> Sequence[tuple[str, str]]:
         """Return the arguments that a member of `beside` stands for, as keys with the JSON of their
         values: the member itself, if its key is a parameter of the tool; or the members of its
         value, if their keys are parameters. Raises NoCall or Broken if neither is true, unless the
@@ -375,7 +376,7 @@ class _Call:
         return members
 
 
-def _first_name(members: Sequence[tuple[str, str]]) -> int:
+def _index_of_name(members: Sequence[tuple[str, str]]) -> int:
     """Return the index of the first member whose key is one of `NAME_KEYS`; -1 if there is none."""
     return next((at for at, (key, _) in enumerate(members) if key in NAME_KEYS), -1)
 

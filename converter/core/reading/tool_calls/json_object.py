@@ -85,10 +85,10 @@ def json_object(text: str, at: int, inside: bool = False) -> JsonObject:
 
     `inside`: True if the opening brace is missing, so that a key stands at `at`.
     """
-    return (None if inside else _strictly(text, at)) or _Reading(text, at, inside).read()
+    return (None if inside else _read_strictly(text, at)) or _ObjectReader(text, at, inside).read()
 
 
-def _strictly(text: str, at: int) -> JsonObject | None:
+def _read_strictly(text: str, at: int) -> JsonObject | None:
     """Return the object that begins at the offset `at`, if it is whole and valid JSON; else
     `None`.
     """
@@ -111,7 +111,7 @@ def _strictly(text: str, at: int) -> JsonObject | None:
     return JsonObject(members, at, closed=True)
 
 
-class _Reading:
+class _ObjectReader:
     """Reads one object that may be incomplete or invalid JSON, and mends it (`read`)."""
 
     def __init__(self, text: str, at: int, inside: bool, depth: int = 0) -> None:
@@ -124,7 +124,7 @@ class _Reading:
         # The JSON of the current value, in pieces; `None` before the colon of its key.
         self._value: list[str] | None = None
         # `_begin`: the offset of the current value. `_behind`: the offset behind it, if it was read
-        # in one step (`_strict_value`), so that `_parts` must go on there; else 0.
+        # in one step (`_read_value_strictly`), so that `_parts` must go on there; else 0.
         self._begin = self._behind = 0
         self._tries, self._depth = 0, depth
 
@@ -136,15 +136,15 @@ class _Reading:
                 result.end = end
                 if part is JsonPart.UNFIT:
                     result.end = end - len(text)
-                    if not self._passes(result.end):
+                    if not self._skip_or_mend(result.end):
                         result.unfit = True
                         break
                 elif not reader.nested:
-                    self._member()
+                    self._add_member()
                     result.closed = True
                     return result
                 else:
-                    self._take(part, text, end)
+                    self._take_part(part, text, end)
         except TooMuchError:
             result.unfit = True
         self._leave_open()
@@ -164,18 +164,18 @@ class _Reading:
                     self._at, self._behind = self._behind, 0
                     break
 
-    def _take(self, part: JsonPart, text: str, end: int) -> None:
+    def _take_part(self, part: JsonPart, text: str, end: int) -> None:
         """Add a part to the current key or value; at a comma of the object, complete the member.
 
         `text`: the JSON of the part. `end`: the offset behind the part.
         """
         at_top = len(self._reader.nested) == 1
         if part is JsonPart.COMMA and at_top:
-            self._member()
+            self._add_member()
         elif self._value is None:
             if part is JsonPart.COLON:
                 self._value, self._begin = [], end
-                self._strict_value()
+                self._read_value_strictly()
             elif part not in (JsonPart.OPEN, JsonPart.BLANK, JsonPart.COMMA):
                 self._key.append(text)
         elif part is not JsonPart.BLANK or not at_top:
@@ -185,7 +185,7 @@ class _Reading:
                 self._drop_comma(self._value)
                 self._value.append(text)
 
-    def _strict_value(self) -> None:
+    def _read_value_strictly(self) -> None:
         """Read the value at `_begin` in one step and move behind it, if the value is valid JSON or
         an object that can be mended. Else leave it to `JsonReader`.
         """
@@ -199,7 +199,7 @@ class _Reading:
             self._tries += 1
             read = JsonObject()
             if self._text[begin] == "{" and self._depth < _TRIES:
-                read = _Reading(self._text, begin, inside=False, depth=self._depth + 1).read()
+                read = _ObjectReader(self._text, begin, inside=False, depth=self._depth + 1).read()
             if not read.closed:
                 return
             value, end = read.text, read.end
@@ -217,13 +217,13 @@ class _Reading:
         if last >= 0 and value[last] == ",":
             del value[last:]
 
-    def _member(self) -> None:
+    def _add_member(self) -> None:
         """Add the current key and value to the members, and expect the next key."""
         if self._value:
             self._object.members.append((json.loads("".join(self._key)), "".join(self._value)))
         self._key, self._value = [], None
 
-    def _passes(self, at: int) -> bool:
+    def _skip_or_mend(self, at: int) -> bool:
         """Move behind text that is not JSON but is known: the closer of a thought, which is
         ignored, or an id without quotes (`"id": call-1`), which becomes a string. Return False for
         any other text. `at`: the offset of the text.

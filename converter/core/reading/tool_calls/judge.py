@@ -45,7 +45,7 @@ def judge(
     # would count as incomplete.
     closed = text + "\n" if end in (End.MARK, End.OPENER) else text
     span = Span(row, closed, end, tools, last or end not in _ENDS)
-    verdict = _judged(span)
+    verdict = _read_calls(span)
     if verdict.failed is Failed.UNCLOSED:
         return verdict
     is_all = verdict.calls and not verdict.failed and not text[verdict.length :].strip()
@@ -54,7 +54,7 @@ def judge(
     return verdict
 
 
-def _judged(span: Span) -> Verdict:
+def _read_calls(span: Span) -> Verdict:
     """Read the calls of a text, one behind the other, and return the verdict."""
     body = _BODIES[type(span.row.body)](span)
     calls: list[JudgedCall] = []
@@ -71,15 +71,15 @@ def _judged(span: Span) -> Verdict:
         except Broken as broken:
             return Verdict(tuple(calls), Failed.BROKEN, broken.name)
         except Unclosed as open_call:
-            return _unclosed(span, calls, open_call)
+            return _unclosed_verdict(span, calls, open_call)
         else:
             before = span.text[lead:begin] if lead >= 0 else ""
-            at, lead = _behind(span, call.end), -1
+            at, lead = _end_behind_call(span, call.end), -1
             calls.append(replace(call, end=at, lead=before))
     return Verdict(tuple(calls), Failed.TEXT if lead >= 0 or not calls else None)
 
 
-def _behind(span: Span, at: int) -> int:
+def _end_behind_call(span: Span, at: int) -> int:
     """Return the offset behind a call and behind text that is dropped there: closing brackets that
     close nothing, and the incomplete closer with which a reply ends. `at`: the offset behind the
     call.
@@ -93,7 +93,7 @@ def _behind(span: Span, at: int) -> int:
     return min(at, span.length)
 
 
-def _unclosed(span: Span, calls: Sequence[JudgedCall], error: Unclosed) -> Verdict:
+def _unclosed_verdict(span: Span, calls: Sequence[JudgedCall], error: Unclosed) -> Verdict:
     """Return the verdict on a text that ends within a call:
 
     - UNCLOSED, if a later mark may close the call;

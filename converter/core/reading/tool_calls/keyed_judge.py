@@ -40,7 +40,7 @@ from converter.core.reading.tool_calls.keyed_marks import (
     Mark,
     Marks,
     name_in,
-    unopened_key,
+    unopened_key_pattern,
 )
 from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed
 from converter.core.reading.tool_calls.verdict import End, JudgedCall
@@ -79,8 +79,8 @@ class KeyedCalls:
         """
         if self._bare:
             return self._begin if self._name and not at else -1
-        begin = self._span.gap(at)
-        return begin if self._marks.behind(at, self._marks.index(at)) is Kind.HEAD else -1
+        begin = self._span.skip_blanks(at)
+        return begin if self._marks.kind_behind(at, self._marks.index(at)) is Kind.HEAD else -1
 
     def read(self, at: int) -> JudgedCall:
         """Read the call that begins at the offset `at`. Read it leniently if it cannot be read
@@ -109,11 +109,11 @@ def _bare_name(span: Span, body: Keyed) -> tuple[str, int, Mark | None]:
     match = _WORD.match(text)
     if not match:
         return "", 0, None
-    at = span.gap(match.end())
+    at = span.skip_blanks(match.end())
     if body.separator and text.startswith(body.separator, at):
-        at = span.gap(at + len(body.separator))
-    if not (key := unopened_key(body).match(text)):
-        return span.named(match[1]), at, None
+        at = span.skip_blanks(at + len(body.separator))
+    if not (key := unopened_key_pattern(body).match(text)):
+        return span.offered_name(match[1]), at, None
     fitting = [
         (tool, left)
         for tool in span.tools
@@ -146,26 +146,26 @@ class _Call:
         """
         marks, index = self._marks, self._marks.index(at)
         if not self._name:
-            at, index = self._head(marks.all[index]), index + 1
-        if self._text.startswith("{", self._span.gap(at)):
-            return self._json(self._span.gap(at))
+            at, index = self._take_head(marks.all[index]), index + 1
+        if self._text.startswith("{", self._span.skip_blanks(at)):
+            return self._read_json(self._span.skip_blanks(at))
         # `ended`: the offset behind the last mark, if it closes the call; else -1.
         # `closed`: True if one of the marks so far closes a value.
         ended, closed = -1, False
-        while (kind := marks.behind(at, index)) in _PARTS:
+        while (kind := marks.kind_behind(at, index)) in _PARTS:
             is_end = kind in (Kind.END, Kind.OUTER)
-            is_half = kind is Kind.BEGUN and marks.half(at, index) is not Half.NONE
+            is_half = kind is Kind.BEGUN and marks.half_mark(at, index) is not Half.NONE
             if is_half or (ended >= 0 and not (is_end or kind is Kind.KEY)):
                 break
-            take = {Kind.KEY: self._value, Kind.BEGUN: self._unopened}.get(kind)
+            take = {Kind.KEY: self._take_argument, Kind.BEGUN: self._take_unopened}.get(kind)
             # A mark that closes a value or the call has no value behind it: go on behind the mark.
             # Therefore a closing mark that the model writes twice does no harm.
             at, index = take(index) if take else (marks.all[index].end, index + 1)
             ended, closed = at if is_end else -1, closed or kind is Kind.CLOSE
-        end = self._end(at, index, ended, bare=not (self._values or closed))
+        end = self._call_end(at, index, ended, bare=not (self._values or closed))
         return JudgedCall(self._name, JsonObject([*self._values.items()]).text, end=end)
 
-    def _end(self, at: int, index: int, ended: int, bare: bool) -> int:
+    def _call_end(self, at: int, index: int, ended: int, bare: bool) -> int:
         """Return the offset behind a call of which all arguments were read. Raises Unclosed if the
         call is incomplete; NoCall or Broken if the text behind it shows that it is no call, or has
         no clear meaning.
@@ -177,7 +177,7 @@ class _Call:
             bare: True if the call has no argument and no mark that closes a value.
         """
         marks, span = self._marks, self._span
-        half, kind = marks.half(at, index), marks.behind(at, index)
+        half, kind = marks.half_mark(at, index), marks.kind_behind(at, index)
         is_word = bare and self._body.bare and not span.closed
         if is_word and kind is not Kind.BEGUN:
             raise NoCall
@@ -185,7 +185,7 @@ class _Call:
             raise self._unclosed()
         # `</tool_call>{"city": "Oslo"}`: the arguments stand behind the closer, in an object that
         # is not read. Without arguments the call must not run.
-        if not self._values and self._text.startswith('{"', span.gap(max(at, ended))):
+        if not self._values and self._text.startswith('{"', span.skip_blanks(max(at, ended))):
             raise NoCall
         if half is not Half.NONE:
             return span.length
@@ -213,55 +213,55 @@ class _Call:
             self._name, JsonObject([*self._values.items()], key=key, begun=begun).so_far
         )
 
-    def _head(self, mark: Mark) -> int:
+    def _take_head(self, mark: Mark) -> int:
         """Set the tool's name from the tag `mark`, and add the arguments that are attributes of the
         tag (`<invoke name="f" city="Oslo">`). Return the offset behind the tag. Raises NoCall if
         the tag names no offered tool, or has text or attributes without a meaning.
         """
         match = HEADER.fullmatch(mark.tag)
-        self._name = self._span.named(match[1]) if match else ""
+        self._name = self._span.offered_name(match[1]) if match else ""
         self._schema = self._span.schema(self._name)
         if not match or not self._name or _ATTRIBUTE.sub("", match[2]).strip("\"'/ "):
             raise NoCall
         for key, *value in _ATTRIBUTE.findall(match[2]):
             if key not in _OF_THE_CALL:
-                if not self._knows(key):
+                if not self._has_parameter(key):
                     raise NoCall
-                self._add(key, _typed("".join(value), types_of(self._schema, key)))
+                self._add_argument(key, _json_of_text("".join(value), types_of(self._schema, key)))
         return mark.end
 
-    def _json(self, at: int) -> JudgedCall:
+    def _read_json(self, at: int) -> JudgedCall:
         """Read a call of which the arguments are a JSON object, at the offset `at` behind the name:
         `<function=f>{"city": "Oslo"}</function>`. Llama 3.1 and Laguna write such calls.
         """
         arguments, at = read_arguments(self._span, self._name, at)
         index = self._marks.index(at)
-        is_end = self._marks.behind(at, index) is Kind.END
+        is_end = self._marks.kind_behind(at, index) is Kind.END
         return JudgedCall(self._name, arguments, end=self._marks.all[index].end if is_end else at)
 
-    def _value(self, index: int) -> tuple[int, int]:
+    def _take_argument(self, index: int) -> tuple[int, int]:
         """Add the argument whose key is the mark with the index `index`. Return the offset behind
         its value, and the index of the next mark.
         """
         mark, body = self._marks.all[index], self._body
         if body.nested:
             written, index = self._element(index, subschema(self._schema, mark.tag), 0)
-            self._add(mark.tag, written)
+            self._add_argument(mark.tag, written)
             return self._marks.all[index - 1].end, index
         name, types = mark.tag.strip(), frozenset[str]()
         if not body.bare:
             match = HEADER.fullmatch(mark.tag)
-            name, types = (match[1], _types(match[2])) if match else ("", types)
+            name, types = (match[1], _types_in_tag(match[2])) if match else ("", types)
         # `<parameter=city=Oslo>`: the value stands in the tag of its key, and is not read. Without
         # it the call has no clear meaning.
-        in_tag = "=" in name and not self._knows(name)
+        in_tag = "=" in name and not self._has_parameter(name)
         if not name or in_tag or not (mark.opened or self._lacks(name)):
             self._fail()
         types = types or types_of(self._schema, name)
-        if body.reads_unknown and not self._knows(name):
+        if body.reads_unknown and not self._has_parameter(name):
             types = NO_STRING
-        begin, index, quoted = self._begin(mark.end, index + 1)
-        end = self._end_of(begin, index, name, types)
+        begin, index, quoted = self._value_begin(mark.end, index + 1)
+        end = self._value_end(begin, index, name, types)
         ended = self._marks.all[end] if end < len(self._marks) else None
         is_own = ended is not None and ended.kind is Kind.CLOSE
         # GLM-4.7 under load leaves out `<arg_value>`, the mark before a value. Such a value counts
@@ -271,12 +271,12 @@ class _Call:
         text = self._text[begin : ended.begin if ended else self._span.length]
         padded = not is_own or body.padded
         text = quoted if quoted is not None else _LINE_END_LAST.sub("", text) if padded else text
-        self._add(name, _typed(text, types))
+        self._add_argument(name, _json_of_text(text, types))
         if ended is None:
             return self._span.length, end
         return (ended.end, end + 1) if is_own else (ended.begin, end)
 
-    def _begin(self, at: int, index: int) -> tuple[int, int, str | None]:
+    def _value_begin(self, at: int, index: int) -> tuple[int, int, str | None]:
         """Return the offset at which a value begins, the index of the next mark, and `None`. For
         `<![CDATA[Oslo]]>`, return the offset behind this section, the index of the mark behind it,
         and its text `Oslo`. `at`: the offset behind the key. `index`: that of the next mark.
@@ -290,7 +290,7 @@ class _Call:
         padding = _LINE_END.match(self._text, at) if body.padded else None
         return padding.end() if padding else at, index, None
 
-    def _add(self, name: str, written: str) -> None:
+    def _add_argument(self, name: str, written: str) -> None:
         """Add the argument `name`. `written`: the JSON of its value. Raises Broken if the call has
         an argument of this name with another value.
         """
@@ -298,14 +298,14 @@ class _Call:
         if before is not written and meaning_of(before) != meaning_of(written):
             raise Broken(self._name)
 
-    def _knows(self, name: str) -> bool:
+    def _has_parameter(self, name: str) -> bool:
         return name in properties_of(self._schema)
 
     def _lacks(self, name: str) -> bool:
         """Return True if the tool has a parameter of this name, and the call no argument for it."""
-        return self._knows(name) and name not in self._values
+        return self._has_parameter(name) and name not in self._values
 
-    def _end_of(self, begin: int, first: int, name: str, types: frozenset[str]) -> int:
+    def _value_end(self, begin: int, first: int, name: str, types: frozenset[str]) -> int:
         """Return the index of the mark that ends a value; the number of marks if the value ends
         with the text. Raises Unclosed if the value has no end, NoCall or Broken if its end is
         doubtful.
@@ -318,35 +318,35 @@ class _Call:
         """
         marks, depth, uncertain = self._marks, 0, False
         for at in range(first, len(marks)):
-            kind, may = marks.all[at].kind, self._may(first, at)
+            kind, may = marks.all[at].kind, self._may_end_leniently(first, at)
             if kind is Kind.CLOSE:
-                if (may or not depth) and self._goes_on(at, name, depth):
+                if (may or not depth) and self._call_goes_on(at, name, depth):
                     return at
                 # The mark did not count as the end of the value. If no inner value was open, the
                 # value may end here nevertheless, and all later ends are doubtful.
                 uncertain = uncertain or not depth
                 depth = max(0, depth - 1)
-            elif may and self._is_end(begin, at, name, uncertain):
+            elif may and self._mark_ends_value(begin, at, name, uncertain):
                 if uncertain:
                     self._fail()
                 return at
             depth += kind in (Kind.KEY, Kind.OPENED)
         is_over = self._span.last and self._span.closed and not uncertain
-        if is_over and self._may(first, len(marks)):
+        if is_over and self._may_end_leniently(first, len(marks)):
             return len(marks)
-        raise self._unclosed(name, self._begun(begin, types))
+        raise self._unclosed(name, self._value_so_far(begin, types))
 
-    def _is_end(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
+    def _mark_ends_value(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
         """Return True if the mark with the index `at`, which is not the value's own closing mark
         (CLOSE), ends a value of the parameter `of`. `begin`: the offset of the value. `uncertain`:
         True if an earlier mark could have closed the value.
         """
         kind = self._marks.all[at].kind
         if kind is Kind.KEY:
-            return self._is_next(begin, at, of, uncertain)
-        return kind in (Kind.END, Kind.OUTER) and not uncertain and self._is_over(at)
+            return self._key_ends_value(begin, at, of, uncertain)
+        return kind in (Kind.END, Kind.OUTER) and not uncertain and self._closer_ends_value(at)
 
-    def _is_over(self, at: int) -> bool:
+    def _closer_ends_value(self, at: int) -> bool:
         """Return True if the mark with the index `at`, which closes the call, also ends a value
         that lacks its own closing mark. Return False if the marks behind it show that it is text of
         the value: behind the closing marks of a call, another call or nothing must follow.
@@ -359,24 +359,24 @@ class _Call:
         kind = marks.all[at].kind if at < len(marks) else Kind.NONE
         return kind in (Kind.NONE, Kind.HEAD, Kind.OPENER) and marks.least[at] >= marks.balance[at]
 
-    def _may(self, first: int, at: int) -> bool:
+    def _may_end_leniently(self, first: int, at: int) -> bool:
         """Return True if a value may end leniently before the mark with the index `at`: the call is
         read leniently, and no mark in the value begins or closes a call. `first`: the index of the
         first mark in the value.
         """
         return self._lenient and self._marks.of_calls[first] == self._marks.of_calls[at]
 
-    def _goes_on(self, at: int, of: str, depth: int) -> bool:
+    def _call_goes_on(self, at: int, of: str, depth: int) -> bool:
         """Return True if the next parameter, the call's end or another call stands behind the mark
         with the index `at`, which closes a value of the parameter `of`. This is condition 1 of the
         module's docstring. `depth`: how many inner values are open at the mark.
         """
         marks, next_at = self._marks, at + 1
         for _ in range(_REPEATS):
-            if depth or marks.following[next_at - 1] is not Kind.CLOSE:
+            if depth or marks.kinds_behind[next_at - 1] is not Kind.CLOSE:
                 break
             next_at += 1
-        kind = marks.following[next_at - 1]
+        kind = marks.kinds_behind[next_at - 1]
         if kind is Kind.TEXT and self._body.open_ended:
             mark = marks.all[next_at] if next_at < len(marks) else None
             return mark is None or mark.kind is Kind.HEAD
@@ -386,10 +386,10 @@ class _Call:
         if kind in (Kind.HEAD, Kind.OPENER):
             return marks.least[next_at] >= marks.balance[next_at]
         if kind in (Kind.TEXT, Kind.BEGUN):
-            return marks.half(marks.all[next_at - 1].end, next_at) is not Half.NONE
+            return marks.half_mark(marks.all[next_at - 1].end, next_at) is not Half.NONE
         return kind is not Kind.CLOSE
 
-    def _is_next(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
+    def _key_ends_value(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
         """Return True if the key with the index `at` ends a value of the parameter `of` that lacks
         its closing mark. `begin`: the offset of the value.
 
@@ -400,7 +400,7 @@ class _Call:
         value (`uncertain`); the parameter is required; `Keyed.padded` is False for this form.
         """
         marks, mark = self._marks, self._marks.all[at]
-        name, over = name_in(mark.tag), marks.next_end[at]
+        name, over = name_in(mark.tag), marks.next_call_end[at]
         if not self._lacks(name) or name == of:
             return False
         closed = marks.closers[over] - marks.closers[at]
@@ -413,7 +413,7 @@ class _Call:
         needs = isinstance(required, list) and name in required
         return at_head or not padded or not closed or uncertain or needs
 
-    def _begun(self, begin: int, types: frozenset[str]) -> str:
+    def _value_so_far(self, begin: int, types: frozenset[str]) -> str:
         """Return the JSON of an incomplete value as far as it has come, a string without its
         closing quote: `"Os`. Return an empty text if `types` allow no string, because a number
         may still change. `begin`: the offset of the value.
@@ -422,7 +422,7 @@ class _Call:
             return ""
         text = self._text[begin : self._span.length]
         last = text.rfind("<")
-        if last >= 0 and self._marks.half_closer(text[last:]):
+        if last >= 0 and self._marks.is_half_mark(text[last:]):
             text = text[:last]
         return as_json(text)[:-1]
 
@@ -435,21 +435,21 @@ class _Call:
         at, index, name = mark.end, index + 1, mark.tag
         if depth > _NESTED_LIMIT:
             self._fail()
-        if marks.behind(at, index) is not Kind.KEY:
+        if marks.kind_behind(at, index) is not Kind.KEY:
             closers = (it for it in range(index, len(marks)) if marks.all[it].kind is Kind.CLOSE)
             end = next((it for it in closers if marks.all[it].tag == name), -1)
             types = type_names(schema, self._schema) or (NO_STRING if depth else frozenset())
             if end < 0:
-                raise self._unclosed(*(() if depth else (name, self._begun(at, types))))
-            return _typed(self._text[at : marks.all[end].begin], types), end + 1
+                raise self._unclosed(*(() if depth else (name, self._value_so_far(at, types))))
+            return _json_of_text(self._text[at : marks.all[end].begin], types), end + 1
         items, members = [], {}
-        while (kind := marks.behind(at, index)) is Kind.KEY:
+        while (kind := marks.kind_behind(at, index)) is Kind.KEY:
             child = marks.all[index].tag
             written, index = self._element(index, subschema(schema, child, self._schema), depth + 1)
             at = marks.all[index - 1].end
             items.append(written)
             members[child] = written
-        if kind is Kind.NONE or marks.half(at, index) is not Half.NONE:
+        if kind is Kind.NONE or marks.half_mark(at, index) is not Half.NONE:
             raise self._unclosed()
         if kind is not Kind.CLOSE or marks.all[index].tag != name:
             self._fail()
@@ -457,7 +457,7 @@ class _Call:
             return f"[{', '.join(items)}]", index + 1
         return JsonObject([*members.items()]).text, index + 1
 
-    def _unopened(self, index: int) -> tuple[int, int]:
+    def _take_unopened(self, index: int) -> tuple[int, int]:
         """Add an argument that has only the first characters of its opening tag, the mark with this
         index. Its name is read from its closing tag. Return the offset behind the closing tag, and
         the index of the next mark.
@@ -468,11 +468,11 @@ class _Call:
         if closer is None or not named or not self._body.nested:
             self._fail()
         text = self._text[mark.end : closer.begin]
-        self._add(closer.tag, _typed(text, types_of(self._schema, closer.tag)))
+        self._add_argument(closer.tag, _json_of_text(text, types_of(self._schema, closer.tag)))
         return closer.end, index + 2
 
 
-def _types(written: str) -> frozenset[str]:
+def _types_in_tag(written: str) -> frozenset[str]:
     """Return the JSON types of a value by the attributes in the tag of its key: `string="true"` or
     `type="str"` -> a string. Return an empty set if they name no type. `written`: the attributes.
     """
@@ -481,7 +481,7 @@ def _types(written: str) -> frozenset[str]:
     return NO_STRING if _IS_JSON.search(written) else frozenset()
 
 
-def _typed(text: str, types: frozenset[str]) -> str:
+def _json_of_text(text: str, types: frozenset[str]) -> str:
     """Return the JSON of a value that the model wrote as bare text. If `types` allow a string or
     are empty, the value becomes a string, even if it looks like a number (`007`).
     """

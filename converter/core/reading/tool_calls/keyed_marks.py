@@ -124,7 +124,7 @@ class Marks:
         return [*accumulate(reversed(self.balance), min)][::-1]
 
     @cached_property
-    def next_end(self) -> list[int]:
+    def next_call_end(self) -> list[int]:
         """The index of the first mark, from each mark on, that closes the call (END, OUTER); the
         number of marks if there is none.
         """
@@ -139,7 +139,7 @@ class Marks:
         """Name of a key -> the indexes of its marks that stand directly behind a CLOSE mark."""
         indexes: dict[str, list[int]] = {}
         for at, (before, mark) in enumerate(zip(self.all, self.all[1:], strict=False), 1):
-            directly = before.kind is Kind.CLOSE and self.span.gap(before.end) == mark.begin
+            directly = before.kind is Kind.CLOSE and self.span.skip_blanks(before.end) == mark.begin
             if directly and mark.kind is Kind.KEY:
                 indexes.setdefault(name_in(mark.tag), []).append(at)
         return indexes
@@ -148,22 +148,22 @@ class Marks:
         """Return the index of the first mark at or behind the offset `at`."""
         return bisect_left(self._begins, at)
 
-    def behind(self, at: int, index: int) -> Kind:
+    def kind_behind(self, at: int, index: int) -> Kind:
         """Return the kind of the next mark behind the offset `at`, if only blanks and closers of
         thoughts stand before it. Return TEXT if other text stands before it, and NONE if neither
         text nor a mark stands behind `at`. `index`: the index of the next mark.
         """
         end = self.all[index].begin if index < len(self.all) else len(self.span.text)
-        if self.span.gap(at) < end:
+        if self.span.skip_blanks(at) < end:
             return Kind.TEXT
         return self.all[index].kind if index < len(self.all) else Kind.NONE
 
     @cached_property
-    def following(self) -> list[Kind]:
+    def kinds_behind(self) -> list[Kind]:
         """The kind of text or mark directly behind each mark, by the index of the mark."""
-        return [self.behind(mark.end, index) for index, mark in enumerate(self.all, 1)]
+        return [self.kind_behind(mark.end, index) for index, mark in enumerate(self.all, 1)]
 
-    def half(self, at: int, index: int) -> Half:
+    def half_mark(self, at: int, index: int) -> Half:
         """Return the kind of the incomplete mark with which the reply ends, if nothing but this
         mark stands behind the offset `at`; else NONE. `index`: the index of the next mark.
         """
@@ -171,7 +171,7 @@ class Marks:
         begun = index == len(self.all) - 1 and self.all[index].kind is Kind.BEGUN
         if span.end not in (End.STOP, End.CUT) or not (begun or index == len(self.all)):
             return Half.NONE
-        rest = span.text[span.gap(at) :].rstrip()
+        rest = span.text[span.skip_blanks(at) :].rstrip()
         opening, closing = _halves(span.row)
         opens = any(mark.startswith(rest) for mark in opening) or rest.startswith(opening)
         closes = any(mark.startswith(rest) for mark in closing)
@@ -179,7 +179,7 @@ class Marks:
             return Half.NONE
         return Half.EITHER if opens and closes else Half.OPENING if opens else Half.CLOSING
 
-    def half_closer(self, written: str) -> bool:
+    def is_half_mark(self, written: str) -> bool:
         """Return True if `written` is the beginning of a mark of this form: of an opener, a closer,
         the mark before a key, or one that closes a value.
         """
@@ -195,7 +195,7 @@ def name_in(tag: str) -> str:
     return match[1] if match else ""
 
 
-def unopened_key(body: Keyed) -> re.Pattern[str]:
+def unopened_key_pattern(body: Keyed) -> re.Pattern[str]:
     """Return the pattern of a bare name and a first key of which the model left out the mark, up to
     the value: `f city</arg_key><arg_value>`. The first group of the pattern is `f city`.
     """

@@ -14,7 +14,7 @@ from converter.core.calls.schema_values import as_json, parse_expression, types_
 from converter.core.reading.tool_calls.head import CALL
 from converter.core.reading.tool_calls.json_judge import JsonCalls
 from converter.core.reading.tool_calls.json_object import JsonObject
-from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed, once
+from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed, merge_arguments
 from converter.core.reading.tool_calls.verdict import End, JudgedCall
 from converter.core.wire.bounds import PYTHON_LIMIT
 
@@ -55,9 +55,9 @@ class PythonCalls:
 
     def __init__(self, span: Span) -> None:
         self._span = span
-        begin = span.gap(0)
+        begin = span.skip_blanks(0)
         listed = span.text[begin : begin + 1] == "["
-        inner = span.gap(begin + listed)
+        inner = span.skip_blanks(begin + listed)
         self._begin = inner
         self._objects = JsonCalls(span) if span.text[inner : inner + 1] == "{" else None
 
@@ -67,7 +67,7 @@ class PythonCalls:
         """
         if self._objects:
             return self._objects.find(at)
-        at = self._behind(at) if at else self._begin
+        at = self._skip_separators(at) if at else self._begin
         return at if CALL.match(self._span.text, at) else -1
 
     def read(self, at: int) -> JudgedCall:
@@ -75,11 +75,11 @@ class PythonCalls:
         if self._objects:
             return self._objects.read(at)
         span, head = self._span, CALL.match(self._span.text, at)
-        name = span.named(head[1]) if head else ""
+        name = span.offered_name(head[1]) if head else ""
         if not head or not name:
             raise NoCall
         arguments, end = python_arguments(span, name, head.end())
-        behind = self._behind(end)
+        behind = self._skip_separators(end)
         is_late = behind > end and _ARGUMENT.match(span.text, behind)
         comma = "," in span.text[end:behind]
         is_object = span.text[behind : behind + 1] == "{"
@@ -89,11 +89,11 @@ class PythonCalls:
             raise NoCall
         return JudgedCall(name, arguments, end=end)
 
-    def _behind(self, at: int) -> int:
+    def _skip_separators(self, at: int) -> int:
         """Return the offset behind the blanks, commas and semicolons that begin at `at`."""
-        at = self._span.gap(at)
+        at = self._span.skip_blanks(at)
         while self._span.text[at : at + 1] in _BETWEEN:
-            at = self._span.gap(at + 1)
+            at = self._span.skip_blanks(at + 1)
         return at
 
 
@@ -107,21 +107,21 @@ def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[s
         at: the offset behind the opening parenthesis.
         quote: a further mark around strings, such as `<|"|>`; empty for none.
     """
-    written, end, missing = _arguments(span.text, at, quote)
+    written, end, missing = _split_arguments(span.text, at, quote)
     last = written.pop()
     is_closed = span.closed or last.rstrip()[-1:] in _ENDS
     if end < 0 and missing and is_closed and span.end is not End.CUT:
         last, end = last + missing, span.length
-    pairs = [pair for each in written for pair in _pairs(span, name, each)]
+    pairs = [pair for each in written for pair in _argument_pairs(span, name, each)]
     if end < 0:
         raise Unclosed(name, JsonObject(pairs).text[:-1])
-    merged = once([*pairs, *(_pairs(span, name, last) if last.strip() else ())])
+    merged = merge_arguments([*pairs, *(_argument_pairs(span, name, last) if last.strip() else ())])
     if merged is None:
         raise Broken(name)
     return JsonObject([*merged.items()]).text, end
 
 
-def _arguments(text: str, at: int, quote: str) -> tuple[list[str], int, str]:
+def _split_arguments(text: str, at: int, quote: str) -> tuple[list[str], int, str]:
     """Return the text of each argument, the offset behind the call's closing parenthesis, and an
     empty text. `f(city="Oslo", days=3)` has the arguments `city="Oslo"` and ` days=3`.
 
@@ -180,7 +180,7 @@ def _tokens(
         yield token, match["string"] is not None, at
 
 
-def _pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
+def _argument_pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
     """Return the arguments in the text `written` as pairs of a name and the JSON of its value. The
     text is one argument (`city="Oslo"`) or a dictionary (`**{"city": "Oslo"}`). Raises NoCall for
     any other text. `name`: the tool's name.
@@ -188,9 +188,9 @@ def _pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
     try:
         if keyword := _KEYWORD.fullmatch(written):
             types = types_of(span.schema(name), keyword[1])
-            return [(keyword[1], as_json(_value_in(keyword[2].strip(), types)))]
+            return [(keyword[1], as_json(_literal_value(keyword[2].strip(), types)))]
         if written.lstrip().startswith("**"):
-            mapping = _value_in(written.strip().removeprefix("**").strip(), frozenset())
+            mapping = _literal_value(written.strip().removeprefix("**").strip(), frozenset())
             if isinstance(mapping, dict):
                 return [(str(key), as_json(value)) for key, value in mapping.items()]
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
@@ -198,22 +198,22 @@ def _pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
     raise NoCall
 
 
-def _value_in(written: str, types: frozenset[str]) -> object:
+def _literal_value(written: str, types: frozenset[str]) -> object:
     """Return the value of the literal `written`: `[1, 2]` -> the list. A number with leading zeros
     (`007`) is a string if `types`, the JSON types of the parameter, allow a string.
     """
     if _DIGITS.fullmatch(written):
         return written if "string" in types else int(written)
     try:
-        return _value(parse_expression(f"({written}\n)"))
+        return _node_value(parse_expression(f"({written}\n)"))
     except SyntaxError:
         bare = _LEADING_ZEROS.sub(lambda match: match[1] or "", written)
         if bare == written:
             raise
-        return _value(parse_expression(f"({bare}\n)"))
+        return _node_value(parse_expression(f"({bare}\n)"))
 
 
-def _value(node: ast.expr) -> object:
+def _node_value(node: ast.expr) -> object:
     """Return the value of the literal `node`. The words `true`, `false` and `null` of JSON are read
     too; a set and a tuple become lists.
     """
@@ -221,10 +221,10 @@ def _value(node: ast.expr) -> object:
         case ast.Name(id=name) if name in _CONSTANTS:
             return _CONSTANTS[name]
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-            return [_value(item) for item in items]
+            return [_node_value(item) for item in items]
         case ast.Dict(keys=keys, values=values):
             pairs = zip(keys, values, strict=True)
-            return {str(ast.literal_eval(key or node)): _value(value) for key, value in pairs}
+            return {str(ast.literal_eval(key or node)): _node_value(value) for key, value in pairs}
         case _:
             read = ast.literal_eval(node)
             as_json(read)

@@ -93,7 +93,7 @@ class Span:
         """Return True if a mark that can close the call begins with `written`."""
         return any(mark.startswith(written) for mark in self.closers)
 
-    def named(self, written: str) -> str:
+    def offered_name(self, written: str) -> str:
         """Return the name of the offered tool that the model means by the name `written`, which may
         have a prefix or marks around it; empty if no offered tool fits.
         """
@@ -103,18 +103,18 @@ class Span:
         """Return the JSON schema of a tool's parameters."""
         return self.tools.get(tool, {})
 
-    def knows(self, tool: str, key: str) -> bool:
+    def has_parameter(self, tool: str, key: str) -> bool:
         """Return True if the tool has a parameter of the name `key`."""
         return key in properties_of(self.schema(tool))
 
-    def gap(self, at: int) -> int:
+    def skip_blanks(self, at: int) -> int:
         """Return the offset behind the blanks and closers of thoughts that stand at the offset
         `at`; `at` if none stand there. Models may close the thought in the middle of a call.
         """
         return behind_closers(self.text, at)
 
 
-def once(pairs: Iterable[tuple[str, str]]) -> dict[str, str] | None:
+def merge_arguments(pairs: Iterable[tuple[str, str]]) -> dict[str, str] | None:
     """Return the arguments as a mapping, name -> JSON of the value. `pairs`: the same, but a name
     may stand in several pairs. Return `None` if a name has two different values.
     """

@@ -49,9 +49,9 @@ def test_the_text_of_a_mark() -> None:
 def test_what_stands_behind_an_offset() -> None:
     text = "<function=f> \n</think><parameter=a> x </parameter>"
     parsed = marks("qwen3-coder", text)
-    assert parsed.behind(12, 1) is Kind.KEY
-    assert parsed.behind(parsed.all[1].end, 2) is Kind.TEXT
-    assert parsed.behind(len(text), 3) is Kind.NONE
+    assert parsed.kind_behind(12, 1) is Kind.KEY
+    assert parsed.kind_behind(parsed.all[1].end, 2) is Kind.TEXT
+    assert parsed.kind_behind(len(text), 3) is Kind.NONE
     assert parsed.index(parsed.all[2].begin) == 2
 
 
@@ -59,5 +59,5 @@ def test_half_a_mark() -> None:
     halves = {"</": Half.CLOSING, "<": Half.EITHER, "<par": Half.OPENING, "<b": Half.NONE}
     for rest, wanted in halves.items():
         parsed = marks("qwen3-coder", f"<function=f>{rest}")
-        assert parsed.half(12, 1) is wanted
-        assert marks("qwen3-coder", f"<function=f>{rest}", End.MARK).half(12, 1) is Half.NONE
+        assert parsed.half_mark(12, 1) is wanted
+        assert marks("qwen3-coder", f"<function=f>{rest}", End.MARK).half_mark(12, 1) is Half.NONE

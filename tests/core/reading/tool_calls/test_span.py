@@ -1,14 +1,14 @@
 """The span of a candidate, and arguments that have one name."""
 
-from converter.core.reading.tool_calls.span import Span, once
+from converter.core.reading.tool_calls.span import Span, merge_arguments
 from converter.core.reading.tool_calls.verdict import End
 from tests.support.verdicts import ROWS
 
 
 def test_blanks_and_closers_of_thoughts_are_a_gap() -> None:
     span = Span(ROWS["hermes"], " \n</think>\r\n[/THINK] x", End.STOP, {}, last=True)
-    assert span.text[span.gap(0) :] == "x"
-    assert span.gap(len(span.text)) == len(span.text)
+    assert span.text[span.skip_blanks(0) :] == "x"
+    assert span.skip_blanks(len(span.text)) == len(span.text)
 
 
 def test_the_beginning_of_a_mark_may_close_the_call() -> None:
@@ -23,5 +23,5 @@ def test_the_beginning_of_a_mark_may_close_the_call() -> None:
 
 
 def test_equal_arguments_of_one_name_are_one() -> None:
-    assert once([("a", "1"), ("b", "2"), ("a", "1.0")]) == {"a": "1", "b": "2"}
-    assert once([("a", "1"), ("a", "true")]) is None
+    assert merge_arguments([("a", "1"), ("b", "2"), ("a", "1.0")]) == {"a": "1", "b": "2"}
+    assert merge_arguments([("a", "1"), ("a", "true")]) is None
