@@ -1,9 +1,9 @@
 """Bring a local model's thinking to where the client expects it: `mitmdump -s think_addon.py --mode
 reverse:http://localhost:8000`.
 
-This file has mitmproxy's hooks alone: each finds the exchange of its flow and takes it one step on.
-All other code that uses mitmproxy is in `converter.addon` and `converter.extras`; `converter.core`
-knows no proxy.
+This file has mitmproxy's hooks alone. Each hook looks up the addon's record of its flow, and calls
+the next step of the exchange. All other code that uses mitmproxy is in `converter.addon` and
+`converter.extras`; `converter.core` has nothing to do with a proxy.
 """
 
 import time
@@ -16,7 +16,8 @@ from mitmproxy.http import HTTPFlow
 try:
     import converter as _converter  # noqa: F401  # first, for a message that names the fault
 except ModuleNotFoundError:
-    # mitmproxy shows an ImportError with its traceback, and starts without the addon (12.3)
+    # SystemExit, because mitmproxy (12.3) would show an ImportError with its traceback, and start
+    # without the addon
     raise SystemExit(
         "the folder `converter` is missing beside think_addon.py: copy both, or install think-addon"
     ) from None
@@ -55,18 +56,19 @@ from converter.addon.watcher import ExtraServices, Watcher, Watchers
 from converter.addon.watcher import addons as addons_of
 
 KEPT_BY = ("save_stream_file", "hardump")
-"""Options of mitmproxy's that write bodies to a file."""
+"""The options of mitmproxy's that make it write flows, with their bodies, to a file."""
 WATCHERS_BEFORE = ("prompt_cache",)
 WATCHERS = ("watch", "recordings", "traces", "page")
-"""Packages of `converter/extras`, in the order in which their watchers are called; those of
-`WATCHERS_BEFORE` before the flow is complete for viewers. Any may be deleted.
+"""Packages of `converter/extras`, in the order in which their watchers are called. The watchers of
+`WATCHERS_BEFORE` are called before `FlowKeeper`, so that they can add lines to the flow's comment.
+Any package may be deleted.
 """
 BODIES_SHOWN = 3
-"""From this `flow_detail` on mitmdump prints bodies."""
+"""The lowest value of mitmproxy's option `flow_detail` at which mitmdump prints bodies."""
 
 
 class ThinkAddon:
-    """The addon."""
+    """The addon's hooks, which mitmproxy calls: one method for each hook."""
 
     def __init__(self) -> None:
         self._settings = settings.read()
@@ -84,12 +86,14 @@ class ThinkAddon:
         self.addons = [OwnLayers(self._listener), *extras]
 
     def load(self, loader: Loader) -> None:
-        """Declare the options."""
+        """Declare the addon's options to mitmproxy."""
         write_each_line_at_once()
         options.declare_options(loader)
 
     def configure(self, updated: set[str]) -> None:
-        """Use changed options from the next reply on. Raises OptionsError for a bad one."""
+        """Read changed options, for the exchanges that begin from now on. Raises OptionsError for a
+        value that cannot be read. `updated`: the names of the changed options.
+        """
         if not any(name.startswith("think_") for name in updated):
             return
         try:
@@ -101,8 +105,9 @@ class ThinkAddon:
             self._requests.reopen_stores(self._settings)
 
     def running(self) -> None:
-        """Have mitmproxy keep streamed bodies where people look at flows, or save them. Now that
-        all is loaded, exempt it from the garbage collector.
+        """Finish mitmproxy's start: refuse unknown options, exempt all loaded objects from the
+        garbage collector, and have mitmproxy keep streamed bodies if people may look at them or
+        save them.
         """
         options.refuse_unknown_options()
         exempt_old_objects()
@@ -110,11 +115,13 @@ class ThinkAddon:
             ctx.options.update(store_streamed_bodies=True)
 
     def requestheaders(self, flow: HTTPFlow) -> Awaitable[None] | None:
-        """Decide by method and path whether to act; any other request passes unbuffered."""
+        """Decide by the request's head whether the addon acts on the exchange. If not, the request
+        passes through the proxy unchanged, without being collected first.
+        """
         if not flow.live or flow.response:
             return None  # read from a file, or refused by another addon, such as proxyauth
         forget(flow)
-        host = self._listener.hosts.pop(flow, None)  # none without our layers
+        host = self._listener.hosts.pop(flow, None)  # None if our layers are not used
         flow.response = self._access.refusal(flow, host, self._settings) or identity_response(flow)
         if flow.response:
             return None
@@ -136,7 +143,7 @@ class ThinkAddon:
         if exchange or is_reverse(flow):
             self._access.clean_headers(flow, exchange)
         if exchange is None:
-            # keep another addon's function
+            # `stream` may already be a stream function of another addon, which stays
             flow.request.stream = flow.request.stream or not must_hold_request()
         else:
             full = self._looked_at() or bool(self._settings.record)
@@ -145,14 +152,16 @@ class ThinkAddon:
             http_messages.set_fields(flow.request.headers, {b"accept-encoding": b"identity"})
 
     async def request(self, flow: HTTPFlow) -> None:
-        """Translate a request. Answer requests that the server cannot answer, and refuse invalid
-        requests as the API would.
+        """Translate the request for the server. Answer a request that no server needs to answer,
+        and refuse an invalid request with the error of the client's API.
         """
         record = RUNNING_RECORDS.get(flow.id)
         if record is None:
             return
         if flow.response or is_replayed_by_the_server(flow):
-            del RUNNING_RECORDS[flow.id]  # another addon has answered, or has what the client got
+            # another addon has answered, or server replay will answer with a saved response, which
+            # was rewritten before it was saved
+            del RUNNING_RECORDS[flow.id]
             return
         await self._requests.run(record)
         if flow.response:
@@ -162,18 +171,22 @@ class ThinkAddon:
             self._watchers.asked(record)
 
     async def responseheaders(self, flow: HTTPFlow) -> None:
-        """Tap a streamed reply before its first byte; any other reply passes unbuffered."""
+        """Set the stream function that will rewrite a streamed reply; other responses that the
+        addon does not rewrite pass as they come.
+        """
         if flow.live and flow.response and not flow.error:
             await self._replies.begin(flow, RUNNING_RECORDS.get(flow.id))
 
     async def response(self, flow: HTTPFlow) -> None:
-        """Rewrite a whole reply, and log its notes in one line."""
+        """Complete the exchange: rewrite a reply that came whole, and log the notes on the exchange
+        in one line.
+        """
         if record := RUNNING_RECORDS.pop(flow.id, None):
             await self._replies.complete(record)
         hide_key(flow.request.headers)
 
     def error(self, flow: HTTPFlow) -> None:
-        """Close an exchange that the server or the client has left."""
+        """Close an exchange whose connection, to the server or to the client, broke."""
         record = RUNNING_RECORDS.pop(flow.id, None)
         if record and flow.error:
             self._replies.break_off(record)
@@ -183,7 +196,7 @@ class ThinkAddon:
         return self._settings
 
     def _looked_at(self) -> bool:
-        # not by its truth: an empty list is false
+        # `is not None`, because the list of flows is empty, and so false, at first
         viewed = flow_list() is not None or (value_of("flow_detail") or 0) >= BODIES_SHOWN
         return viewed or any(map(value_of, KEPT_BY))
 

@@ -6,7 +6,7 @@ import socket
 from functools import lru_cache
 
 SECONDS_TO_RESOLVE = 2.0
-"""The most seconds to resolve a host's name, because a request through a forward proxy waits."""
+"""The most seconds to resolve a host's name. A request through a forward proxy waits for it."""
 
 
 def ip_address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -1,4 +1,5 @@
-"""Long work beside mitmproxy's loop, so that no other stream waits for it.
+"""Long work (the parsing of a large body, say) is done in threads beside mitmproxy's event loop, so
+that no other stream waits for it.
 
 An agent's usual request is quick work (`is_quick`): some milliseconds. Quick work is done in the
 loop, one request after another, because a thread beside the loop would slow both by a quarter.
@@ -17,28 +18,29 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from random import randrange, sample
 
 AT_ONCE = 128 * 1024
-"""Work on at most so many bytes is done at once in the loop: it takes some milliseconds. A switch
-to a thread takes 0.1.
+"""Work on at most so many bytes is done at once in the event loop, where it takes some
+milliseconds. Larger work is done in a thread, and the switch to it takes 0.1 milliseconds.
 """
 _IN_TURN = 1 << 20
-"""The most bytes of a request that is read, translated and written in the loop: 20 milliseconds, if
-no part of it repeats an earlier request.
+"""The most bytes of a quick request (`is_quick`). To read, translate and write so many takes 20
+milliseconds, if no part of the request repeats an earlier one.
 """
 _QUOTES = 1 << 15
 """The most double quotes in a quick request. 4,000 short messages have as many, and take 50
 milliseconds; an agent's body of 700 kB with 130 turns has a third of them.
 """
 _VALUES = 1 << 16
-"""The most JSON values in a quick request. Python's `json` reads so many, with short keys, in 15
+"""The most JSON values in a quick request. Python's `json` reads as many, with short keys, in 15
 milliseconds.
 """
 _SLICES = 8
-"""The number of slices that `sample_of` takes. Together they have one byte of 250, which is enough
-to notice a number that is so long that its reading takes time.
+"""How many slices of the data `sample_of` takes (`data[start::step]`). Together they have one byte
+of 250. This is enough to notice a number with so many digits that Python parses it slowly.
 """
 _STEPS = [step for step in range(1000, 3000) if all(step % other for other in range(2, 55))]
-"""The steps of slices are primes. With a step that has a divisor in common with the period of
-repetitive data, a slice would see only a part of the period.
+"""The primes from 1,000 to 3,000, from which `sample_of` draws the steps of its slices. In
+repetitive data, a step that has a divisor in common with the period would meet only a part of the
+period's bytes.
 """
 BODIES = ThreadPoolExecutor(1, "think-aside")
 _OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
@@ -81,21 +83,21 @@ def exempt_old_objects() -> None:
 
 
 async def aside[Result](size: int, work: Callable[[], Result], worker: Worker = BODIES) -> Result:
-    """Do `work` on `size` bytes, and return its result. For more than `AT_ONCE` bytes the work is
-    done in the thread `worker`.
+    """Call `work`, which reads or writes `size` bytes, and return its result. For more than
+    `AT_ONCE` bytes it is called in the thread `worker`.
     """
     if size <= AT_ONCE:
         return work()
     if isinstance(worker, ThreadPoolExecutor):
         return await asyncio.get_running_loop().run_in_executor(worker, work)
     async with worker:
-        await asyncio.sleep(0)  # Let the loop's other tasks run before the work.
+        await asyncio.sleep(0)  # other tasks of the event loop run first
         return work()
 
 
 def begun_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]:
-    """Begin `work` on `size` bytes in the thread of bodies, and return its future, for callers that
-    cannot wait. Work on at most `AT_ONCE` bytes is done at once.
+    """Begin `work`, which reads or writes `size` bytes, in the thread of bodies, and return its
+    future, for callers that cannot await it. Work on at most `AT_ONCE` bytes is done at once.
     """
     if size > AT_ONCE:
         return BODIES.submit(work)
@@ -105,5 +107,7 @@ def begun_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]
 
 
 async def aside_of_streams[Result](work: Callable[[], Result]) -> Result:
-    """Do `work` on a part of a stream in the thread of streams, and return its result."""
+    """Call `work`, which rewrites a part of a stream, in the thread of streams, and return its
+    result.
+    """
     return await asyncio.get_running_loop().run_in_executor(_OF_STREAMS, work)

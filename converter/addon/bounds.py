@@ -12,24 +12,32 @@ ANSWER_LIMIT = Bound(
     "what a server says about itself, or a prompt's tokens",
     "it is as if the server had not answered",
 )
-"""The longest answer is the list of a long prompt's tokens, some megabytes."""
+"""For comparison: the longest answer that is needed is the list of a long prompt's tokens, some
+megabytes.
+"""
 KNOWN_TURNS = Bound(
     16,
     "requests",
     "long requests that the next one of their conversation repeats, with their bytes",
     "the oldest go",
 )
-"""Several, because several agents may run at the same time."""
+"""The parsed messages of so many last requests are kept, so that a next request that repeats them
+need not parse them again. They are several, because several agents may run at the same time.
+"""
 KNOWN_TURNS_BYTES = Bound(
     16 << 20,
     "bytes",
     "long requests that are repeated, all together; one of small values counts for more",
     "the oldest go",
 )
-"""Enough for the requests of some agents whose windows are full."""
+"""The bytes of all these requests together. They are enough for the requests of some agents whose
+context windows are full.
+"""
 LONGEST_PROMPT = Bound(
     1 << 20, "bytes", "a request that is compared with the one before it", "not compared"
 )
-"""As long as a prompt of 200,000 tokens. Other requests wait while such a prompt is compared."""
+"""About the length of a prompt of 200,000 tokens. A longer request is not compared, because all
+other requests wait meanwhile.
+"""
 
 TABLE = [bound for bound in list(globals().values()) if isinstance(bound, Bound)]

@@ -12,7 +12,9 @@ EXTRAS = {
     "redis": "redis",
     "traces": "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http",
 }
-"""By extra of pyproject.toml (`pip install think-addon[EXTRA]`), the packages that it installs."""
+"""Name of an extra in pyproject.toml (`pip install think-addon[NAME]`) -> the packages that it
+installs.
+"""
 
 
 def load(package: str, module: str = "extra") -> ModuleType | None:
@@ -28,9 +30,9 @@ def load(package: str, module: str = "extra") -> ModuleType | None:
 
 
 def load_optional(package: str, module: str, extra: str, option: str) -> ModuleType | None:
-    """Import a module that needs the packages of `extra`, as `load` does. If they are missing,
-    raise ValueError with the command that installs them. `option`: the option in use, for the
-    message.
+    """Import and return a module that needs the packages of `extra` (see `EXTRAS`); return None if
+    `package` was deleted. If the packages are missing, raise ValueError with the command that
+    installs them. `option`: the option that needs the module, for the message.
     """
     try:
         return load(package, module)

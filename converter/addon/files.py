@@ -1,4 +1,4 @@
-"""Files written whole, and folders created, with errors in one line for the user."""
+"""Functions that write whole files and create folders. Each error is one line for the user."""
 
 import os
 import threading
@@ -20,7 +20,7 @@ def write_whole(path: Path, data: bytes) -> None:
         os.replace(unfinished, path)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}") from None
-    finally:  # Runs at Ctrl-C too: no unfinished file is left.
+    finally:  # runs at Ctrl-C too, so that no unfinished file is left
         with suppress(OSError):
             unfinished.unlink()
 

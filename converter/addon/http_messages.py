@@ -59,15 +59,17 @@ def remove_fields(headers: Headers, goes: Callable[[bytes], object]) -> None:
 
 
 def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
-    """Return the server to which an exchange is sent, as the key of its probes and lessons."""
+    """Return the server to which an exchange is sent. Facts learned from the server are stored
+    under this value.
+    """
     sent, direct = flow.request.data, not flow.server_conn.via
     scheme = sent.scheme.decode("utf-8", "surrogateescape")
     return Upstream(scheme, sent.host, sent.port, exchange.prefix, direct)
 
 
 def set_request_id(flow: HTTPFlow, exchange: Exchange) -> None:
-    """Add the dialect's header with the request's id to a reply that lacks it, because SDKs show it
-    in errors.
+    """Add the dialect's header with an id of the request (`request-id: req_…`) to a response that
+    lacks it, because SDKs show this id in errors.
     """
     header = by_name(exchange.endpoint.dialect).label.request_id
     if flow.response and header:
@@ -112,7 +114,8 @@ def may_close_after_streams(response: Response) -> bool:
 
 
 def use_connection_once(flow: HTTPFlow) -> None:
-    """Have mitmproxy close the server's connection after this reply. The client does not notice.
+    """Have mitmproxy close the server's connection after this response. The client's connection
+    stays open.
 
     llama.cpp closes its connection after every streamed reply, though it announces `keep-alive`. If
     the next request came before mitmproxy notices that, it would be lost (llama.cpp 11549: every
@@ -137,9 +140,11 @@ def open_for_streaming(request: Request, response: Response) -> None:
 
 
 def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT) -> bytes:
-    """Return the body, uncompressed. Add a note, and return only the first `limit` + 1 bytes, if
-    the result is longer than `limit`. Add a note, and return the body as it came, if its content
-    encoding is wrong.
+    """Return the uncompressed body of a message.
+
+    If it is longer than `limit` bytes, append a line about this to `notes`, and return only the
+    first `limit` + 1 bytes. If the content encoding is unknown or wrong, append a line to `notes`,
+    and return the body as it came.
     """
     came, encoding = message.raw_content or b"", _encoding(message)
     if not encoding:
@@ -155,7 +160,9 @@ def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT)
 
 
 def content_of(message: Request | Response | None) -> bytes:
-    """Return the uncompressed body of a message, without notes; see `body`. None has no body."""
+    """Return the uncompressed body of a message, as `body` does, but without notes. For None, which
+    is no message, return an empty body.
+    """
     return body(message, []) if message else b""
 
 
@@ -203,7 +210,8 @@ def _zstd_module() -> Any:
 type _Read = Callable[[bytes], bytes]
 ZSTD = _zstd_module()
 _PIECE = 64
-"""The bytes that are uncompressed at once. They may become 100 MB in brotli, 2 in other encodings.
+"""How many bytes of a body are uncompressed by one call. The result may have up to 100 MB with
+brotli, and 2 MB with other encodings.
 """
 _NO_BODY = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)
 
@@ -230,10 +238,12 @@ def uncompressed(body: bytes, encoding: str, limit: int) -> bytes:
 
 
 class _Parts:
-    """Uncompresses a body of several parts, each compressed by itself: zstd's frames, gzip's
-    members. Bytes after a part that do not begin another part are ignored, as clients ignore them.
+    """Uncompresses a body of several parts, each compressed by itself: the frames of zstd, or the
+    members of gzip. Bytes after a part that do not begin another part are ignored, as HTTP clients
+    do.
 
-    `begin` returns the reader of a part. `first`: the bytes with which a part begins.
+    `begin` returns a decompressor for one part. `first`: the bytes with which every part begins;
+    empty if any bytes may begin a part.
     """
 
     def __init__(self, begin: Callable[[], Any], first: bytes = b"") -> None:
@@ -252,20 +262,20 @@ class _Parts:
 
 
 def _zstd() -> Any:
-    """Return a reader of one zstd frame."""
+    """Return a decompressor for one frame of zstd."""
     frame = ZSTD.ZstdDecompressor()
     return frame.decompressobj() if hasattr(frame, "decompressobj") else frame
 
 
 def _gzip() -> Any:
-    """Return a reader of one gzip member."""
-    return zlib.decompressobj(32 + zlib.MAX_WBITS)  # 32: accept gzip's head and zlib's.
+    """Return a decompressor for one member of gzip."""
+    return zlib.decompressobj(32 + zlib.MAX_WBITS)  # 32: accept the head of gzip or of zlib
 
 
 def _inflate(body: bytes) -> _Read:
     """Return a function that uncompresses pieces of a `deflate` body."""
-    # Some servers leave out zlib's head. If it is there, its two bytes are a multiple of 31 (RFC
-    # 1950).
+    # Some servers leave out zlib's head of two bytes. If it is there, the number that the two bytes
+    # make is a multiple of 31 (RFC 1950).
     headed = body[:1] and body[0] & 15 == zlib.DEFLATED and int.from_bytes(body[:2]) % 31 == 0
     return zlib.decompressobj(zlib.MAX_WBITS if headed else -zlib.MAX_WBITS).decompress
 

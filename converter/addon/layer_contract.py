@@ -1,9 +1,11 @@
-"""The interfaces by which our layers, which move bytes, and the addon's hooks, which interpret
-them, call each other. Both import this file, and neither imports the other.
+"""The interfaces between our layers of mitmproxy's proxy core (`converter/addon/layers`), which
+move bytes, and the addon's hooks (`converter/addon/hooks`), which interpret them. Both import this
+file, and neither imports the other.
 
-The layers call a `Listener` about an exchange: whether a request may have so many bytes, which head
-begins a stream early, and what the client gets for a failure. A reply's bytes go through a
-`StreamFunction` to the client, or a `BodyReader` reads them while the layers send nothing.
+The layers ask a `Listener` about an exchange: whether a request may have so many bytes, which head
+begins a stream early, and which response the client gets after a failure. The bytes of a reply go
+through a `StreamFunction` to the client, or a `BodyReader` reads them while the client gets
+nothing.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping
@@ -13,39 +15,40 @@ from mitmproxy.connection import Connection
 from mitmproxy.http import HTTPFlow, Request, Response
 
 QUITTING = "mitmproxy is shutting down"
-"""The reason that the layers give when mitmproxy ends."""
+"""The reason that the layers pass to `StreamFunction.abort` when mitmproxy ends."""
 
 
 class BodyReader(Protocol):
-    """Reads the body of a response that is not yet sent to the client. In mid-body it may have the
-    layers leave the server, which means that they close its connection and read no more from it.
+    """Reads the body of a server's response while the client does not get it yet. In the middle of
+    the body it may have the layers leave the server: they close the server's connection, read no
+    more of this response, and may send another request.
     """
 
     holds: bool
-    """True if the reader itself keeps the body, False if the layers keep it."""
+    """True if this reader keeps the body for the client, False if the layers keep it."""
 
     @property
     def stopped(self) -> bool:
-        """Return True if the server is to be left now."""
+        """Return True if the layers must leave the server now."""
 
     def __call__(self, chunk: bytes) -> list[bytes]:
-        """Take a chunk."""
+        """Read a chunk of the body. The returned list is ignored."""
 
     def next_request(self, possible: bool) -> Request | None:
-        """Return the request to send after the server was left, or `None` to end the body there.
-        `possible`: True if the server's protocol allows another request for this client's stream.
+        """Return the request that the layers send after they left the server; `None`: they end the
+        client's body. `possible`: False if the connection's protocol allows no other request.
         """
 
 
 @runtime_checkable
 class StreamFunction(BodyReader, Protocol):
-    """The function that a reply's bytes pass on their way to the client. A call returns the pieces
-    that the client gets for a chunk, `[]` if it gets none yet; an empty chunk ends the body. It
-    never raises, and never returns an empty piece in mid-stream.
+    """The function that rewrites the bytes of a reply on their way to the client. A call takes a
+    chunk of the server's and returns the pieces that the client gets for it, `[]` if none yet; an
+    empty chunk ends the body. It never raises, and never returns an empty piece in mid-stream.
     """
 
     async def call_in_thread(self, chunk: bytes) -> list[bytes]:
-        """Do the same as `__call__` in a thread beside mitmproxy's loop."""
+        """Do the same as `__call__`, in a thread, so that mitmproxy's event loop does not wait."""
 
     @property
     def is_long(self) -> bool:
@@ -53,26 +56,32 @@ class StreamFunction(BodyReader, Protocol):
 
     @property
     def wants_next_request(self) -> bool:
-        """Return True if the layers should send another request when the body has ended."""
+        """Return True if the layers must send another request when the body has ended, before the
+        client's stream is ended.
+        """
 
     @property
     def ends_thoughts(self) -> bool:
-        """Return True if `stopped` may become True in mid-stream, after a thought."""
+        """Return True if `stopped` may become True in mid-stream, because the addon ends a thought
+        or the answer.
+        """
 
     def abort(self, reason: str) -> list[bytes]:
-        """Return the last pieces of a stream that broke off. `reason`: why, by mitmproxy."""
+        """Return the last pieces for the client of a stream that broke off. `reason`: mitmproxy's
+        text for the fault, or `QUITTING`.
+        """
 
     def ping(self) -> list[bytes]:
         """Return a ping for the client, `[]` if the stream allows no ping at this point."""
 
 
 class HeldStream(StreamFunction, Protocol):
-    """A stream function, as the exchange's record refers to it. It is also the reader if the client
-    gets one whole body.
+    """The stream function of a reply, with the members that only the hooks use. If the client gets
+    one whole body, it is called as a `BodyReader` and keeps the pieces.
 
     Attributes:
-        late: the pieces of this body so far, if `holds` is True.
-        explain: turns mitmproxy's reason for a broken connection into a message.
+        late: the pieces for the client that were kept and not sent.
+        explain: turns mitmproxy's reason for a broken connection into a message for the client.
     """
 
     late: list[bytes]
@@ -80,20 +89,25 @@ class HeldStream(StreamFunction, Protocol):
 
     @property
     def is_silent(self) -> bool:
-        """Return True if a request for the reason of an empty stream was sent."""
+        """Return True if the server's stream had not one byte, so that the addon has sent the
+        request again, without a stream, to get the server's error.
+        """
 
     def take_second_response(self, status: int, body: bytes) -> None:
-        """Take the whole response to a later request, and close the reply."""
+        """Rewrite a response (`status`, `body`) that is no stream, to a request of `next_request`,
+        into the rest of the reply. The pieces for the client are then in `late`.
+        """
 
 
 class Refusal(BodyReader, Protocol):
-    """Reads a response that is not the client's reply: a server's refusal, or the rendered prompt
-    that the addon requested. It may make another request. The exchange's record holds the reader.
+    """Reads a response that the client does not get: a server's refusal of the request, or the
+    rendered prompt that the addon requested. It then makes the next request.
 
     Attributes:
         reads: the response that is read.
-        left_out: the parts of the first request that the next request lacks.
-        body: the first request's fields, with all parts.
+        left_out: the names of the parts that the next request lacks, because the server refused
+            them.
+        body: the fields of the first request, with all parts.
         renders: True if the next request asks for the rendered prompt, and not for a reply.
     """
 
@@ -104,49 +118,54 @@ class Refusal(BodyReader, Protocol):
 
 
 class Listener(Protocol):
-    """Tells the layers about exchanges. No method raises, and none waits."""
+    """The addon's answers to the layers' questions about exchanges. No method raises, and none
+    waits.
+    """
 
     hosts: MutableMapping[HTTPFlow, str]
-    """The `Host` header that the client sent, by flow. The layers write it, because mitmproxy
-    replaces the header.
+    """Flow -> the `Host` header that the client sent. The layers write it for the hooks, because
+    mitmproxy replaces the header.
     """
 
     @property
     def seconds_of_silence(self) -> float:
-        """The seconds of silence after which a stream's client gets a ping; 0 for no pings."""
+        """The seconds after which the client of a silent stream gets a ping; 0: no pings."""
 
     def allows_size(self, flow: HTTPFlow, size: int) -> bool:
-        """Return True if a request may have so many bytes."""
+        """Return True if the body of the flow's request may have `size` bytes."""
 
     def body_reader(self, flow: HTTPFlow) -> BodyReader | None:
-        """Return the reader of a response that is not yet sent; None if the response goes on at
-        once.
+        """Return the reader of the flow's response, whose body is collected and not streamed; None
+        if nobody has to read the body as it comes.
         """
 
     def make_error(self, flow: HTTPFlow, reason: str) -> Response | None:
-        """Return the error response for a client whose request failed for this `reason`; None for
-        mitmproxy's own error page.
+        """Return the error response for a client whose request got no response; None: the client
+        gets mitmproxy's own error page. `reason`: mitmproxy's text for the fault.
         """
 
     def early_head(self, flow: HTTPFlow) -> Response | None:
-        """Return a response head that is sent to the client before the server answers; None if the
-        client waits for the server's.
+        """Return a response head with which the client's stream begins before the server answers;
+        None if the client waits for the server's head.
         """
 
     def last_pieces(self, flow: HTTPFlow, begun: Any) -> list[bytes]:
-        """Return the last pieces of a stream that began early, if the server's response did not go
-        through `begun`, the stream function of the head that `early_head` returned.
+        """Return the last pieces of a client's stream that began before the server answered, if the
+        rest came as a whole response: a rewritten body, or an error. `begun`: the stream function
+        of the head that `early_head` returned, through which this response did not go.
         """
 
 
 class Connections(Protocol):
-    """The layer of a client's connection, as the exchanges on the connection use it.
+    """Our layer for a client's connection and all its exchanges: the members that the layers of the
+    exchanges use.
 
     Attributes:
         listener: the addon's methods for the layers.
         connection_handler: mitmproxy's object that reads and writes the sockets.
-        last_read: the number of bytes of the last read from a socket.
-        last_from: the connection of the last read, the client's or a server's.
+        last_read: how many bytes the last read from a socket returned.
+        last_from: the connection of that socket, the client's or a server's; None before the first
+            read.
     """
 
     listener: Listener
@@ -156,15 +175,17 @@ class Connections(Protocol):
 
     @property
     def connections(self) -> Mapping[Connection, Any]:
-        """The layers of the client's and the servers' connections."""
+        """Connection, the client's or a server's -> its layer."""
 
     @property
     def streams(self) -> Mapping[int, Any]:
-        """The exchanges by their ids."""
+        """Id of an HTTP stream -> the layer of this exchange."""
 
 
 class Stream(Protocol):
-    """The layer of one exchange, as the splice uses it."""
+    """The layer of one exchange: the members that the splice uses, which carries the bytes of a
+    reply from socket to socket without mitmproxy's layers.
+    """
 
     flow: HTTPFlow
     context: Any
@@ -172,7 +193,9 @@ class Stream(Protocol):
 
     @property
     def streams(self) -> bool:
-        """Return True if the server's body is being passed on as it comes."""
+        """Return True if the client gets the body of the server's response as it comes."""
 
     def restart_silence(self) -> None:
-        """Restart the time of silence, because bytes were sent to the client."""
+        """Begin anew to count the seconds until the next ping, because bytes were sent to the
+        client.
+        """

@@ -1,5 +1,5 @@
-"""Lines of the log. Texts of clients and servers are shortened in them, and made printable. A line
-that nobody reads is not formatted.
+"""Functions that write the lines of the log. In them, texts of clients and servers are shortened
+and made printable. A line that nobody reads is not formatted.
 """
 
 import logging
@@ -39,8 +39,8 @@ def in_a_line(request: Request) -> str:
 
 
 def report(request: Request, texts: Sequence[str], level: int = logging.WARNING) -> list[str]:
-    """Log the notes `texts` on a client's request in one line. Return each note shortened for the
-    flow's comment.
+    """Log the notes `texts`, which are about a client's request or its reply, in one line. Return
+    each note as it is shown in the flow's comment, shortened.
     """
     if notes := [note for note in texts if note]:
         _log.log(
@@ -50,8 +50,9 @@ def report(request: Request, texts: Sequence[str], level: int = logging.WARNING)
 
 
 def in_short(note: str) -> str:
-    """Return a note for a flow's comment: the text before its first colon, without `_POINTLESS` at
-    its beginning, because a narrow column shows only the first words.
+    """Return a note as it is shown in a flow's comment: the text before its first colon, without
+    the words `the server's reply was ` at its beginning. mitmweb shows the comment in a narrow
+    column, which has room only for the first words.
     """
     short = " ".join(note.split()).removeprefix(_POINTLESS).partition(": ")[0]
     return bounded(short, _LONGEST_NOTE)

@@ -15,7 +15,7 @@ from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layer import NextLayer
 
-if TYPE_CHECKING:  # The mitmdump that mitmproxy ships as a binary lacks this module.
+if TYPE_CHECKING:  # mitmproxy's binary of mitmdump lacks the module that is imported here
     from mitmproxy.addons.view import View
 
 
@@ -25,8 +25,8 @@ def is_set_by_user(option: str) -> bool:
 
 
 def value_of(option: str, options: optmanager.OptManager | None = None) -> Any:
-    """Return the value of an option, None if this mitmproxy has no such option. `options`: those of
-    a connection; by default those in force.
+    """Return the value of an option, None if this version of mitmproxy has no such option.
+    `options`: the options of a connection; None: mitmproxy's options in force.
 
     mitmproxy's own look-up would copy the value twice, and each exchange reads several options.
     """
@@ -44,8 +44,9 @@ def undeclared_options() -> list[str]:
 
 
 def choose_layer(nextlayer: NextLayer) -> None:
-    """Have mitmproxy choose the next layer now, unless one is chosen. mitmproxy's own hook would
-    run only after the addon's, and does not replace a chosen layer.
+    """Have mitmproxy choose the next protocol layer of a connection now, unless one is chosen, so
+    that the addon can replace it. Else mitmproxy's own hook would choose, after the addon's hook;
+    it leaves a chosen layer as it is.
     """
     if nextlayer.layer is None:
         ctx.master.addons.get("nextlayer").next_layer(nextlayer)
@@ -100,5 +101,5 @@ def somebody_looks() -> bool:
     """Return True if a person may see a change of a flow: in mitmweb while a page is open, in the
     console always.
     """
-    web = sys.modules.get("mitmproxy.tools.web.app")  # Only mitmweb imports this module.
+    web = sys.modules.get("mitmproxy.tools.web.app")  # None unless mitmweb runs
     return web is None or bool(web.ClientConnection.connections)

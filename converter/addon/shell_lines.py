@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 
 
 class UnprintableError(ValueError):
-    """The error for a text with a character that cannot be printed, and so cannot be pasted."""
+    """The error for a text with an unprintable character, which a user cannot paste safely."""
 
 
 def word(text: str) -> str:
-    """Return the text quoted as one word for a shell. Raises UnprintableError for a character that
-    cannot be printed. In a comment, a line break in a model's name would end the comment, and the
-    shell would run the rest.
+    """Return the text quoted as one word for a shell: `it's` -> `'it'"'"'s'`. Raises
+    UnprintableError for a text with an unprintable character: in a command line that is shown as a
+    comment, a line break would end the comment, and the shell would run the rest.
     """
     if not text.isprintable():
         expected = "expected characters that can be printed"

@@ -1,5 +1,5 @@
-"""Command lines that send this proxy a request, or start a client on it. They are printed at the
-proxy's start, and shown on the page before the first exchange.
+"""Command lines, for people to copy, that send this proxy a request or start a client that uses it.
+They are printed at the proxy's start, and shown on the page at /think before the first exchange.
 """
 
 import json
@@ -27,24 +27,29 @@ def address(host: str, port: int) -> str:
 
 
 def first_model(names: Iterable[str]) -> str:
-    """Return the first printable name, else `UNKNOWN_MODEL`, which the user replaces."""
+    """Return the first printable of the models' names; if there is none, `UNKNOWN_MODEL`, which the
+    user has to replace.
+    """
     return next(filter(str.isprintable, names), UNKNOWN_MODEL)
 
 
 def question(proxy: str, dialect: Dialect, model: str) -> str:
-    """Return a curl command that sends the dialect's example, and prints the reply as it comes."""
+    """Return a curl command that sends the dialect's example request to the proxy (its URL), and
+    prints the stream of the reply as it comes.
+    """
     body = json.dumps({"model": model, "stream": True, **dialect.requests.example})
     header = ("-H", "content-type: application/json")
     return shell_lines.line(["curl", "-sN", f"{proxy}{dialect.requests.path}", *header, "-d", body])
 
 
 def clients(proxy: str, model: str, window: int | None) -> list[Line]:
-    """Return the command lines that start Claude Code and a program with an SDK. If the model's
-    window is too small for Claude Code, its line is a comment with the reason.
+    """Return the command lines that start Claude Code, and a program that uses OpenAI's SDK, with
+    `proxy` as their server's URL. If the model's context window, of `window` tokens, is too small
+    for Claude Code, its line is a shell comment with the reason. `window`: None if unknown.
     """
     anthropic = {"ANTHROPIC_BASE_URL": proxy, "ANTHROPIC_API_KEY": "unused"}
     openai = {"OPENAI_BASE_URL": f"{proxy}/v1", "OPENAI_API_KEY": "unused"}
-    if window:  # Claude Code 2.1.332 assumes a window of a million tokens for unknown models.
+    if window:  # Claude Code 2.1.332 assumes a million tokens for models that it does not know
         anthropic["CLAUDE_CODE_MAX_CONTEXT_TOKENS"] = str(window)
     claude = shell_lines.line(["claude", "--model", model], anthropic)
     if reason := too_small(CLAUDE_CODE, window):
@@ -54,8 +59,8 @@ def clients(proxy: str, model: str, window: int | None) -> list[Line]:
 
 
 def too_small(client: str, window: int | None) -> str:
-    """Return the reason why a window is too small for a client, empty if it is large enough or
-    unknown.
+    """Return a line that says that a context window of `window` tokens is too small for a client;
+    empty if it is large enough or unknown (None).
     """
     needed = NEEDS.get(client, 0)
     if not window or window >= needed:

@@ -25,8 +25,9 @@ _log = logging.getLogger(__name__)
 class Watcher:
     """The base class of watchers. A subclass defines the methods that it needs.
 
-    All methods are called in mitmproxy's loop, and must not wait. A watcher stores its data on an
-    exchange under `seen.flow.id`, and drops the data in `ended`.
+    `seen` is the addon's record of the exchange. All methods are called in mitmproxy's event loop,
+    and must not wait. A watcher stores its data on an exchange under `seen.flow.id`, and drops the
+    data in `ended`.
     """
 
     def asked(self, seen: FlowRecord) -> None:
@@ -43,14 +44,15 @@ class Watcher:
         """Handle the end of an exchange, once: it is complete, broke off, or was refused by the
         server.
 
-        Watchers before `FlowKeeper` in the list may add to `seen.hints`, for the flow's comment.
-        For watchers after it, the flow already shows the outcome.
+        The watcher `FlowKeeper` writes the outcome and `seen.hints` into the flow's comment. So
+        watchers that are called before it may add lines to `seen.hints`, and watchers that are
+        called after it can read the complete flow.
         """
 
 
 class OptionWatcher(Watcher):
-    """A watcher whose `follow` is called at mitmproxy's start, and when one of the options
-    `moved_by` changes.
+    """A watcher that depends on options: its `follow` is called at mitmproxy's start, and when one
+    of the options `moved_by` changes.
 
     If `follow` raises ValueError, mitmproxy refuses the changed option; at its start the error is
     logged in one line, and mitmproxy ends.
@@ -81,8 +83,8 @@ class OptionWatcher(Watcher):
 
 
 class Watchers:
-    """Calls all watchers, one after another. An error of a watcher is logged, and the next is
-    called.
+    """Calls all watchers, one after another. If a watcher raises an error, it is logged, and the
+    next watcher is called.
     """
 
     def __init__(self, watchers: Iterable[Watcher]) -> None:
@@ -108,7 +110,7 @@ def _call_each(watchers: Iterable[Callable[..., None]], *news: object) -> None:
     for hear in watchers:
         try:
             hear(*news)
-        except Exception:  # An error of a watcher must not stop the reply.
+        except Exception:  # the client must get its reply even if a watcher fails
             _log.exception("think: a watcher failed")
 
 
@@ -116,8 +118,11 @@ def _call_each(watchers: Iterable[Callable[..., None]], *news: object) -> None:
 class ExtraServices:
     """The objects of the addon that extras may use.
 
-    Attributes: chosen: returns the settings in force. client: sends probes to servers. counts:
-    counters that extras share, by kind: `spans` of the extra `traces`, shown by `watch`.
+    Attributes:
+        chosen: returns the settings in force.
+        client: sends probes to servers.
+        counts: name -> a counter that extras share. So `spans`, which the extra `traces` counts,
+            are shown by the extra `watch`.
     """
 
     chosen: Callable[[], Settings]
@@ -126,6 +131,6 @@ class ExtraServices:
 
 
 def addons(services: ExtraServices, packages: Iterable[str]) -> list[object]:
-    """Return the addons of all `packages` of extras that are not deleted."""
+    """Return the addons of the extras `packages`, without packages that the user has deleted."""
     there = filter(None, map(load, packages))
     return [addon for extra in there for addon in extra.addons(services)]
