@@ -1,5 +1,6 @@
-"""Collect the parts of one choice of a reply from its events. Adding an event returns the parts and
-the text that are new; all parts so far can be read at any time.
+"""Collect the parts of a reply's choice (thoughts, texts, calls) from its events, so that people
+can read them while the reply comes. For each event the new parts and texts are returned; all parts
+so far can be read at any time.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +22,7 @@ _SHOWN_PARTS = ("text", "thinking")
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """A new part of a reply, or more text at the end of its last part. An event may add several.
+    """A new part of a reply's transcript, or new text of its last part. An event may add several.
 
     Attributes:
         part: the new part. If a thought or text goes on, a part of this kind with the new text
@@ -44,7 +45,7 @@ class FieldAccumulator:
         self._values: dict[str, list[object]] = {}
 
     def add(self, name: str, value: object) -> None:
-        """Add the value of the field `name` in one frame."""
+        """Add the value that the field `name` has in one frame."""
         values = self._values.setdefault(name, [])
         if isinstance(value, str) or not values or values[-1] != value:
             values.append(value)
@@ -79,26 +80,30 @@ class Accumulator:
         self.stop_sequence: str | None = None
 
     def parts(self) -> tuple[Part, ...]:
-        """Return all parts so far. Fields that belong to no part come last."""
+        """Return all parts so far. Other fields of the choice (a vendor's own) come last."""
         return (*self._blocks.parts(), *self._fields.parts())
 
     def feed(self, event: events.Event) -> list[News]:
-        """Add an event; return the parts and texts that can be shown now."""
+        """Add an event; return the parts and texts that can be shown now. The finish also returns
+        all calls.
+        """
         complete = (
             self._complete_calls() if isinstance(event, events.Finish | events.Failure) else []
         )
-        read = _READERS.get(type(event))  # All other types of events add nothing to a choice.
+        read = _READERS.get(type(event))  # an event of a type without a reader adds nothing
         return [*complete, *(read(self, event) if read else [])]
 
     def close(self) -> list[News]:
-        """Return the parts that `feed` has not returned: unfinished calls, and other fields."""
+        """Return the parts that `feed` has not returned: calls of a choice without a finish, and
+        other fields of the choice.
+        """
         return [
             *self._complete_calls(),
             *(News(part, self._choice) for part in self._fields.parts()),
         ]
 
     def _complete_calls(self) -> list[News]:
-        """Return the calls that no event can extend any more."""
+        """Return the calls that have not been returned yet; no event can extend them any more."""
         calls, self._open_calls = self._open_calls, []
         return [News(call.block(), self._choice) for call in calls]
 
@@ -112,7 +117,7 @@ class Accumulator:
         return [News(ThinkingBlock(event.text), self._choice, fresh)]
 
     def _thinking_end(self, event: events.ThinkingEnd) -> list[News]:
-        self._blocks.end_thought("", event.note)  # No signature: it means nothing to a person.
+        self._blocks.end_thought("", event.note)  # a signature tells people nothing: left out
         return []
 
     def _tool_call(self, event: events.ToolCall) -> list[News]:
@@ -140,7 +145,9 @@ class Accumulator:
         return []
 
     def _opaque(self, event: events.Opaque) -> list[News]:
-        """Keep the fields of a choice that no decoder knows, and add content that is not text."""
+        """Keep the fields of an event that no decoder knows. Return the parts of its `content` that
+        are neither text nor thinking (such as pictures).
+        """
         beside = {
             name: value
             for name, value in event.inner.items()
@@ -155,7 +162,9 @@ class Accumulator:
         return [news for block in untold for part in part_of(block) for news in self._append(part)]
 
     def _block(self, event: events.DialectBlock) -> list[News]:
-        """Add an event of a block that only the server's dialect has."""
+        """Add an event of a block that only the server's dialect has, such as a web search; return
+        the parts that can be shown now.
+        """
         block, delta = event.event.get("content_block"), event.event.get("delta")
         if isinstance(delta, dict):
             kind = str(delta.get("type")).removesuffix("_delta")
@@ -171,8 +180,9 @@ class Accumulator:
         return [news for part in part_of(block) for news in self._add_part(part, event)]
 
     def _add_part(self, part: Part, event: events.DialectBlock) -> list[News]:
-        """Add a part of a block that only the server's dialect has; return the part. A call of a
-        server's own tool is not returned yet, because its arguments may come in further events.
+        """Add a part that `event` begins, of a block that only the server's dialect has; return it.
+        A call of a server's own tool is returned later, because further events may have more of its
+        arguments.
         """
         if not isinstance(part, ToolUse):
             return self._append(part)

@@ -1,5 +1,6 @@
-"""Turn the messages of a request of any dialect into turns and parts for people. `message_walk`
-yields the messages' blocks; each block becomes one part or several. No function raises.
+"""Turn the messages of a request of any dialect into the turns and parts of a transcript.
+`converter.core.dialects.message_walk` yields the blocks of the messages; each block becomes one or
+several parts. No function raises.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -32,12 +33,12 @@ def parts_of(content: object) -> list[Part]:
 
 
 def part_of(block: object) -> list[Part]:
-    """Return the parts of one block."""
+    """Return the parts of one block of a message's content, in the JSON of any dialect."""
     return _parts(message_walk.read_block(block))
 
 
 def parts_of_item(item: object) -> list[Part]:
-    """Return the parts of one item of the Responses API."""
+    """Return the parts of one item in the input or output of the Responses API."""
     return _parts(message_walk.read_item(item).pieces)
 
 
@@ -46,11 +47,11 @@ def _as_it_is(text: str) -> list[Part]:
 
 
 def turns_of(messages: object, split: Split = _as_it_is) -> list[ShownTurn]:
-    """Return the turns of a request's messages: a text, a list of messages and items, or anything
-    else.
+    """Return the turns of a request. `messages`: the JSON value of its messages or input: a text, a
+    list of messages and items, or anything else.
 
-    `split` cuts an assistant's text into thinking and text. It is called only for messages that
-    have no thinking in a field.
+    `split` cuts an assistant's text into thinking and text, at the marks of a thought. It is called
+    only for messages that have no thinking in a field.
     """
     turns: list[tuple[str, list[Part]]] = []
     for item in message_walk.walk_items(messages):
@@ -63,7 +64,9 @@ def turns_of(messages: object, split: Split = _as_it_is) -> list[ShownTurn]:
 
 
 def _split(item: WalkedItem, split: Split) -> list[Part]:
-    """Return an item's parts, in which `split` has cut an assistant's texts."""
+    """Return the parts of a message or item. If it is the assistant's, `split` cuts its texts into
+    thinking and text.
+    """
     parts = _parts(item.pieces)
     native = any(isinstance(part, ThinkingBlock) for part in parts)
     if native or not item.whole or item.speaker not in message_walk.MODEL_ROLES:
@@ -78,7 +81,7 @@ def _split(item: WalkedItem, split: Split) -> list[Part]:
 
 
 def plain(parts: Iterable[Part]) -> str:
-    """Return the parts of a tool result as one text, a line for each picture: `[image image/png
+    """Return the parts of a tool's result as one text. A picture becomes a line: `[image image/png
     12.3 kB]`.
     """
     return "\n".join(map(_text, parts))

@@ -1,8 +1,8 @@
 """Split a request into parts (system prompt, tools, turns, thoughts, calls, results, pictures),
-each with its number of tokens.
+each with its number of tokens, so that people see what fills the context window.
 
-If a server returns the prompt's tokens, the tokens of each part are counted. Of other servers only
-the number of all tokens is known: it is shared among the parts by their lengths.
+If a server returns the list of the prompt's tokens, the tokens of each part are counted. Other
+servers report only the number of all tokens: it is shared among the parts by their lengths.
 """
 
 from bisect import bisect, bisect_left, insort
@@ -24,13 +24,13 @@ type Strings = Sequence[str]
 type _Span = tuple[int, int]
 
 MOST = 500
-"""The most parts that are listed. All smaller parts share one line, which has their sum."""
+"""The most parts that are listed on the page. All smaller parts share one row with their sum."""
 _PICTURE = 1000
-"""The estimated tokens of a picture of medium size."""
+"""The tokens of a picture of medium size, as an estimate for servers that report no count."""
 _TOOL, _PICTURES = "tool", "picture"
 _UNCALLED = " (never called)"
 _NOWHERE = " (not in the prompt)"
-"""It follows the name of a part that the chat template leaves out of the prompt."""
+"""The end of the name of a part that the chat template leaves out of the prompt."""
 _KINDS = {
     ThinkingBlock: "thought",
     ToolUse: "call",
@@ -52,8 +52,8 @@ class ContextPart(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A part before its tokens are known. `length`: its bytes. `strings`: its texts, by which it is
-    found in the prompt.
+    """A part of a request before its tokens are known. `length`: how many bytes it has. `strings`:
+    the texts by which it is found in the prompt.
     """
 
     kind: str
@@ -69,11 +69,13 @@ def read(
     pieces: Sequence[bytes] | None = None,
     called: Collection[str] = (),
 ) -> dict[str, object]:
-    """Return the page's JSON on a request to a server: the parts, the largest first, the sum of
-    each kind, and the sum of the tools that were never called (`unused`).
+    """Return the page's JSON about the parts of a request to a server: the parts, the largest
+    first, the tokens of all parts of each kind, and the tokens of the tools that were never called
+    (`unused`).
 
-    `counted`: the number of the prompt's tokens that the reply reports. `pieces`: the bytes of each
-    token of the prompt, if the server returns them. `called`: the tools that other exchanges of the
+    `body`: the request's body. `chosen`: the settings in force. `counted`: how many tokens the
+    prompt has, as the reply reports; None if it does not. `pieces`: the bytes of each token of the
+    prompt; None if the server does not return them. `called`: the tools that other exchanges of the
     session called.
     """
     rows = list(_weighed(request.read(body, chosen), json_text.read_or_none(body), called))
@@ -99,10 +101,12 @@ def read(
 def _counted(
     rows: Sequence[_Row], pieces: Sequence[bytes], counted: int | None
 ) -> Iterator[ContextPart]:
-    """Yield the parts with their tokens, counted in the prompt's tokens.
+    """Yield each part with the number of its tokens in the prompt. `pieces`: the bytes of each
+    token of the prompt.
 
-    Tokens that belong to no part are the chat template's. A picture is not in the prompt's text:
-    the pictures share the tokens that `counted` has beyond the prompt's.
+    Tokens that belong to no part are the chat template's own. Pictures are not in the prompt's
+    text: if the reply reports more tokens (`counted`) than the text has, the pictures share the
+    difference.
     """
     strings, tools = [row.strings for row in rows], sum(row.kind == _TOOL for row in rows)
     pictures = sum(row.kind == _PICTURES for row in rows)
@@ -118,8 +122,9 @@ def _counted(
 
 
 def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
-    """Yield the parts. Each gets a share of `counted` in proportion to its length. Rounded are the
-    running sums, not the shares, so that the shares add up to `counted`.
+    """Yield each part with a share of all tokens (`counted`) in proportion to its length. If
+    `counted` is None, the number of all tokens is estimated by the length. The shares are
+    differences of rounded running sums, so that they add up to the whole.
     """
     passed = [*accumulate((row.length for row in rows), initial=0)]
     whole, weight = counted or -(-passed[-1] // BYTES_PER_TOKEN), passed[-1] or 1
@@ -129,8 +134,9 @@ def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
 
 
 def _weighed(request_shown: Transcript, body: object, called: Collection[str]) -> Iterator[_Row]:
-    """Yield a row for each part, in the request's order. `called`: the tools that other exchanges
-    of the session called.
+    """Yield a row for each part of a request, in the request's order. `request_shown`: its
+    transcript. `body`: its JSON value. `called`: the tools that other exchanges of the session
+    called.
     """
     fields = body if isinstance(body, dict) else {}
     calls = {
@@ -154,7 +160,9 @@ def _weighed(request_shown: Transcript, body: object, called: Collection[str]) -
 
 
 def _tools(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
-    """Yield a row for each tool of the request. Its name says if the tool was never `called`."""
+    """Yield a row for each tool that a request (`fields`) offers. The names of tools that are not
+    in `called` end with `_UNCALLED`.
+    """
     for tools in (fields.get("tools"), fields.get("functions")):
         for tool in tools if isinstance(tools, list) else []:
             name = request.tool_name(tool)
@@ -163,7 +171,9 @@ def _tools(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
 
 
 def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
-    """Return the name of a part: the number of its turn, and its tool, medium or role."""
+    """Return the name of a part, such as `3 read_file`: the number of its turn, and the name of its
+    tool, its medium or its role. `calls`: id of a call -> name of its tool.
+    """
     if isinstance(part, ToolUse):
         tool = part.name
     elif isinstance(part, ToolResult):
@@ -174,16 +184,18 @@ def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
 
 
 def _strings(part: Part) -> Strings:
-    """Return the texts of a part, `()` for a picture or another field."""
+    """Return the texts of a part: a call's name and arguments, else one text; `()` for a part
+    without text, such as a picture.
+    """
     if isinstance(part, ToolUse):
         return part.name, part.arguments
     return (part.text,) if isinstance(part, ThinkingBlock | TextBlock | ToolResult | Raw) else ()
 
 
 def _in_any_case(part: Part) -> Strings:
-    """Return the strings of a part that stand in a prompt whatever the chat template. Of a call
-    these are the name and the strings within the arguments: templates write arguments as JSON or
-    otherwise.
+    """Return the strings of a part that any chat template writes into the prompt unchanged. Of a
+    call these are the name and the strings within its arguments, because some templates do not
+    write arguments as JSON.
     """
     if isinstance(part, ToolUse):
         arguments = json_text.read_or_none(part.arguments.encode(errors="replace"))
@@ -192,7 +204,7 @@ def _in_any_case(part: Part) -> Strings:
 
 
 def _length(text: str) -> int:
-    """Return the bytes of a text."""
+    """Return how many bytes a text has in UTF-8."""
     return len(text.encode(errors="surrogatepass"))
 
 
@@ -202,16 +214,19 @@ def tokens_of(
     """Return how many of a prompt's tokens belong to each tool, then to each part of a turn; None
     for a part that is not in the prompt.
 
+    `pieces`: the bytes of each token of the prompt. `tools`, `turns`: the texts of each tool and of
+    each part of a turn, in the prompt's order.
+
     A chat template writes texts as they are or as JSON, strips blanks at their ends, and leaves
-    some out, such as earlier thoughts. So the parts are searched for in order of length, the
-    longest first, because a long text occurs only once. A shorter part is then searched for between
-    its neighbours.
+    some out, such as earlier thoughts. So the longest parts are searched for first, because a long
+    text occurs only once in a prompt. A shorter part is then searched for between its neighbours.
     """
     prompt = b"".join(pieces)
     borders = [0, *accumulate(map(len, pieces))]
     described = _joined(_spans(prompt, tools))
     of_tools = sorted(span for span in described if span)
-    for begin, end in of_tools:  # Overwritten: a turn's text must not be found in a tool.
+    # the tools' bytes in the prompt are overwritten, so that no turn's text is found in them
+    for begin, end in of_tools:
         prompt = prompt[:begin] + bytes(end - begin) + prompt[end:]
     return [
         span and bisect_left(borders, span[1]) - bisect_left(borders, span[0])
@@ -220,8 +235,9 @@ def tokens_of(
 
 
 def _spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
-    """Return the span of each part in the prompt, None for a part that is not in it. First the
-    longest text of each part is searched; then each span is extended to the part's other texts.
+    """Return the span of each part in the prompt, None for a part that is not in it. `parts`: the
+    texts of each part. The span of a part is first that of its longest text, and is then extended
+    to the part's other texts.
     """
     longest = [max(strings, key=len, default="") for strings in parts]
     placed, spans = list[int](), dict[int, _Span]()
@@ -241,8 +257,9 @@ def _spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
 
 
 def _whole(prompt: bytes, strings: Strings, longest: str, span: _Span, room: _Span) -> _Span:
-    """Return the span of a whole part, from its first text to its last. `span`: the span of its
-    longest text, `longest`. `room`: the span between the neighbours of the part.
+    """Return the span of a whole part in the prompt, from its first text to its last. `strings`:
+    its texts. `span`: the span of its longest text, `longest`. `room`: the span between the parts
+    before and behind, in which the other texts are searched for.
     """
     (begin, end), (low, high) = span, room
     if strings[0] != longest and (first := _find(prompt.rfind, strings[0], low, begin)):
@@ -265,8 +282,9 @@ def _find(
 
 
 def _joined(spans: Sequence[_Span | None]) -> list[_Span | None]:
-    """Return the spans of tools, each extended to where the next tool begins: the JSON between
-    their texts belongs to the tools.
+    """Return the spans of the tools in the prompt, each extended to the beginning of the next tool,
+    because the JSON between the tools' texts belongs to the tools. None: the tool is not in the
+    prompt.
     """
     ends = dict(pairwise(span[0] for span in spans if span))
     return [span and (span[0], ends.get(span[0], span[1])) for span in spans]

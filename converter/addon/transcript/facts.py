@@ -1,4 +1,6 @@
-"""The lines at a transcript's end: the reply's model, finish, tokens and times, from its facts."""
+"""The lines at the end of a reply's transcript: its model, finish, tokens and times, made from its
+facts (name -> value).
+"""
 
 from collections.abc import Callable, Mapping
 
@@ -7,12 +9,15 @@ from converter.core.reply.summary import ESTIMATED, SHORTEST, TIMES
 from converter.core.wire.printable import compact
 
 _COUNTED = ("failure", "text", "calls")
-"""Facts without a line, because the transcript itself shows them."""
+"""The names of facts that get no line, because the transcript itself shows the failure, the text
+and the calls.
+"""
 
 
 def together(own: Facts, more: Facts | None) -> Facts:
-    """Return a transcript's `own` facts and `more` facts from elsewhere as one mapping. A fact in
-    both comes from `own`, but a time comes from `more`.
+    """Return two mappings of a reply's facts as one. `own`: those that the transcript has from the
+    reply's bytes. `more`: those that were recorded while the reply came. A fact in both has the
+    value of `own`; but a time has the value of `more`.
     """
     return {
         **own,
@@ -21,8 +26,8 @@ def together(own: Facts, more: Facts | None) -> Facts:
 
 
 def lines(facts: Facts) -> list[tuple[str, str]]:
-    """Return a label and a text for each line: first the lines of `_ROWS`, then a line for each
-    other fact, with the fact's name as its label.
+    """Return the label and the text of each line. Known facts come first (`("tokens", "1,200 in, 40
+    out")`), then a line for each other fact, with the fact's name as its label.
     """
     rows = [(label, text) for label, _, say in _ROWS if (text := say(facts))]
     names_in_rows = {name for _, names, _ in _ROWS for name in names} | set(_COUNTED)
@@ -35,12 +40,16 @@ def lines(facts: Facts) -> list[tuple[str, str]]:
 
 
 def of(value: object) -> str:
-    """Return a setting or fact as text on one line: a string as it is, any other value as JSON."""
+    """Return the value of a setting or a fact as text: a string as it is, any other value as JSON
+    on one line.
+    """
     return value if isinstance(value, str) else compact(value)
 
 
 def _word(name: str) -> Callable[[Facts], str]:
-    """Return a function that returns the fact `name` as text."""
+    """Return a function that takes a reply's facts and returns the fact `name` as text; empty if it
+    is unknown.
+    """
     return lambda facts: str(facts.get(name) or "")
 
 
@@ -51,7 +60,7 @@ def _stop(facts: Facts) -> str:
 
 def _tokens(facts: Facts) -> str:
     if not (_number(facts, "input_tokens") or _number(facts, "output_tokens")):
-        return ""  # Messages replies have 0 for an unknown number.
+        return ""  # unknown: a reply of the Messages API then has 0, because it must have a number
     parts = [_part(facts, "input_tokens", "in", "cached_tokens", "cached")]
     parts += [_part(facts, "output_tokens", "out", "thinking_tokens", "thinking")]
     about = "about " if facts.get(ESTIMATED) else ""
@@ -59,7 +68,10 @@ def _tokens(facts: Facts) -> str:
 
 
 def _part(facts: Facts, name: str, word: str, inner: str, inner_word: str) -> str:
-    """Return a count and the count among it: `1,200 in (1,000 cached)`. Empty if it is unknown."""
+    """Return a count, and how many of it are of a special kind: `1,200 in (1,000 cached)`; empty if
+    the count is unknown. `name`, `inner`: the names of the two facts. `word`, `inner_word`: the
+    words behind the numbers (`in`, `cached`).
+    """
     count, among = _number(facts, name), _number(facts, inner)
     if count is None:
         return ""
@@ -91,7 +103,9 @@ def _thinking_time(facts: Facts) -> str:
 
 
 def _speed(facts: Facts) -> str:
-    """Return the tokens per second as text, empty if the reply came at once, without a stream."""
+    """Return how many tokens a second the server sent, as text; empty if this is unknown, as for a
+    reply that came at once, without a stream.
+    """
     count, end = _number(facts, "output_tokens"), _number(facts, "end")
     begin = _number(facts, "first_byte") or 0
     if not count or end is None or end - begin < SHORTEST:

@@ -1,5 +1,5 @@
-"""Read a reply, from its bytes, as a transcript for people. The reply may be of any dialect,
-streamed or whole, rewritten or as the server sent it.
+"""Read the bytes of a reply as a transcript for people. The reply may be of any dialect, streamed
+or whole, rewritten or as the server sent it.
 
 chunk -> FrameReader -> events -> Stages -> events -> Accumulator -> new parts of the transcript.
 The first bytes show the dialect, and whether the reply is a stream; if they do not, the content
@@ -28,8 +28,8 @@ from converter.core.wire.sse import Frame
 
 _DEFAULTS = settings.read()
 AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=InitialState.TEXT)
-"""The settings to read a reply that the addon has rewritten. A tag in its text is read as text,
-because the client, too, gets the tag as text.
+"""The settings with which to read a reply that the addon has already rewritten. A mark of a thought
+in its text is read as text, because the client, too, gets the mark as text.
 """
 _SHOWN_TYPES = ("text", "thinking")
 
@@ -41,9 +41,9 @@ class ReplyReader:
     further text of the last part, each as a `News`. `transcript` returns all parts so far. No
     method raises. The time for a chunk depends only on the chunk's length.
 
-    `complete`: True if the transcript is not read before the whole reply was fed. Then a closer
-    without an opener shows that the reply began in a thought. `expected`: other facts that tell
-    whether the reply begins in a thought.
+    `chosen`: the settings in force; None: the defaults. `complete`: True if the whole reply is fed
+    before the transcript is read. Then a closer without an opener shows that the reply began in a
+    thought. `expected`: other facts that show whether the reply begins in a thought.
 
     Attributes:
         content_type: the content type of the response.
@@ -105,7 +105,8 @@ class ReplyReader:
             for choice, accumulator in self._choices.items()
             if (parts := accumulator.parts())
         ]
-        # Bytes that the recogniser still holds, because the dialect is not recognised yet.
+        # bytes that the recogniser still holds, because the dialect is not recognised yet: they are
+        # shown as they came
         waiting = self.recogniser.held
         rest = (*self._rest, *([_as_text(waiting)] if waiting.strip() else ()))
         return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
@@ -120,8 +121,8 @@ class ReplyReader:
         return facts | ({"stop_sequence": ", ".join(stops)} if stops else {})
 
     def _begin(self) -> list[News]:
-        """Create the machines for the recognised dialect, and read the first bytes. A reply of no
-        known dialect is kept as raw text.
+        """Create the machines that read the recognised dialect, and feed them the bytes that the
+        recogniser has held. The frames of a reply of no known dialect become raw text.
         """
         form = self.recogniser.form or Form.WHOLE
         whole = self._complete or form is Form.WHOLE
@@ -133,8 +134,8 @@ class ReplyReader:
 
     def _read_frames(self, frames: Iterable[Frame]) -> list[News]:
         events = (event for frame in frames for event in self._decoded(frame))
-        # Successive events of one kind are joined to one event, because a frame has only some
-        # letters, and each event costs the stages time.
+        # successive events of one kind are joined to one event to save time: a frame has only some
+        # letters, and each event costs the stages as much as a long one
         runs = joined(events, fields=True)
         return [news for event in runs for news in self._run_stages(event)]
 
@@ -145,7 +146,7 @@ class ReplyReader:
             return [_opaque(frame)]
         try:
             _, events = self._reader.read(frame)
-        except Exception:  # Show the frame as it came, in spite of our own fault.
+        except Exception:  # even if the decoder fails, people see the frame as it came
             return [_opaque(frame)]
         return events
 
@@ -156,7 +157,7 @@ class ReplyReader:
             return self._keep_raw(str(event).encode(errors="backslashreplace"))
 
     def _collect(self, event: Event) -> list[News]:
-        """Add an event that the stages have passed on; return what it adds to the transcript."""
+        """Add an event that the stages returned; return what it adds to the transcript."""
         self.summary.feed(event, self._at)
         match event:
             case OpaqueFrame():
@@ -168,14 +169,16 @@ class ReplyReader:
                 return self._accumulator(event).feed(event)
 
     def _accumulator(self, event: Event) -> Accumulator:
-        """Return the accumulator of an event's choice; create it for the first event."""
+        """Return the accumulator of an event's choice, which is created for the first event."""
         index = getattr(event, "choice", 0)
         if index not in self._choices:
             self._choices[index] = Accumulator(index)
         return self._choices[index]
 
     def _keep_fields(self, event: Start) -> list[News]:
-        """Keep the reply's fields that belong to no choice, such as a server's timings."""
+        """Keep the fields of a reply's first event that belong to no choice, such as a server's
+        timings. Nothing is shown before the reply's end, so the list is empty.
+        """
         dialect = self.recogniser.dialect or COMMON
         for name, value in (event.own.fields if event.own else {}).items():
             if name == dialect.label.blocks:
@@ -185,8 +188,9 @@ class ReplyReader:
         return []
 
     def _odd_content(self, event: Start, content: object) -> None:
-        """Add a message's `content` that the decoder could not read: all of it if it is no list,
-        else the list's items that are no proper blocks.
+        """Keep the items of a message's `content` that the decoder could not read, because they are
+        no objects or their text is no string. If `content` is no list, all of it is kept. `event`:
+        has the index of the choice.
         """
         odd = (
             [block for block in content if not isinstance(block, dict) or _is_odd(block)]
@@ -197,7 +201,7 @@ class ReplyReader:
             self._accumulator(event).feed(Opaque("", {}, {"content": odd}))
 
     def _keep_raw(self, raw: bytes) -> list[News]:
-        """Add bytes that cannot be read to the transcript."""
+        """Add bytes that cannot be read to the transcript as raw text, and return this part."""
         self._rest.append(_as_text(raw))
         return [News(Raw(self._rest[-1]))]
 
@@ -209,7 +213,7 @@ def read(
     *,
     expected: Expected | None = None,
 ) -> Transcript:
-    """Return the transcript of a complete reply."""
+    """Return the transcript of a complete reply. `chosen`, `expected`: see `ReplyReader`."""
     reader = ReplyReader(chosen, content_type, expected=expected, complete=True)
     reader.feed(body)
     reader.close()
@@ -225,7 +229,7 @@ def _as_text(raw: bytes) -> str:
 
 
 def _is_odd(block: dict[str, object]) -> bool:
-    """Return True if a block's text or thinking is not a string."""
+    """Return True if a block of text or thinking has another value than a string."""
     kind = block.get("type")
     value = block.get(str(kind))
     return kind in _SHOWN_TYPES and has_value(value) and not isinstance(value, str)

@@ -1,5 +1,5 @@
-"""Read a request of any dialect as a transcript for people. Unknown and invalid fields are shown
-too; the dialects' request readers would refuse them.
+"""Read a request of any dialect as a transcript for people. Invalid requests, which the translation
+would refuse, are shown too, with all their fields.
 """
 
 from collections.abc import Mapping
@@ -30,8 +30,8 @@ schema, a prompt) is shown after the turns.
 
 
 def read(body: bytes, chosen: Settings | None = None) -> Transcript:
-    """Return the transcript of a request's body. A body that is no JSON object is the transcript's
-    `rest`.
+    """Return the transcript of a request's body. If the body is no JSON object, the transcript has
+    it as unread text (`Transcript.rest`). `chosen`: the settings in force; None: the defaults.
     """
     with suppress(json_text.UnreadableError, RecursionError):
         value = json_text.read(body) if body.strip() else {}
@@ -41,7 +41,9 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
 
 
 def of_fields(body: Mapping[str, object], chosen: Settings | None = None) -> Transcript:
-    """Return the transcript of a request, from the fields of its body."""
+    """Return the transcript of a request. `body`: the fields of its body. `chosen`: the settings in
+    force; None: the defaults.
+    """
     split = _splitter(chosen or _DEFAULTS, body.get("model"))
     systems = [body[name] for name in SYSTEM_FIELDS if has_value(body.get(name))]
     turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
@@ -52,7 +54,9 @@ def of_fields(body: Mapping[str, object], chosen: Settings | None = None) -> Tra
 
 
 def _settings(body: Mapping[str, object]) -> tuple[dict[str, object], list[Part]]:
-    """Return the settings that fit in a line, by name, and the longer ones as parts."""
+    """Return the request's settings, which are all fields but the messages: those that fit in a
+    line as a mapping from their names, and longer ones as parts.
+    """
     short: dict[str, object] = {}
     long: list[Part] = []
     # The model comes first and the tools last; other settings stay in the client's order.
@@ -70,7 +74,9 @@ def _settings(body: Mapping[str, object]) -> tuple[dict[str, object], list[Part]
 
 
 def tool_name(tool: object) -> str:
-    """Return the name in a tool's definition of any dialect, or its type if it has no name."""
+    """Return the name of an offered tool from its definition, in the JSON of any dialect; its type
+    if it has no name.
+    """
     if not isinstance(tool, dict):
         return ""
     inner = tool.get(str(tool.get("type")))
@@ -79,8 +85,8 @@ def tool_name(tool: object) -> str:
 
 
 def _splitter(chosen: Settings, model: object) -> Split:
-    """Return a function that cuts an assistant's text into thinking and text at the tags of
-    thinking.
+    """Return a function that cuts an assistant's text into parts of thinking and of text, at the
+    marks of thoughts. The settings and the model's name decide which marks are read.
     """
     reading = reading_of(chosen, Expected(model=str(model or "")), whole=True)
 

@@ -1,8 +1,8 @@
-"""A transcript as JSON values for a page: each part with its kind and its text, JSON in it
-indented.
+"""A transcript as JSON values for a web page: each part has its kind and its text. JSON within a
+text is indented.
 
-Text is not escaped. The page must make control characters visible, and must never insert text as
-markup.
+The texts are not escaped. The page must make control characters visible, and must never insert a
+text as HTML.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,12 +28,14 @@ type Values = dict[str, Any]
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """Media types of pictures that a browser decodes and that hold no scripts."""
 _LARGEST_PICTURE = 8_000_000
-"""The most characters of a picture's base64 that are sent to the page."""
+"""The most characters of base64 in a picture that is sent to the page. For a larger picture the
+page gets only a line of text.
+"""
 
 
 def transcript(shown: Transcript, more: Facts | None = None) -> Values:
-    """Return a whole request or reply as JSON values. `more`: facts from elsewhere, such as a
-    reply's times.
+    """Return the transcript of a request or reply as JSON values. `more`: facts that were recorded
+    while the reply came, such as its times.
     """
     return {
         "asked": [[name, in_words.of(value)] for name, value in shown.settings.items()],
@@ -45,8 +47,8 @@ def transcript(shown: Transcript, more: Facts | None = None) -> Values:
 
 
 def facts(shown: Transcript, more: Facts | None = None) -> list[list[str]]:
-    """Return `[label, text]` for each fact of a reply (model, tokens, time). `more` has the facts
-    that the transcript lacks.
+    """Return `[label, text]` for each fact of a reply (model, tokens, time). `more`: facts that
+    were recorded while the reply came, such as its times.
     """
     return [list(row) for row in in_words.lines(in_words.together(shown.facts, more))]
 
@@ -66,7 +68,9 @@ def news_values(news: Iterable[News]) -> list[Values]:
 
 
 def part(shown: Part) -> Values:
-    """Return a part as JSON values: `kind`, `text` and the fields of its kind."""
+    """Return a part as JSON values: `kind`, `text`, and fields that only this kind has, such as the
+    `name` of a call.
+    """
     return _PARTS[type(shown)](shown)
 
 

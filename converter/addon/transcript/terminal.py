@@ -32,44 +32,46 @@ class TerminalWriter:
         self._colour = colour
         self._kind: type[Part] | None = None
         self._choice = 0
-        self._printed = False  # True if the part that grows has printed text.
-        self._held = ""  # Line ends at the end of the growing part; printed if text follows.
-        self._begun = False  # True if anything has been printed.
-        self._gap = False  # True if an empty line comes before the next part.
+        # True if some text of the thought or text that comes now has been printed
+        self._printed = False
+        # the line ends at the end of this thought or text, printed only if more of it comes
+        self._held = ""
+        self._begun = False  # True if anything has been printed
+        self._gap = False  # True if an empty line must be printed before the next part
 
     def feed(self, news: Iterable[News]) -> str:
         """Return the text to print for new parts and new text."""
         return "".join(map(self._one, news))
 
     def close(self, facts: Facts | None = None, beside: Iterable[Field] = ()) -> str:
-        """Return the text that ends the reply: a line end if a line is open, a line for each fact,
-        and the fields `beside`.
+        """Return the text that ends the reply: a line end if the last line has none, a line for
+        each of its facts, and lines for the fields `beside`, which belong to no turn.
         """
         return self._end() + self.settings(in_words.lines(facts or {})) + self._laid_out(beside)
 
     def settings(self, rows: Iterable[tuple[str, str]]) -> str:
-        """Return a line `label: value` for each row."""
+        """Return a line `label: value` for each row, a pair of label and value."""
         lines = [self._styled(one_line(f"{label}: {value}"), DIM) + "\n" for label, value in rows]
         gap = "\n" if lines and self._begun else ""
         self._begun = self._begun or bool(lines)
         return gap + "".join(lines)
 
     def role(self, label: str) -> str:
-        """Return the bold line that names the speaker, such as `assistant`."""
+        """Return the bold line that begins a turn. `label`: its role, such as `assistant`."""
         head = self._end() + ("\n" if self._begun else "")
         self._begun, self._gap = True, False
         return head + self._styled(one_line(label), BOLD) + "\n"
 
     def progress(self, label: str, number: str) -> str:
-        """Return the text that adds `number` to a line of growing numbers: ` 1,000` for the line
-        `label: 500 1,000`. For the first number it begins a line with `label`.
+        """Return the text that adds `number` to a line of numbers: ` 1,000` for the line
+        `characters: 500 1,000`. For the first number, it also begins the line with `label`.
         """
         head = "" if self._kind is Field else self._end() + self._apart() + self._styled(label, DIM)
         self._kind, self._printed = Field, True
         return f"{head} {self._styled(number, DIM)}"
 
     def _one(self, news: News) -> str:
-        """Return the text to print for one new part or new text."""
+        """Return the text to print for one new part, or for new text of the last part."""
         head = self.role(f"choice {news.choice + 1}") if news.choice != self._choice else ""
         self._choice = news.choice
         if isinstance(news.part, TextBlock | ThinkingBlock):
@@ -77,13 +79,14 @@ class TerminalWriter:
         return head + self._end() + self._apart() + self._laid_out([news.part])
 
     def _laid_out(self, parts: Iterable[Part]) -> str:
-        """Return complete parts as lines."""
+        """Return the lines to print for complete parts."""
         rows = (row for part in parts for row in _lines(part) if row[0])
         return "".join(self._styled(*row) + "\n" for row in rows)
 
     def _growing(self, part: TextBlock | ThinkingBlock, fresh: bool) -> str:
-        """Return new text of a thought or text, with what separates it from the text before.
-        `fresh`: True if the part begins.
+        """Return the text to print for new text of a thought or text, with the lines that separate
+        it from another part before. `part`: has the new text alone. `fresh`: True if it begins a
+        new part.
         """
         head = self._end() if fresh or self._kind is not type(part) else ""
         self._kind = type(part)
@@ -100,19 +103,25 @@ class TerminalWriter:
         return head + self._shown(body, first)
 
     def _shown(self, body: str, first: bool) -> str:
-        """Return text in its part's style. `first`: True for the part's first text."""
+        """Return `body`, text of the thought or text that comes now, in its style: a thought dim,
+        with a bar before each line. `first`: True for the first text of the part.
+        """
         text = visible(without_data(body))
         if self._kind is ThinkingBlock:
             text = (_BAR if first and text else "") + text.replace("\n", f"\n{_BAR}")
         return self._styled(text, DIM if self._kind is ThinkingBlock else PLAIN)
 
     def _apart(self) -> str:
-        """Return the empty line that separates a part from the part before, if there is one."""
+        """Return the empty line that separates the next part from the part before; empty if there
+        is no part before.
+        """
         gap, self._gap, self._begun = "\n" if self._gap else "", True, True
         return gap
 
     def _end(self) -> str:
-        """End the growing part; return its line end, empty if nothing of the part was printed."""
+        """End the thought or text that comes now; return the end of its last line, empty if nothing
+        of it was printed.
+        """
         printed, self._printed, self._kind, self._held = self._printed, False, None, ""
         return "\n" if printed else ""
 
@@ -121,12 +130,16 @@ class TerminalWriter:
 
 
 def shows_colours(file: TextIO) -> bool:
-    """Return True if colours may be written to a file: a terminal, without NO_COLOR."""
+    """Return True if `file` is a terminal that shows colours, and the environment variable
+    `NO_COLOR` is not set.
+    """
     return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = False) -> str:
-    """Return a whole transcript as text. `more`: facts from elsewhere, such as a reply's times."""
+    """Return a whole transcript as text for a terminal. `more`: facts that were recorded while the
+    reply came, such as its times.
+    """
     writer = TerminalWriter(colour)
     settings = ((name, in_words.of(value)) for name, value in transcript.settings.items())
     out = [writer.settings(settings)]
@@ -145,7 +158,9 @@ def _indented(text: str) -> str:
 
 
 def _lines(part: Part) -> list[_Styled]:
-    """Return the texts of a part that does not grow, each with its style."""
+    """Return the texts of a complete part, each with its style: a call as its head in cyan, then
+    its arguments in plain text.
+    """
     values = shown.part(part)
     kind, text, name = values["kind"], values["text"], values.get("name", "")
     match kind:

@@ -1,4 +1,5 @@
-"""A transcript as plain text for a content view, always valid YAML for mitmproxy's highlighter.
+"""Write a transcript as plain text for a content view of mitmproxy. The text is always valid YAML,
+so that mitmproxy's highlighter colours it.
 
 Thinking is written as comments, which every palette of mitmproxy shows dim; each line has a bar,
 because mitmweb shows no colours. Text is written as block scalars. A model's text cannot end a
@@ -25,20 +26,22 @@ from converter.core.wire.printable import (
 )
 
 HIGHLIGHT: Final = "yaml"
-"""The name of mitmproxy's highlighter for this text."""
+"""The name of the syntax by which mitmproxy highlights this text."""
 _PLAIN = re.compile(r"[A-Za-z0-9/][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.ASCII)
 """Matches a value that needs no quotes in YAML."""
 _LABEL = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
 _LONGEST_ROW = 400
-"""The most characters of a field's value that is written on the line of its key."""
+"""The most characters of a field's value that is written on the same line as the field's key."""
 _LONGEST_KEY = 200
-"""The most characters of a key; YAML allows 1,024."""
+"""The most characters of a YAML key that are written; YAML allows 1,024."""
 _BLOCK = "  "
 _LINE = re.compile(r"^(?=[^\n])", re.MULTILINE)
 
 
 def write(transcript: Transcript, more: Facts | None = None) -> str:
-    """Return a transcript as YAML text. `more`: facts from elsewhere, such as a reply's times."""
+    """Return a transcript as YAML text. `more`: facts that were recorded while the reply came, such
+    as its times.
+    """
     settings = ((name, in_words.of(value)) for name, value in transcript.settings.items())
     facts = _mapping(in_words.lines(in_words.together(transcript.facts, more)))
     parts = [_mapping(settings), *map(_turn, transcript.turns)]
@@ -57,8 +60,8 @@ def _key(name: str) -> str:
 
 
 def _value(text: str) -> str:
-    """Return a text on one line as a YAML value, quoted if needed. JSON is not quoted, because JSON
-    is YAML.
+    """Return a text as a YAML value on one line, quoted if needed: `a: b` -> `'a: b'`. JSON is not
+    quoted, because JSON is YAML.
     """
     line = one_line(text)
     return line if _PLAIN.fullmatch(line) or laid_out(line) != line else _quoted(line)
@@ -69,7 +72,9 @@ def _quoted(line: str) -> str:
 
 
 def _turn(turn: ShownTurn) -> str:
-    """Return a turn as a YAML key, the role, with the turn's parts."""
+    """Return a turn as YAML: a key with the turn's role (`assistant:`), and the turn's parts as its
+    value.
+    """
     label = turn.role if not turn.choice else f"{turn.role} {turn.choice + 1}"
     parts = [part for part in turn.parts if not isinstance(part, TextBlock) or part.text.strip()]
     match parts:
@@ -88,9 +93,9 @@ def _prefixed(text: str, prefix: str) -> str:
 
 
 def _scalar(name: str, text: str) -> str:
-    """Return a key with the text as a YAML block scalar (`key: |`, then indented lines). If the
-    text begins with a blank it is `key: |2`, because YAML would count the blank as a part of the
-    indent.
+    """Return the key `name` with the text as a YAML block scalar: `name: |`, then indented lines.
+    If the text begins with a blank, it is `name: |2`, because YAML would else count the blank as a
+    part of the indent.
     """
     body = trimmed(text)
     if not body.strip():

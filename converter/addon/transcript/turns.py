@@ -45,8 +45,8 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field that fits no other part: a vendor's own field, or a value of an unknown form. `value`
-    is the JSON value.
+    """A field of a request or reply that is shown as it is, with its name: a vendor's own field, or
+    a value of an unknown shape. `value`: its JSON value.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class FailurePart:
-    """An error that the server reports."""
+    """An error that a server reports, in place of a reply or within one."""
 
     message: str
     kind: str = ""
@@ -63,7 +63,7 @@ class FailurePart:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Data that could not be read, as text."""
+    """Bytes of a reply, or a JSON value, that could not be read, as text."""
 
     text: str
 
@@ -73,7 +73,9 @@ type Part = ThinkingBlock | TextBlock | ToolUse | ToolResult | Media | Field | F
 
 @dataclass(frozen=True, slots=True)
 class ShownTurn:
-    """A turn: its speaker and its parts. `choice`: the index of the choice, 0 in requests."""
+    """A turn as it is shown: its role and its parts. `choice`: the index of the reply's choice; 0
+    in requests.
+    """
 
     role: str
     parts: tuple[Part, ...]
@@ -82,7 +84,7 @@ class ShownTurn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A request or a reply.
+    """A request or a reply in a form for people, free of any dialect.
 
     Attributes:
         turns: the turns in their order.
