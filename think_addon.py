@@ -76,13 +76,13 @@ class ThinkAddon:
         self._filter: flowfilter.TFilter | None = None
         self._access = AccessRules()
         client = UpstreamClient(KnownServers(time.time))
-        services = ExtraServices(self._chosen, client)
+        services = ExtraServices(self._settings_in_force, client)
         keeper = FlowKeeper(lambda: self._settings.limits)
         extras = [*addons_of(services, WATCHERS_BEFORE), keeper, *addons_of(services, WATCHERS)]
         self._watchers = Watchers(each for each in extras if isinstance(each, Watcher))
         self._requests = RequestSteps(client, self._settings)
         self._replies = ReplySteps(client, self._watchers)
-        self._listener = ExchangeListener(self._chosen, self._replies.make_tap)
+        self._listener = ExchangeListener(self._settings_in_force, self._replies.make_tap)
         self.addons = [OwnLayers(self._listener), *extras]
 
     def load(self, loader: Loader) -> None:
@@ -111,7 +111,7 @@ class ThinkAddon:
         """
         options.refuse_unknown_options()
         exempt_old_objects()
-        if self._looked_at():
+        if self._may_be_viewed():
             ctx.options.update(store_streamed_bodies=True)
 
     def requestheaders(self, flow: HTTPFlow) -> Awaitable[None] | None:
@@ -131,14 +131,14 @@ class ThinkAddon:
         if self._filter and not flowfilter.match(self._filter, flow):
             exchange = None
         if exchange is None or self._filter or is_reverse(flow):
-            self._begin(flow, exchange)
+            self._begin_exchange(flow, exchange)
             return None
-        return self._begin_at_home(flow, exchange)
+        return self._begin_if_private(flow, exchange)
 
-    async def _begin_at_home(self, flow: HTTPFlow, exchange: Exchange) -> None:
-        self._begin(flow, exchange if await is_to_private_host(flow) else None)
+    async def _begin_if_private(self, flow: HTTPFlow, exchange: Exchange) -> None:
+        self._begin_exchange(flow, exchange if await is_to_private_host(flow) else None)
 
-    def _begin(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
+    def _begin_exchange(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
         headers = flow.request.headers.copy()
         if exchange or is_reverse(flow):
             self._access.clean_headers(flow, exchange)
@@ -146,7 +146,7 @@ class ThinkAddon:
             # `stream` may already be a stream function of another addon, which stays
             flow.request.stream = flow.request.stream or not must_hold_request()
         else:
-            full = self._looked_at() or bool(self._settings.record)
+            full = self._may_be_viewed() or bool(self._settings.record)
             sides = BothSides(headers, full)
             RUNNING_RECORDS[flow.id] = FlowRecord(flow, exchange, sides, self._in_force)
             http_messages.set_fields(flow.request.headers, {b"accept-encoding": b"identity"})
@@ -192,10 +192,10 @@ class ThinkAddon:
             self._replies.break_off(record)
         hide_key(flow.request.headers)
 
-    def _chosen(self) -> settings.Settings:
+    def _settings_in_force(self) -> settings.Settings:
         return self._settings
 
-    def _looked_at(self) -> bool:
+    def _may_be_viewed(self) -> bool:
         # `is not None`, because the list of flows is empty, and so false, at first
         viewed = flow_list() is not None or (value_of("flow_detail") or 0) >= BODIES_SHOWN
         return viewed or any(map(value_of, KEPT_BY))

@@ -78,10 +78,10 @@ def set_request_id(flow: HTTPFlow, exchange: Exchange) -> None:
 
 def is_compressed(message: Request | Response) -> bool:
     """Return True if a body is compressed, and so can be read only when it is complete."""
-    return bool(_encoding(message))
+    return bool(_encoding_of(message))
 
 
-def _encoding(message: Request | Response) -> str:
+def _encoding_of(message: Request | Response) -> str:
     """Return the content encoding of a body, empty if the body is not compressed."""
     encoding = message.headers.get("content-encoding", "").strip().lower()
     return "" if encoding in _PLAIN else encoding
@@ -146,7 +146,7 @@ def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT)
     first `limit` + 1 bytes. If the content encoding is unknown or wrong, append a line to `notes`,
     and return the body as it came.
     """
-    came, encoding = message.raw_content or b"", _encoding(message)
+    came, encoding = message.raw_content or b"", _encoding_of(message)
     if not encoding:
         return came
     try:
@@ -197,7 +197,7 @@ def response_of(answer: Answer) -> Response:
     return Response.make(answer.status, answer.body, fields)
 
 
-def _zstd_module() -> Any:
+def _import_zstd() -> Any:
     """Import and return a module that reads zstd: Python's own since 3.14, else `backports.zstd`,
     which mitmproxy 12.3 installs, or `zstandard`, which earlier versions install.
     """
@@ -208,7 +208,7 @@ def _zstd_module() -> Any:
 
 
 type _Read = Callable[[bytes], bytes]
-ZSTD = _zstd_module()
+ZSTD = _import_zstd()
 _PIECE = 64
 """How many bytes of a body are uncompressed by one call. The result may have up to 100 MB with
 brotli, and 2 MB with other encodings.
@@ -237,7 +237,7 @@ def uncompressed(body: bytes, encoding: str, limit: int) -> bytes:
     return bytes(plain[: limit + 1])
 
 
-class _Parts:
+class _PartsReader:
     """Uncompresses a body of several parts, each compressed by itself: the frames of zstd, or the
     members of gzip. Bytes after a part that do not begin another part are ignored, as HTTP clients
     do.
@@ -261,18 +261,18 @@ class _Parts:
         return plain
 
 
-def _zstd() -> Any:
+def _zstd_decompressor() -> Any:
     """Return a decompressor for one frame of zstd."""
     frame = ZSTD.ZstdDecompressor()
     return frame.decompressobj() if hasattr(frame, "decompressobj") else frame
 
 
-def _gzip() -> Any:
+def _gzip_decompressor() -> Any:
     """Return a decompressor for one member of gzip."""
     return zlib.decompressobj(32 + zlib.MAX_WBITS)  # 32: accept the head of gzip or of zlib
 
 
-def _inflate(body: bytes) -> _Read:
+def _deflate_reader(body: bytes) -> _Read:
     """Return a function that uncompresses pieces of a `deflate` body."""
     # Some servers leave out zlib's head of two bytes. If it is there, the number that the two bytes
     # make is a multiple of 31 (RFC 1950).
@@ -281,8 +281,8 @@ def _inflate(body: bytes) -> _Read:
 
 
 _READERS: Mapping[str, Callable[[bytes], _Read]] = {
-    "gzip": lambda _: _Parts(_gzip, first=b"\x1f"),
-    "deflate": _inflate,
+    "gzip": lambda _: _PartsReader(_gzip_decompressor, first=b"\x1f"),
+    "deflate": _deflate_reader,
     "br": lambda _: brotli.Decompressor().process,
-    "zstd": lambda _: _Parts(_zstd),
+    "zstd": lambda _: _PartsReader(_zstd_decompressor),
 }

@@ -271,7 +271,7 @@ class AwaitedReply:
         rewriter = self.rewriter(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
         rewritten = b"".join(rewriter.whole(body, at))
         if rewriter.failure and not (rewriter.end.begun and rewriter.form is Form.STREAM):
-            return Rewritten(self._failure(rewriter, rewritten), rewriter)
+            return Rewritten(self._error_response(rewriter, rewritten), rewriter)
         streamed = rewriter.form is Form.STREAM
         kind = self._type_of_reply(content_type, streamed)
         unchanged = rewritten == body and kind == content_type
@@ -282,7 +282,7 @@ class AwaitedReply:
         error if the rewriter failed. `written`: the body that the rewriter has made.
         """
         failed = rewriter.failure
-        return self._failure(rewriter, written) if failed else Answer(200, JSON, written)
+        return self._error_response(rewriter, written) if failed else Answer(200, JSON, written)
 
     def _type_of_reply(self, content_type: str, streamed: bool) -> str:
         """Return the content type of the client's reply: the server's `content_type` if it fits the
@@ -297,7 +297,7 @@ class AwaitedReply:
             return content_type
         return f"{framing.content_type}; charset=utf-8" if streamed else JSON
 
-    def _failure(self, rewriter: Rewriter, written: bytes) -> Answer:
+    def _error_response(self, rewriter: Rewriter, written: bytes) -> Answer:
         """Return the error response for a reply that could not be rewritten. `written`: the bytes
         that the rewriter returned, which are the error's body if the client wants one body.
         """

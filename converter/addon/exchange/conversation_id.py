@@ -36,15 +36,15 @@ def conversation_id(body: Mapping[str, object]) -> str:
     first = next((at for at, turn in enumerate(turns) if role_of(turn) == "user"), len(turns))
     system_turns = [turn for turn in turns[:first] if role_of(turn) in SYSTEM]
     system = [*map(body.get, SYSTEM_FIELDS), *map(content_of, system_turns)]
-    unbilled = (BILLING_LINES.sub("", text) for text in _identifying(system))
-    question = _identifying(map(content_of, turns[first:][:1]))
+    unbilled = (BILLING_LINES.sub("", text) for text in _texts_to_hash(system))
+    question = _texts_to_hash(map(content_of, turns[first:][:1]))
     metadata = body.get("metadata")
     user = body.get("user") or (metadata.get("user_id") if isinstance(metadata, Mapping) else None)
     parts = [user if isinstance(user, str) else "", list(filter(str.strip, unbilled)), question]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_ID_LENGTH]
 
 
-def _identifying(contents: Iterable[object]) -> list[str]:
+def _texts_to_hash(contents: Iterable[object]) -> list[str]:
     """Return the texts in `contents`, each cut to `_LONGEST` characters, without empty ones. A
     content is a string or a list of parts.
     """

@@ -90,18 +90,18 @@ class ReplyPosition:
         cut = any(len(thought) >= LONGEST_THOUGHT for thought in self._thoughts)
         if cut or any(getattr(event, "choice", 0) for event in events):
             return
-        texts, calls = _texts_and_calls(events)
+        texts, calls = _read_texts_and_calls(events)
         text = self.join(texts)
         message = {"role": "assistant", "content": text, "tool_calls": calls}
         if text.strip() or message["tool_calls"]:
-            thinking, written = join_texts(self._thoughts), _written_thinking(events)
+            thinking, written = join_texts(self._thoughts), _thinking_as_written(events)
             whole = written if written.strip(_LINE_ENDS) == thinking else thinking
-            key = _key(_next_hash(self.before, message), self.model)
+            key = _entry_id(_next_hash(self.before, message), self.model)
             value = json_text.write({"thinking": whole, "text": text})
             self.memory.keep_agreed(key, value, disputed=DISPUTED)
 
 
-def _texts_and_calls(events: Iterable[Event]) -> tuple[list[str], list[Mapping[str, object]]]:
+def _read_texts_and_calls(events: Iterable[Event]) -> tuple[list[str], list[Mapping[str, object]]]:
     """Return the texts of a reply's blocks of text, and the reply's calls as a message has them in
     `tool_calls`.
     """
@@ -120,7 +120,7 @@ def _texts_and_calls(events: Iterable[Event]) -> tuple[list[str], list[Mapping[s
     return [part.text for part in parts if isinstance(part, TextBlock)], calls
 
 
-def _written_thinking(events: Iterable[Event]) -> str:
+def _thinking_as_written(events: Iterable[Event]) -> str:
     """Return the reply's thinking, with the line ends that the model wrote around it."""
     written, around = list[str](), ("", "")
     for event in events:
@@ -183,7 +183,7 @@ def restore(
     last request; `None`: all hashes are computed.
     """
     messages, model = _messages(body), str(body.get("model") or "")
-    if not memory.bounds.keeps or any(map(_thinks, messages)):
+    if not memory.bounds.keeps or any(map(_has_thought, messages)):
         return body, NO_EARLIER
     digest = b""
     user_turns = (at for at, message in enumerate(messages) if role_of(message) == "user")
@@ -196,7 +196,7 @@ def restore(
         else:
             digest = _next_hash(digest, message)
         if begin < at < len(messages) - 1 and _is_reply(message):
-            kept = _read_entry(memory.get(_key(digest, model)))
+            kept = _read_entry(memory.get(_entry_id(digest, model)))
             unknown += kept is None
             if kept and kept[0]:
                 restored += 1
@@ -223,7 +223,7 @@ def _messages(body: Mapping[str, object]) -> list[Mapping[str, object]]:
     return [*map(as_object, messages_of(body))]
 
 
-def _thinks(message: Mapping[str, object]) -> bool:
+def _has_thought(message: Mapping[str, object]) -> bool:
     """Return True if the message is the assistant's and has a thought, in a field or a part."""
     if role_of(message) != "assistant":
         return False
@@ -247,7 +247,7 @@ def _next_hash(digest: bytes, message: Mapping[str, object]) -> bytes:
     role, content = role_of(message), content_of(message)
     if role == "assistant":
         called = message.get("tool_calls")
-        beside: object = [_comparable(call) for call in called] if isinstance(called, list) else []
+        beside: object = [_call_values(call) for call in called] if isinstance(called, list) else []
         content = "".join(content_texts(message)).strip()
     else:
         beside = (role, message.get("name"), message.get("tool_call_id"))
@@ -257,7 +257,7 @@ def _next_hash(digest: bytes, message: Mapping[str, object]) -> bytes:
     return hashlib.sha1(digest + utf8(head + text), usedforsecurity=False).digest()
 
 
-def _comparable(call: object) -> list[object]:
+def _call_values(call: object) -> list[object]:
     """Return a call's id, name and arguments, so that they equal those of the same call in a later
     request. The arguments are parsed and sorted, because a client may write them in another order.
     """
@@ -272,7 +272,7 @@ def _comparable(call: object) -> list[object]:
     return [fields.get("id"), inner.get("name"), in_order]
 
 
-def _key(digest: bytes, model: str) -> str:
+def _entry_id(digest: bytes, model: str) -> str:
     return f"{_KEY}{digest.hex()} {model}"
 
 

@@ -252,10 +252,10 @@ class Exchange:
         if served and self.model_id and not find_model(served, rows, self.model_id):
             message = f"no model {self.model_id}"
             return Answer(404, JSON, self.client.answers.error(message, "not_found_error", 404))
-        listed = self._listed(served, body)
+        listed = self._listed_models(served, body)
         return Answer(200, JSON, json_text.write(listed)) if listed else None
 
-    def _listed(self, served: Sequence[dict[str, object]], body: bytes) -> object:
+    def _listed_models(self, served: Sequence[dict[str, object]], body: bytes) -> object:
         """Return the JSON value of the list of models, with the user's aliases, or of the one model
         that the request's path names. Return `None` if the body goes to the client unchanged.
         `served`: the models in the server's `body`.
@@ -313,12 +313,12 @@ def begin(
     # `label.features` is the dialect's header that lists features, such as `anthropic-beta`
     listed = headers.get(client.label.features, "") if client.label.features else ""
     features = frozenset(name.strip() for name in listed.split(",")) if listed else frozenset[str]()
-    own = (model_id, _owner(headers), features, alive, gateway)
+    own = (model_id, _owner_of(headers), features, alive, gateway)
     exchange = Exchange(endpoint, settings, prefix, name, client, created_at, *own)
     return None if exchange.native and endpoint.purpose is not Purpose.REPLY else exchange
 
 
-def _owner(headers: Mapping[str, str]) -> str:
+def _owner_of(headers: Mapping[str, str]) -> str:
     """Return the hash of a client's credentials, which owns the client's entries in the memory. A
     client without credentials has a hash too: with an empty owner, an id that it invents could
     match an entry of another client or one of the addon's own.

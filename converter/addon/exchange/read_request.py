@@ -245,7 +245,7 @@ class ReadRequest:
         chat, notes = request_writer.write(conversation, settings, *run_of)
         body: Mapping[str, object] = chat
         wanted = history.wanted and options.restore != "off"
-        if memory and wanted and not any(map(_thinks, conversation.turns)):
+        if memory and wanted and not any(map(_has_thought, conversation.turns)):
             body, earlier = restore(chat, history, memory, join_texts, self._hash_of)
         if history.switches:
             body = switched(body, history)
@@ -309,7 +309,7 @@ class ReadRequest:
         return prompts.ask_to_think(self.body, self.budget)
 
 
-def _thinks(turn: Turn) -> bool:
+def _has_thought(turn: Turn) -> bool:
     """Return True if a turn has a thought. A thinking block without text does not count: a client
     has such a block if it had requested replies without the text of thoughts.
     """

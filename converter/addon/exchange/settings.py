@@ -261,7 +261,7 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
     """
     options = written or {}
     values = {
-        option.name: _read_one(option, options.get(option.name, option.default))
+        option.name: _read_option(option, options.get(option.name, option.default))
         for option in OPTIONS
     }
     fast = os.environ.get("THINK_FAST") != "false"
@@ -269,7 +269,7 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
     return Settings(**values, fast=fast)  # type: ignore[arg-type]
 
 
-def _read_one(option: Option, written: object) -> object:
+def _read_option(option: Option, written: object) -> object:
     try:
         return option.read(reader.names(written) if isinstance(option.default, list) else written)
     except (ValueError, RuntimeError) as error:  # RuntimeError: no user for `~USER`

@@ -107,20 +107,20 @@ class Accumulator:
         calls, self._open_calls = self._open_calls, []
         return [News(call.block(), self._choice) for call in calls]
 
-    def _text(self, event: events.Text) -> list[News]:
+    def _add_text(self, event: events.Text) -> list[News]:
         stood_in = "refusal" if event.refusal else ""
         fresh = self._blocks.grow(TextBlock, event.text, stood_in)
         return [News(TextBlock(event.text, stood_in), self._choice, fresh)]
 
-    def _thinking(self, event: events.Thinking) -> list[News]:
+    def _add_thinking(self, event: events.Thinking) -> list[News]:
         fresh = self._blocks.grow(ThinkingBlock, event.text)
         return [News(ThinkingBlock(event.text), self._choice, fresh)]
 
-    def _thinking_end(self, event: events.ThinkingEnd) -> list[News]:
+    def _end_thinking(self, event: events.ThinkingEnd) -> list[News]:
         self._blocks.end_thought("", event.note)  # a signature tells people nothing: left out
         return []
 
-    def _tool_call(self, event: events.ToolCall) -> list[News]:
+    def _add_tool_call(self, event: events.ToolCall) -> list[News]:
         own = event.own.fields if event.own else {}
         field = next(iter(own), "tool_calls")
         call, begins = self._blocks.call_of((field, event.index), event.id)
@@ -128,23 +128,23 @@ class Accumulator:
         call.add(event)
         return []
 
-    def _finish(self, event: events.Finish) -> list[News]:
+    def _add_finish(self, event: events.Finish) -> list[News]:
         self._blocks.end()
         self.finish, self.stop_sequence = event.server_word or event.reason, event.stop_sequence
         return []
 
-    def _failure(self, event: events.Failure) -> list[News]:
+    def _add_failure(self, event: events.Failure) -> list[News]:
         return self._append(FailurePart(event.message, event.kind))
 
     def _append(self, part: Part) -> list[News]:
         self._blocks.append(part)
         return [News(part, self._choice)]
 
-    def _mapped_field(self, event: events.MappedField) -> list[News]:
+    def _add_mapped_field(self, event: events.MappedField) -> list[News]:
         self._fields.add(f"{event.block}.{event.key}", event.value)
         return []
 
-    def _opaque(self, event: events.Opaque) -> list[News]:
+    def _add_opaque(self, event: events.Opaque) -> list[News]:
         """Keep the fields of an event that no decoder knows. Return the parts of its `content` that
         are neither text nor thinking (such as pictures).
         """
@@ -161,7 +161,7 @@ class Accumulator:
         untold = [part for part in parts if part.get("type") not in _SHOWN_PARTS]
         return [news for block in untold for part in part_of(block) for news in self._append(part)]
 
-    def _block(self, event: events.DialectBlock) -> list[News]:
+    def _add_block_event(self, event: events.DialectBlock) -> list[News]:
         """Add an event of a block that only the server's dialect has, such as a web search; return
         the parts that can be shown now.
         """
@@ -195,13 +195,13 @@ class Accumulator:
 
 
 _READERS: Mapping[type, Callable[[Accumulator, Any], list[News]]] = {
-    events.Text: Accumulator._text,
-    events.Thinking: Accumulator._thinking,
-    events.ThinkingEnd: Accumulator._thinking_end,
-    events.ToolCall: Accumulator._tool_call,
-    events.Finish: Accumulator._finish,
-    events.Failure: Accumulator._failure,
-    events.MappedField: Accumulator._mapped_field,
-    events.Opaque: Accumulator._opaque,
-    events.DialectBlock: Accumulator._block,
+    events.Text: Accumulator._add_text,
+    events.Thinking: Accumulator._add_thinking,
+    events.ThinkingEnd: Accumulator._end_thinking,
+    events.ToolCall: Accumulator._add_tool_call,
+    events.Finish: Accumulator._add_finish,
+    events.Failure: Accumulator._add_failure,
+    events.MappedField: Accumulator._add_mapped_field,
+    events.Opaque: Accumulator._add_opaque,
+    events.DialectBlock: Accumulator._add_block_event,
 }

@@ -29,24 +29,24 @@ type Split = Callable[[str], list[Part]]
 
 def parts_of(content: object) -> list[Part]:
     """Return the parts of a message's content: a string, a list of blocks, or anything else."""
-    return _parts(message_walk.read_content(content))
+    return _parts_of_pieces(message_walk.read_content(content))
 
 
 def part_of(block: object) -> list[Part]:
     """Return the parts of one block of a message's content, in the JSON of any dialect."""
-    return _parts(message_walk.read_block(block))
+    return _parts_of_pieces(message_walk.read_block(block))
 
 
 def parts_of_item(item: object) -> list[Part]:
     """Return the parts of one item in the input or output of the Responses API."""
-    return _parts(message_walk.read_item(item).pieces)
+    return _parts_of_pieces(message_walk.read_item(item).pieces)
 
 
-def _as_it_is(text: str) -> list[Part]:
+def _as_one_part(text: str) -> list[Part]:
     return [TextBlock(text)]
 
 
-def turns_of(messages: object, split: Split = _as_it_is) -> list[ShownTurn]:
+def turns_of(messages: object, split: Split = _as_one_part) -> list[ShownTurn]:
     """Return the turns of a request. `messages`: the JSON value of its messages or input: a text, a
     list of messages and items, or anything else.
 
@@ -55,7 +55,7 @@ def turns_of(messages: object, split: Split = _as_it_is) -> list[ShownTurn]:
     """
     turns: list[tuple[str, list[Part]]] = []
     for item in message_walk.walk_items(messages):
-        parts = _split(item, split)
+        parts = _split_item(item, split)
         if turns and item.speaker in message_walk.JOINED and turns[-1][0] == item.speaker:
             turns[-1][1].extend(parts)
         else:
@@ -63,11 +63,11 @@ def turns_of(messages: object, split: Split = _as_it_is) -> list[ShownTurn]:
     return [ShownTurn(role, tuple(parts)) for role, parts in turns]
 
 
-def _split(item: WalkedItem, split: Split) -> list[Part]:
+def _split_item(item: WalkedItem, split: Split) -> list[Part]:
     """Return the parts of a message or item. If it is the assistant's, `split` cuts its texts into
     thinking and text.
     """
-    parts = _parts(item.pieces)
+    parts = _parts_of_pieces(item.pieces)
     native = any(isinstance(part, ThinkingBlock) for part in parts)
     if native or not item.whole or item.speaker not in message_walk.MODEL_ROLES:
         return parts
@@ -84,10 +84,10 @@ def plain(parts: Iterable[Part]) -> str:
     """Return the parts of a tool's result as one text. A picture becomes a line: `[image image/png
     12.3 kB]`.
     """
-    return "\n".join(map(_text, parts))
+    return "\n".join(map(_text_of_part, parts))
 
 
-def _text(part: Part) -> str:
+def _text_of_part(part: Part) -> str:
     """Return a part of a tool's result as text."""
     match part:
         case TextBlock() | Raw() | ThinkingBlock():
@@ -100,7 +100,7 @@ def _text(part: Part) -> str:
             return str(part)
 
 
-def _parts(pieces: Iterable[Piece]) -> list[Part]:
+def _parts_of_pieces(pieces: Iterable[Piece]) -> list[Part]:
     return [part for piece in pieces for part in _parts_of_piece(piece)]
 
 
@@ -113,24 +113,24 @@ def _parts_of_piece(piece: Piece) -> Iterator[Part]:
         case ThinkingBlock() | ToolUse() | TextBlock() as block:
             yield block
         case ToolResult(id_, _, failed, name):
-            text = plain(_parts(piece.inner))
+            text = plain(_parts_of_pieces(piece.inner))
             yield ToolResult(id_, (TextBlock(text),), is_error=failed, name=name)
         case RedactedThinking(data):
             yield ThinkingBlock("", note=f"only its vendor can read it, {size_of(data)} bytes")
         case Image() | Sound() as block:
-            yield _medium(block)
+            yield _media_of_block(block)
         case Document() as block:
-            yield from _document(block, piece.fields or Fields({}))
+            yield from _document_parts(block, piece.fields or Fields({}))
 
 
-def _medium(block: Image | Sound) -> Media:
+def _media_of_block(block: Image | Sound) -> Media:
     if isinstance(block, Image):
-        return _media("image", block.source)
+        return _media_of_source("image", block.source)
     source = block.source
     return Media("audio", source.media_type.removeprefix("audio/"), size_of(source.base64))
 
 
-def _media(kind: str, source: MediaSource, title: str = "") -> Media:
+def _media_of_source(kind: str, source: MediaSource, title: str = "") -> Media:
     match source:
         case Data(media_type, data):
             return Media(kind, media_type, size_of(data), title=title, data=data)
@@ -140,7 +140,7 @@ def _media(kind: str, source: MediaSource, title: str = "") -> Media:
             return Media(kind, address=stored.file_id, title=title)
 
 
-def _document(read: Document, block: Fields) -> Iterator[Part]:
+def _document_parts(read: Document, block: Fields) -> Iterator[Part]:
     kind = str(block.values.get("type")).removeprefix("input_").removesuffix("_url")
     if isinstance(read.content, tuple):
         source = block.values.get("source")
@@ -151,8 +151,8 @@ def _document(read: Document, block: Fields) -> Iterator[Part]:
             if isinstance(inner, TextBlock):
                 yield TextBlock(inner.text, stood_in)
             else:
-                yield _medium(inner)
+                yield _media_of_block(inner)
     else:
-        yield _media(kind, read.content, read.title)
+        yield _media_of_source(kind, read.content, read.title)
     if read.context:
         yield TextBlock(read.context, "context")

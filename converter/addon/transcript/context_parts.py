@@ -78,8 +78,8 @@ def read(
     prompt; None if the server does not return them. `called`: the tools that other exchanges of the
     session called.
     """
-    rows = list(_weighed(request.read(body, chosen), json_text.read_or_none(body), called))
-    parts = [*(_counted(rows, pieces, counted) if pieces else _shared(rows, counted))]
+    rows = list(_part_rows(request.read(body, chosen), json_text.read_or_none(body), called))
+    parts = [*(_count_parts(rows, pieces, counted) if pieces else _share_tokens(rows, counted))]
     parts.sort(key=lambda part: -part.tokens)
     kinds = Counter[str]()
     for part in parts:
@@ -98,7 +98,7 @@ def read(
     return {"note": note, "unused": unused, "kinds": list(kinds.items()), "parts": shown}
 
 
-def _counted(
+def _count_parts(
     rows: Sequence[_Row], pieces: Sequence[bytes], counted: int | None
 ) -> Iterator[ContextPart]:
     """Yield each part with the number of its tokens in the prompt. `pieces`: the bytes of each
@@ -121,7 +121,7 @@ def _counted(
     yield ContextPart("template", "the chat template's own text", rest)
 
 
-def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
+def _share_tokens(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
     """Yield each part with a share of all tokens (`counted`) in proportion to its length. If
     `counted` is None, the number of all tokens is estimated by the length. The shares are
     differences of rounded running sums, so that they add up to the whole.
@@ -133,7 +133,7 @@ def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
         yield ContextPart(row.kind, row.name, end - begin)
 
 
-def _weighed(request_shown: Transcript, body: object, called: Collection[str]) -> Iterator[_Row]:
+def _part_rows(request_shown: Transcript, body: object, called: Collection[str]) -> Iterator[_Row]:
     """Yield a row for each part of a request, in the request's order. `request_shown`: its
     transcript. `body`: its JSON value. `called`: the tools that other exchanges of the session
     called.
@@ -145,21 +145,22 @@ def _weighed(request_shown: Transcript, body: object, called: Collection[str]) -
         for part in turn.parts
         if isinstance(part, ToolUse)
     }
-    yield from _tools(fields, {*calls.values(), *called})
+    yield from _tool_rows(fields, {*calls.values(), *called})
     if isinstance(prompt := fields.get("prompt"), str):
-        yield _Row("turn", "prompt", _length(prompt), (prompt,))
+        yield _Row("turn", "prompt", _byte_length(prompt), (prompt,))
     for number, turn in enumerate(request_shown.turns, 1):
         for part in turn.parts:
             if kind := _KINDS.get(type(part)):
                 kind = "system" if turn.role in SYSTEM else kind
                 picture = _PICTURE * BYTES_PER_TOKEN if isinstance(part, Media) else 0
-                length = sum(map(_length, _strings(part))) or picture
-                yield _Row(kind, _name(part, number, turn.role, calls), length, _in_any_case(part))
+                length = sum(map(_byte_length, _strings_of(part))) or picture
+                name = _part_name(part, number, turn.role, calls)
+                yield _Row(kind, name, length, _sure_strings(part))
     for text in request_shown.rest:
-        yield _Row("turn", "unread", _length(text), (text,))
+        yield _Row("turn", "unread", _byte_length(text), (text,))
 
 
-def _tools(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
+def _tool_rows(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
     """Yield a row for each tool that a request (`fields`) offers. The names of tools that are not
     in `called` end with `_UNCALLED`.
     """
@@ -170,7 +171,7 @@ def _tools(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
             yield _Row(_TOOL, label, len(json_text.write(tool)), (name, *strings_of(tool)))
 
 
-def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
+def _part_name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
     """Return the name of a part, such as `3 read_file`: the number of its turn, and the name of its
     tool, its medium or its role. `calls`: id of a call -> name of its tool.
     """
@@ -183,7 +184,7 @@ def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
     return f"{number} {tool}"
 
 
-def _strings(part: Part) -> Strings:
+def _strings_of(part: Part) -> Strings:
     """Return the texts of a part: a call's name and arguments, else one text; `()` for a part
     without text, such as a picture.
     """
@@ -192,7 +193,7 @@ def _strings(part: Part) -> Strings:
     return (part.text,) if isinstance(part, ThinkingBlock | TextBlock | ToolResult | Raw) else ()
 
 
-def _in_any_case(part: Part) -> Strings:
+def _sure_strings(part: Part) -> Strings:
     """Return the strings of a part that any chat template writes into the prompt unchanged. Of a
     call these are the name and the strings within its arguments, because some templates do not
     write arguments as JSON.
@@ -200,10 +201,10 @@ def _in_any_case(part: Part) -> Strings:
     if isinstance(part, ToolUse):
         arguments = json_text.read_or_none(part.arguments.encode(errors="replace"))
         return part.name, *(strings_of(arguments) if arguments else (part.arguments,))
-    return _strings(part)
+    return _strings_of(part)
 
 
-def _length(text: str) -> int:
+def _byte_length(text: str) -> int:
     """Return how many bytes a text has in UTF-8."""
     return len(text.encode(errors="surrogatepass"))
 
@@ -223,18 +224,18 @@ def tokens_of(
     """
     prompt = b"".join(pieces)
     borders = [0, *accumulate(map(len, pieces))]
-    described = _joined(_spans(prompt, tools))
+    described = _extend_tool_spans(_find_spans(prompt, tools))
     of_tools = sorted(span for span in described if span)
     # the tools' bytes in the prompt are overwritten, so that no turn's text is found in them
     for begin, end in of_tools:
         prompt = prompt[:begin] + bytes(end - begin) + prompt[end:]
     return [
         span and bisect_left(borders, span[1]) - bisect_left(borders, span[0])
-        for span in (*described, *_spans(prompt, turns))
+        for span in (*described, *_find_spans(prompt, turns))
     ]
 
 
-def _spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
+def _find_spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
     """Return the span of each part in the prompt, None for a part that is not in it. `parts`: the
     texts of each part. The span of a part is first that of its longest text, and is then extended
     to the part's other texts.
@@ -245,32 +246,32 @@ def _spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
         after = bisect(placed, part)
         low = spans[placed[after - 1]][1] if after else 0
         high = spans[placed[after]][0] if after < len(placed) else len(prompt)
-        if span := _find(prompt.find, longest[part], low, high):
+        if span := _find_string(prompt.find, longest[part], low, high):
             spans[part] = span
             insort(placed, part)
     ends = [spans[part][0] for part in placed[1:]] + [len(prompt)]
     low = 0
     for part, high in zip(placed, ends, strict=False):
-        spans[part] = _whole(prompt, parts[part], longest[part], spans[part], (low, high))
+        spans[part] = _extend_span(prompt, parts[part], longest[part], spans[part], (low, high))
         low = spans[part][1]
     return [spans.get(part) for part in range(len(parts))]
 
 
-def _whole(prompt: bytes, strings: Strings, longest: str, span: _Span, room: _Span) -> _Span:
+def _extend_span(prompt: bytes, strings: Strings, longest: str, span: _Span, room: _Span) -> _Span:
     """Return the span of a whole part in the prompt, from its first text to its last. `strings`:
     its texts. `span`: the span of its longest text, `longest`. `room`: the span between the parts
     before and behind, in which the other texts are searched for.
     """
     (begin, end), (low, high) = span, room
-    if strings[0] != longest and (first := _find(prompt.rfind, strings[0], low, begin)):
+    if strings[0] != longest and (first := _find_string(prompt.rfind, strings[0], low, begin)):
         begin = first[0]
     for string in strings[strings.index(longest) + 1 :]:
-        if then := _find(prompt.find, string, end, high):
+        if then := _find_string(prompt.find, string, end, high):
             end = then[1]
     return begin, end
 
 
-def _find(
+def _find_string(
     search: Callable[[bytes, int, int], int], string: str, low: int, high: int
 ) -> _Span | None:
     plain = string.strip()
@@ -281,7 +282,7 @@ def _find(
     return None
 
 
-def _joined(spans: Sequence[_Span | None]) -> list[_Span | None]:
+def _extend_tool_spans(spans: Sequence[_Span | None]) -> list[_Span | None]:
     """Return the spans of the tools in the prompt, each extended to the beginning of the next tool,
     because the JSON between the tools' texts belongs to the tools. None: the tool is not in the
     prompt.

@@ -46,44 +46,44 @@ def of(value: object) -> str:
     return value if isinstance(value, str) else compact(value)
 
 
-def _word(name: str) -> Callable[[Facts], str]:
+def _text_of_fact(name: str) -> Callable[[Facts], str]:
     """Return a function that takes a reply's facts and returns the fact `name` as text; empty if it
     is unknown.
     """
     return lambda facts: str(facts.get(name) or "")
 
 
-def _stop(facts: Facts) -> str:
+def _stop_text(facts: Facts) -> str:
     reason, at = str(facts.get("finish") or ""), facts.get("stop_sequence")
     return f"{reason}, at {at}" if at else reason
 
 
-def _tokens(facts: Facts) -> str:
-    if not (_number(facts, "input_tokens") or _number(facts, "output_tokens")):
+def _tokens_text(facts: Facts) -> str:
+    if not (_number_of_fact(facts, "input_tokens") or _number_of_fact(facts, "output_tokens")):
         return ""  # unknown: a reply of the Messages API then has 0, because it must have a number
-    parts = [_part(facts, "input_tokens", "in", "cached_tokens", "cached")]
-    parts += [_part(facts, "output_tokens", "out", "thinking_tokens", "thinking")]
+    parts = [_count_with_share(facts, "input_tokens", "in", "cached_tokens", "cached")]
+    parts += [_count_with_share(facts, "output_tokens", "out", "thinking_tokens", "thinking")]
     about = "about " if facts.get(ESTIMATED) else ""
     return about + ", ".join(filter(None, parts))
 
 
-def _part(facts: Facts, name: str, word: str, inner: str, inner_word: str) -> str:
+def _count_with_share(facts: Facts, name: str, word: str, inner: str, inner_word: str) -> str:
     """Return a count, and how many of it are of a special kind: `1,200 in (1,000 cached)`; empty if
     the count is unknown. `name`, `inner`: the names of the two facts. `word`, `inner_word`: the
     words behind the numbers (`in`, `cached`).
     """
-    count, among = _number(facts, name), _number(facts, inner)
+    count, among = _number_of_fact(facts, name), _number_of_fact(facts, inner)
     if count is None:
         return ""
     return f"{count:,} {word}" + (f" ({among:,} {inner_word})" if among else "")
 
 
-def _thoughts(facts: Facts) -> str:
-    count, characters = _number(facts, "thoughts"), _number(facts, "thinking")
+def _thoughts_text(facts: Facts) -> str:
+    count, characters = _number_of_fact(facts, "thoughts"), _number_of_fact(facts, "thinking")
     return f"{count}, {characters or 0:,} characters" if count else ""
 
 
-def _times(facts: Facts) -> str:
+def _times_text(facts: Facts) -> str:
     named = {
         "first byte": "first_byte",
         "thought": "first_thought",
@@ -93,42 +93,42 @@ def _times(facts: Facts) -> str:
     return ", ".join(
         f"{label} {at:.2f} s"
         for label, name in named.items()
-        if (at := _number(facts, name)) is not None
+        if (at := _number_of_fact(facts, name)) is not None
     )
 
 
-def _thinking_time(facts: Facts) -> str:
-    seconds = _number(facts, "thinking_time")
+def _thinking_time_text(facts: Facts) -> str:
+    seconds = _number_of_fact(facts, "thinking_time")
     return f"{seconds:.1f} s" if seconds and seconds >= SHORTEST else ""
 
 
-def _speed(facts: Facts) -> str:
+def _speed_text(facts: Facts) -> str:
     """Return how many tokens a second the server sent, as text; empty if this is unknown, as for a
     reply that came at once, without a stream.
     """
-    count, end = _number(facts, "output_tokens"), _number(facts, "end")
-    begin = _number(facts, "first_byte") or 0
+    count, end = _number_of_fact(facts, "output_tokens"), _number_of_fact(facts, "end")
+    begin = _number_of_fact(facts, "first_byte") or 0
     if not count or end is None or end - begin < SHORTEST:
         return ""
     return f"{count / (end - begin):.1f} tokens per second"
 
 
-def _number(facts: Mapping[str, object], name: str) -> float | int | None:
+def _number_of_fact(facts: Mapping[str, object], name: str) -> float | int | None:
     value = facts.get(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 _ROWS: tuple[tuple[str, tuple[str, ...], Callable[[Facts], str]], ...] = (
-    ("model", ("model",), _word("model")),
-    ("stop", ("finish", "stop_sequence"), _stop),
-    ("broke off", ("broke_off",), _word("broke_off")),
+    ("model", ("model",), _text_of_fact("model")),
+    ("stop", ("finish", "stop_sequence"), _stop_text),
+    ("broke off", ("broke_off",), _text_of_fact("broke_off")),
     (
         "tokens",
         ("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens", ESTIMATED),
-        _tokens,
+        _tokens_text,
     ),
-    ("thoughts", ("thoughts", "thinking"), _thoughts),
-    ("times", ("first_byte", "first_thought", "first_text", "end"), _times),
-    ("thinking time", ("thinking_time",), _thinking_time),
-    ("speed", (), _speed),
+    ("thoughts", ("thoughts", "thinking"), _thoughts_text),
+    ("times", ("first_byte", "first_thought", "first_text", "end"), _times_text),
+    ("thinking time", ("thinking_time",), _thinking_time_text),
+    ("speed", (), _speed_text),
 )

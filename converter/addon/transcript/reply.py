@@ -83,7 +83,7 @@ class ReplyReader:
         if self._reader:
             return self._read_frames(self._reader.cutter.feed(chunk))
         if self.recogniser.feed(chunk, self.content_type):
-            return self._begin()
+            return self._begin_reading()
         return []
 
     def close(self) -> list[News]:
@@ -91,7 +91,7 @@ class ReplyReader:
         news: list[News] = []
         if self._reader is None:
             self.recogniser.feed(b"", self.content_type, last=True)
-            news = self._begin()
+            news = self._begin_reading()
         assert self._reader
         news += self._read_frames(self._reader.cutter.close())
         news += [new for event in self._stages.close() for new in self._collect(event)]
@@ -120,7 +120,7 @@ class ReplyReader:
         facts |= {"finish": ", ".join(reasons)} if reasons else {}
         return facts | ({"stop_sequence": ", ".join(stops)} if stops else {})
 
-    def _begin(self) -> list[News]:
+    def _begin_reading(self) -> list[News]:
         """Create the machines that read the recognised dialect, and feed them the bytes that the
         recogniser has held. The frames of a reply of no known dialect become raw text.
         """
@@ -133,21 +133,21 @@ class ReplyReader:
         return self._read_frames(self._reader.cutter.feed(self.recogniser.release()))
 
     def _read_frames(self, frames: Iterable[Frame]) -> list[News]:
-        events = (event for frame in frames for event in self._decoded(frame))
+        events = (event for frame in frames for event in self._decode(frame))
         # successive events of one kind are joined to one event to save time: a frame has only some
         # letters, and each event costs the stages as much as a long one
         runs = joined(events, fields=True)
         return [news for event in runs for news in self._run_stages(event)]
 
-    def _decoded(self, frame: Frame) -> list[Event]:
+    def _decode(self, frame: Frame) -> list[Event]:
         """Return a frame's events; for an unreadable frame one event with its bytes."""
         assert self._reader
         if self.recogniser.dialect is None:
-            return [_opaque(frame)]
+            return [_opaque_frame(frame)]
         try:
             _, events = self._reader.read(frame)
         except Exception:  # even if the decoder fails, people see the frame as it came
-            return [_opaque(frame)]
+            return [_opaque_frame(frame)]
         return events
 
     def _run_stages(self, event: Event) -> list[News]:
@@ -166,9 +166,9 @@ class ReplyReader:
             case Start():
                 return self._keep_fields(event)
             case _:
-                return self._accumulator(event).feed(event)
+                return self._accumulator_of(event).feed(event)
 
-    def _accumulator(self, event: Event) -> Accumulator:
+    def _accumulator_of(self, event: Event) -> Accumulator:
         """Return the accumulator of an event's choice, which is created for the first event."""
         index = getattr(event, "choice", 0)
         if index not in self._choices:
@@ -182,23 +182,23 @@ class ReplyReader:
         dialect = self.recogniser.dialect or COMMON
         for name, value in (event.own.fields if event.own else {}).items():
             if name == dialect.label.blocks:
-                self._odd_content(event, value)
+                self._keep_odd_content(event, value)
             elif name not in dialect.label.head and has_value(value):
                 self._beside.add(name, value)
         return []
 
-    def _odd_content(self, event: Start, content: object) -> None:
+    def _keep_odd_content(self, event: Start, content: object) -> None:
         """Keep the items of a message's `content` that the decoder could not read, because they are
         no objects or their text is no string. If `content` is no list, all of it is kept. `event`:
         has the index of the choice.
         """
         odd = (
-            [block for block in content if not isinstance(block, dict) or _is_odd(block)]
+            [block for block in content if not isinstance(block, dict) or _is_odd_block(block)]
             if isinstance(content, list)
             else content
         )
         if has_value(odd):
-            self._accumulator(event).feed(Opaque("", {}, {"content": odd}))
+            self._accumulator_of(event).feed(Opaque("", {}, {"content": odd}))
 
     def _keep_raw(self, raw: bytes) -> list[News]:
         """Add bytes that cannot be read to the transcript as raw text, and return this part."""
@@ -220,7 +220,7 @@ def read(
     return reader.transcript()
 
 
-def _opaque(frame: Frame) -> OpaqueFrame:
+def _opaque_frame(frame: Frame) -> OpaqueFrame:
     return OpaqueFrame(Own("", raw=frame.raw), frame.comment)
 
 
@@ -228,7 +228,7 @@ def _as_text(raw: bytes) -> str:
     return raw.decode(errors="backslashreplace")
 
 
-def _is_odd(block: dict[str, object]) -> bool:
+def _is_odd_block(block: dict[str, object]) -> bool:
     """Return True if a block of text or thinking has another value than a string."""
     kind = block.get("type")
     value = block.get(str(kind))

@@ -44,16 +44,16 @@ def of_fields(body: Mapping[str, object], chosen: Settings | None = None) -> Tra
     """Return the transcript of a request. `body`: the fields of its body. `chosen`: the settings in
     force; None: the defaults.
     """
-    split = _splitter(chosen or _DEFAULTS, body.get("model"))
+    split = _make_splitter(chosen or _DEFAULTS, body.get("model"))
     systems = [body[name] for name in SYSTEM_FIELDS if has_value(body.get(name))]
     turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
     turns += [turn for name in MESSAGE_FIELDS for turn in turns_of(body.get(name), split)]
-    short, long = _settings(body)
+    short, long = _read_settings(body)
     turns += [ShownTurn("settings", tuple(long))] if long else []
     return Transcript(tuple(turns), short)
 
 
-def _settings(body: Mapping[str, object]) -> tuple[dict[str, object], list[Part]]:
+def _read_settings(body: Mapping[str, object]) -> tuple[dict[str, object], list[Part]]:
     """Return the request's settings, which are all fields but the messages: those that fit in a
     line as a mapping from their names, and longer ones as parts.
     """
@@ -84,7 +84,7 @@ def tool_name(tool: object) -> str:
     return str(name or tool.get("type") or "")
 
 
-def _splitter(chosen: Settings, model: object) -> Split:
+def _make_splitter(chosen: Settings, model: object) -> Split:
     """Return a function that cuts an assistant's text into parts of thinking and of text, at the
     marks of thoughts. The settings and the model's name decide which marks are read.
     """

@@ -74,7 +74,7 @@ def part(shown: Part) -> Values:
     return _PARTS[type(shown)](shown)
 
 
-def _media(shown: Media) -> Values:
+def _media_values(shown: Media) -> Values:
     is_picture = shown.type in PICTURES and len(shown.data) <= _LARGEST_PICTURE
     picture = (
         {"source": f"data:{shown.type};base64,{shown.data}"} if is_picture and shown.data else {}
@@ -82,7 +82,7 @@ def _media(shown: Media) -> Values:
     return {"kind": "media", "text": f"{shown.kind} {shown.line}", **picture}
 
 
-def _field(shown: Field) -> Values:
+def _field_values(shown: Field) -> Values:
     text = in_words.of(shown.value) if fits(shown.value) else json_of(shown.value)
     return {"kind": "field", "name": shown.name, "text": without_base64(text)}
 
@@ -108,8 +108,8 @@ _PARTS: Mapping[type[Part], Callable[[Any], Values]] = {
         "text": without_base64(shown.text),
         "failed": shown.is_error,
     },
-    Media: _media,
-    Field: _field,
+    Media: _media_values,
+    Field: _field_values,
     FailurePart: lambda shown: {"kind": "error", "name": shown.kind, "text": shown.message},
     Raw: lambda shown: {"kind": "raw", "text": without_base64(laid_out(shown.text))},
 }

@@ -41,13 +41,13 @@ class TerminalWriter:
 
     def feed(self, news: Iterable[News]) -> str:
         """Return the text to print for new parts and new text."""
-        return "".join(map(self._one, news))
+        return "".join(map(self._news_text, news))
 
     def close(self, facts: Facts | None = None, beside: Iterable[Field] = ()) -> str:
         """Return the text that ends the reply: a line end if the last line has none, a line for
         each of its facts, and lines for the fields `beside`, which belong to no turn.
         """
-        return self._end() + self.settings(in_words.lines(facts or {})) + self._laid_out(beside)
+        return self._end() + self.settings(in_words.lines(facts or {})) + self._part_lines(beside)
 
     def settings(self, rows: Iterable[tuple[str, str]]) -> str:
         """Return a line `label: value` for each row, a pair of label and value."""
@@ -66,24 +66,26 @@ class TerminalWriter:
         """Return the text that adds `number` to a line of numbers: ` 1,000` for the line
         `characters: 500 1,000`. For the first number, it also begins the line with `label`.
         """
-        head = "" if self._kind is Field else self._end() + self._apart() + self._styled(label, DIM)
+        head = (
+            "" if self._kind is Field else self._end() + self._pop_gap() + self._styled(label, DIM)
+        )
         self._kind, self._printed = Field, True
         return f"{head} {self._styled(number, DIM)}"
 
-    def _one(self, news: News) -> str:
+    def _news_text(self, news: News) -> str:
         """Return the text to print for one new part, or for new text of the last part."""
         head = self.role(f"choice {news.choice + 1}") if news.choice != self._choice else ""
         self._choice = news.choice
         if isinstance(news.part, TextBlock | ThinkingBlock):
-            return head + self._growing(news.part, news.fresh)
-        return head + self._end() + self._apart() + self._laid_out([news.part])
+            return head + self._growing_text(news.part, news.fresh)
+        return head + self._end() + self._pop_gap() + self._part_lines([news.part])
 
-    def _laid_out(self, parts: Iterable[Part]) -> str:
+    def _part_lines(self, parts: Iterable[Part]) -> str:
         """Return the lines to print for complete parts."""
-        rows = (row for part in parts for row in _lines(part) if row[0])
+        rows = (row for part in parts for row in _styled_texts(part) if row[0])
         return "".join(self._styled(*row) + "\n" for row in rows)
 
-    def _growing(self, part: TextBlock | ThinkingBlock, fresh: bool) -> str:
+    def _growing_text(self, part: TextBlock | ThinkingBlock, fresh: bool) -> str:
         """Return the text to print for new text of a thought or text, with the lines that separate
         it from another part before. `part`: has the new text alone. `fresh`: True if it begins a
         new part.
@@ -96,13 +98,13 @@ class TerminalWriter:
         if not self._printed:
             body = body.lstrip(_LINE_ENDS)
             note = part.note if isinstance(part, ThinkingBlock) else part.stood_in
-            head += self._apart() if body or note else ""
+            head += self._pop_gap() if body or note else ""
             body = f"({note}) {body}" if note else body
             self._held = self._held if body else ""
         first, self._printed = not self._printed, self._printed or bool(body)
-        return head + self._shown(body, first)
+        return head + self._style_body(body, first)
 
-    def _shown(self, body: str, first: bool) -> str:
+    def _style_body(self, body: str, first: bool) -> str:
         """Return `body`, text of the thought or text that comes now, in its style: a thought dim,
         with a bar before each line. `first`: True for the first text of the part.
         """
@@ -111,7 +113,7 @@ class TerminalWriter:
             text = (_BAR if first and text else "") + text.replace("\n", f"\n{_BAR}")
         return self._styled(text, DIM if self._kind is ThinkingBlock else PLAIN)
 
-    def _apart(self) -> str:
+    def _pop_gap(self) -> str:
         """Return the empty line that separates the next part from the part before; empty if there
         is no part before.
         """
@@ -153,11 +155,11 @@ def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = F
     return "".join(out)
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return _INDENT + visible(without_base64(text)).replace("\n", f"\n{_INDENT}") if text else ""
 
 
-def _lines(part: Part) -> list[_Styled]:
+def _styled_texts(part: Part) -> list[_Styled]:
     """Return the texts of a complete part, each with its style: a call as its head in cyan, then
     its arguments in plain text.
     """
@@ -168,7 +170,7 @@ def _lines(part: Part) -> list[_Styled]:
             failed = values.get("failed")
             about = "→" if kind == "call" else "←", "failed" if failed else "", name, values["id"]
             head = one_line(" ".join(filter(None, about)))
-            return [(head, RED if failed else CYAN), (_indented(text), PLAIN)]
+            return [(head, RED if failed else CYAN), (_indent(text), PLAIN)]
         case "media":
             return [(one_line(f"[{text}]"), CYAN)]
         case "error":

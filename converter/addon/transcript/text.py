@@ -43,35 +43,35 @@ def write(transcript: Transcript, more: Facts | None = None) -> str:
     as its times.
     """
     settings = ((name, in_words.of(value)) for name, value in transcript.settings.items())
-    facts = _mapping(in_words.lines(in_words.together(transcript.facts, more)))
-    parts = [_mapping(settings), *map(_turn, transcript.turns)]
-    parts += [facts + "".join(map(_part, transcript.beside))]
+    facts = _yaml_mapping(in_words.lines(in_words.together(transcript.facts, more)))
+    parts = [_yaml_mapping(settings), *map(_yaml_turn, transcript.turns)]
+    parts += [facts + "".join(map(_yaml_part, transcript.beside))]
     parts += [_scalar("rest", visible(shown.part(Raw(rest))["text"])) for rest in transcript.rest]
     return "\n".join(filter(None, parts))
 
 
-def _mapping(rows: Iterable[tuple[str, str]]) -> str:
-    return "".join(f"{_key(name)}: {_value(value)}\n" for name, value in rows)
+def _yaml_mapping(rows: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"{_yaml_key(name)}: {_yaml_value(value)}\n" for name, value in rows)
 
 
-def _key(name: str) -> str:
+def _yaml_key(name: str) -> str:
     is_plain = _LABEL.fullmatch(name) and len(name) <= _LONGEST_KEY
-    return name if is_plain else _quoted(one_line(name[:_LONGEST_KEY]))
+    return name if is_plain else _quote(one_line(name[:_LONGEST_KEY]))
 
 
-def _value(text: str) -> str:
+def _yaml_value(text: str) -> str:
     """Return a text as a YAML value on one line, quoted if needed: `a: b` -> `'a: b'`. JSON is not
     quoted, because JSON is YAML.
     """
     line = one_line(text)
-    return line if _PLAIN.fullmatch(line) or laid_out(line) != line else _quoted(line)
+    return line if _PLAIN.fullmatch(line) or laid_out(line) != line else _quote(line)
 
 
-def _quoted(line: str) -> str:
+def _quote(line: str) -> str:
     return "'" + line.replace("'", "''") + "'"
 
 
-def _turn(turn: ShownTurn) -> str:
+def _yaml_turn(turn: ShownTurn) -> str:
     """Return a turn as YAML: a key with the turn's role (`assistant:`), and the turn's parts as its
     value.
     """
@@ -81,12 +81,12 @@ def _turn(turn: ShownTurn) -> str:
         case [TextBlock(stood_in="") as only] if turn.role not in ("assistant", "model"):
             return _scalar(label, visible(without_data(only.text)))
         case []:
-            return f"{_key(label)}:\n"
+            return f"{_yaml_key(label)}:\n"
         case _:
-            return f"{_key(label)}:\n" + _prefixed("".join(map(_part, parts)), _BLOCK)
+            return f"{_yaml_key(label)}:\n" + _prefix_lines("".join(map(_yaml_part, parts)), _BLOCK)
 
 
-def _prefixed(text: str, prefix: str) -> str:
+def _prefix_lines(text: str, prefix: str) -> str:
     """Return the text with `prefix` before each line that is not empty. It ends with a line end."""
     body = text.removesuffix("\n")
     return _LINE.sub(prefix, body) + "\n"
@@ -99,36 +99,36 @@ def _scalar(name: str, text: str) -> str:
     """
     body = trimmed(text)
     if not body.strip():
-        return f"{_key(name)}: {_quoted(one_line(body))}\n"
-    return f"{_key(name)}: |{'2' if body[0].isspace() else ''}\n{_prefixed(body, _BLOCK)}"
+        return f"{_yaml_key(name)}: {_quote(one_line(body))}\n"
+    return f"{_yaml_key(name)}: |{'2' if body[0].isspace() else ''}\n{_prefix_lines(body, _BLOCK)}"
 
 
-def _part(part: Part) -> str:
+def _yaml_part(part: Part) -> str:
     """Return a part as YAML lines."""
     if isinstance(part, ToolUse) and (arguments := object_of(part.arguments)):
-        rows = "".join(_part(Field(name, value)) for name, value in arguments.items())
-        note = _note(shown.of_call(part))
-        return f"{_key(_joined('call', part.name))}:{note}\n{_prefixed(rows, _BLOCK)}"
+        rows = "".join(_yaml_part(Field(name, value)) for name, value in arguments.items())
+        note = _yaml_comment(shown.of_call(part))
+        return f"{_yaml_key(_join('call', part.name))}:{note}\n{_prefix_lines(rows, _BLOCK)}"
     values = shown.part(part)
     kind, text, name = values["kind"], visible(without_data(values["text"])), values.get("name", "")
     if kind == "thinking":
         lines = trimmed(text).split("\n") if trimmed(text) else []
         barred = (f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in lines)
-        return f"thinking:{_note(values['note'])}\n" + "".join(barred)
+        return f"thinking:{_yaml_comment(values['note'])}\n" + "".join(barred)
     if kind == "media":
         name, _, text = text.partition(" ")
     if kind == "media" or (kind == "field" and "\n" not in text and len(text) <= _LONGEST_ROW):
-        return _mapping([(name, text)])
+        return _yaml_mapping([(name, text)])
     if kind in ("field", "text"):
         return _scalar(name or values.get("note") or kind, text)
     label = "failed" if values.get("failed") else "unread" if kind == "raw" else kind
-    return _scalar(_joined(label, name, values.get("id", "")), text)
+    return _scalar(_join(label, name, values.get("id", "")), text)
 
 
-def _joined(*parts: str) -> str:
+def _join(*parts: str) -> str:
     return " ".join(filter(None, parts))
 
 
-def _note(text: str) -> str:
+def _yaml_comment(text: str) -> str:
     """Return a text as a YAML comment behind a line, empty without a text."""
     return f"  # {one_line(text)}" if text else ""

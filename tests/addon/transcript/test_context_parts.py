@@ -91,13 +91,13 @@ def test_the_work_for_an_agents_request_is_one_look_at_each_part(
 ) -> None:
     """70 tools and 100 turns: each part is looked at once, and twice as many take twice the work."""
     looks = list[Part]()
-    name = context_parts._name
+    name = context_parts._part_name
 
     def counted(part: Part, *rest: Any) -> str:
         looks.append(part)
         return name(part, *rest)
 
-    monkeypatch.setattr(context_parts, "_name", counted)
+    monkeypatch.setattr(context_parts, "_part_name", counted)
 
     def work(tools: int, turns: int) -> int:
         looks.clear()
