@@ -227,8 +227,8 @@ class Answers:
     error_body: ErrorWriter
     error_reply: ErrorReplyWriter
     refusal: Callable[[RequestError], tuple[int, Mapping[str, object]]] | None = None
-    """Returns the status and body for a request that breaks the format; None if `error_body` is
-    enough.
+    """Returns the status and body of the answer to a request that breaks the format. The field is
+    None if the answer is the usual one, written by `error_body`.
     """
     models: Callable[[bytes], Mapping[str, object] | None] | None = None
     """Takes the body of a server's list of models, and returns the list in this dialect; None if

@@ -94,7 +94,9 @@ class Encoder(Protocol):
 
     @property
     def notes(self) -> list[str]:
-        """Notes for a person, one line each."""
+        """Notes for a person, one line each: what the client's dialect cannot hold, and was left
+        out.
+        """
 
     @property
     def failure(self) -> str:

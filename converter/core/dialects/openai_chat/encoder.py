@@ -326,7 +326,7 @@ class OpenAIEncoder(Encoder):
             case ToolCall():
                 self._add_call(frame, event)
             case Finish():
-                # a word of chat completions is kept, a word of another dialect is translated
+                # the word of a server of this dialect is sent as it is, any other is translated
                 word = "" if self.foreign else event.server_word
                 frame.finish = word if meaning_of(word) == event.reason else event.reason
 
