@@ -26,7 +26,7 @@ from pathlib import Path
 from mitmproxy.http import HTTPFlow
 from tornado.websocket import websocket_connect
 
-from converter.extras.page.listed import Listed
+from converter.extras.page.listed import ListRows
 from tests.support.addon_flows import request, wait
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import Client
@@ -111,12 +111,12 @@ def session_rows(exchanges: int) -> Iterator[str]:
     for some in (exchanges // 2, exchanges):
         with watched() as there:
             there.view.add([agent_request(number // 100, number % 100) for number in range(some)])
-            whole, step = wait(time_listing(Listed(there.view)))
+            whole, step = wait(time_listing(ListRows(there.view)))
         yield format_row(f"{some:,} exchanges of an agent", whole)
         yield format_row(f"{some:,} exchanges of an agent, longest step", step)
 
 
-async def time_listing(rows: Listed) -> tuple[float, float]:
+async def time_listing(rows: ListRows) -> tuple[float, float]:
     """List all exchanges; return the milliseconds of the whole, and of the longest blocking step.
 
     A blocking step is the work between two iterations of the event loop: no stream can run then.

@@ -133,7 +133,7 @@ def test_the_unit_is_a_unit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
 def test_what_they_ask_of_the_command_it_can_do(command: list[str]) -> None:
     port = str(free_ports(1)[0])
-    chosen, more = start.read([word if word != "8080" else port for word in command])
+    chosen, more = start.parse_arguments([word if word != "8080" else port for word in command])
     arguments = [*start.mitmproxy_arguments(chosen), *more]
     assert chosen.interface == "dump"
     assert arguments[arguments.index("--listen-port") + 1] == port

@@ -23,7 +23,11 @@ from tests.support.harness import ADDON, FAULTS, SECONDS_TO_STOP, Program, free_
 
 pytestmark = pytest.mark.slow
 
-RUN = "import sys; from converter.extras.command.workers import run; sys.exit(run(2, sys.argv[1:]))"
+RUN = """import sys
+from converter.extras.command.workers import run_workers
+
+sys.exit(run_workers(2, sys.argv[1:]))
+"""
 NAMES_ITSELF = """
 import os
 

@@ -86,7 +86,6 @@ def _split_program(arguments: tuple[str, ...]) -> tuple[list[str], Iterable[str]
     if not first.startswith(WORKERS_PREFIX):
         return [str(Path(sys.executable).with_name("mitmdump"))], arguments
     count = first.removeprefix(WORKERS_PREFIX)
-    run = (
-        f"import sys; from converter.extras.command.workers import run; run({count}, sys.argv[1:])"
-    )
+    load = "import sys; from converter.extras.command.workers import run_workers"
+    run = f"{load}; run_workers({count}, sys.argv[1:])"
     return [sys.executable, "-c", run], others

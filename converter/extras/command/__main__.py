@@ -17,7 +17,7 @@ CLIENTS = ("claude", "codex", "opencode", "aider", "llm", "run")
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "doctor": ("converter.extras.command.doctor", "main"),
     "record": ("converter.extras.recordings.commands", "main"),
-    "env": ("converter.extras.command.launch", "show"),
+    "env": ("converter.extras.command.launch", "print_environment"),
     **dict.fromkeys(CLIENTS, ("converter.extras.command.launch", "main")),
 }
 """Subcommand -> its module and function. A command line without a subcommand starts the proxy.
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     line = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        return _command(line[0] if line else "")(line)
+        return _command_function(line[0] if line else "")(line)
     except (CommandError, UnprintableError) as error:
         print(f"think-addon: {error}", file=sys.stderr)
         return WRONG_USE if isinstance(error, UsageError) else FAILED
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return PIPE_CLOSED
 
 
-def _command(word: str) -> Callable[[Sequence[str]], int]:
+def _command_function(word: str) -> Callable[[Sequence[str]], int]:
     """Return the function that runs a command line which begins with `word`."""
     if word not in COMMANDS:
         _check_spelling(word)

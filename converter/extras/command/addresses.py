@@ -55,7 +55,7 @@ def chosen_port(option: str, text: str, host: str) -> int:
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 65535):
         raise UsageError(f"expected a number from 1 to 65535 for {option}, got {text!r}")
     port = int(text)
-    if reason := refusal(port, host):
+    if reason := port_problem(port, host):
         raise UsageError(f"port {port} cannot be used ({reason}): choose another with {option}")
     return port
 
@@ -66,14 +66,14 @@ def free_port(option: str, usual: int, host: str, taken: int | None = None) -> i
     """
     reason = ""
     for port in range(usual, usual + PORTS_TRIED):
-        if port != taken and not (reason := refusal(port, host)):
+        if port != taken and not (reason := port_problem(port, host)):
             return port
     last = usual + PORTS_TRIED - 1
     fault = f"no port from {usual} to {last} can be used ({reason})"
     raise CommandError(f"{fault}: choose one with {option}")
 
 
-def refusal(port: int, host: str) -> str:
+def port_problem(port: int, host: str) -> str:
     """Return why a proxy at `host` cannot listen at `port`; empty if it can."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

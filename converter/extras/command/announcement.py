@@ -29,8 +29,8 @@ from converter.extras.command.clients import CLIENTS
 from converter.extras.command.doctor import facts_until_window
 from converter.extras.command.link import (
     ServerLink,
-    in_front_of,
-    itself,
+    addon_at,
+    find_server_behind,
     key_remedy,
     wants_key,
 )
@@ -53,24 +53,24 @@ def running() -> None:
         alike = get_close_matches(name, ctx.options.keys(), 1, 0.7)
         meant = f"; did you mean {alike[0]}?" if alike else ""
         logger.error("no option %s%s", one_line(name), meant)
-    if failed():
+    if has_failed_at_start():
         return
     if sys.stdout.isatty() and hasattr(select, "poll"):
         watch_terminal(sys.stdout.fileno(), ctx.master.shutdown)
     server = ReverseMode.parse(ctx.options.mode[0]).data
     options = ctx.options
     authority = options.ssl_verify_upstream_trusted_ca or ""
-    model, facts, fault = met(server, bool(options.ssl_insecure), authority)
+    model, facts, fault = probe(server, bool(options.ssl_insecure), authority)
     # mitmweb's `web_url` includes the token of its login; mitmdump has no such attribute.
     web: Any = getattr(ctx.master, "web_url", None)
-    lines = announcement(server, proxy_address(), web and str(web), model, facts, fault)
+    lines = announcement_text(server, proxy_address(), web and str(web), model, facts, fault)
     if hasattr(ctx.master, "keymap"):
         logger.log(ALERT, "Proxy: %s (in front of %s)", proxy_address(), server)
     else:
         print(lines, flush=True)
 
 
-def failed() -> bool:
+def has_failed_at_start() -> bool:
     """Return True if mitmproxy is about to end because of an error at its start."""
     check: Any = ctx.master.addons.get("errorcheck")
     return bool(check and check.logger.has_errored)
@@ -81,7 +81,7 @@ def proxy_address() -> str:
     return start_lines.address(ctx.options.listen_host, ctx.options.listen_port)
 
 
-def announcement(
+def announcement_text(
     server: str,
     proxy: str,
     web: str | None,
@@ -100,8 +100,8 @@ def announcement(
     lines += wrap(f"Model:   {about}", WIDTH, subsequent_indent=" " * 9) if about else []
     # `load` is not imported by name, because mitmproxy would call it as this script's hook `load`.
     page = extra_packages.load("page", "addon")
-    if web:  # One address is enough, because the page links to mitmweb.
-        lines += [f"Watch:   {page.address(web)}" if page else f"mitmweb: {web}"]
+    if web:  # The page's address replaces mitmweb's, because the page links to mitmweb.
+        lines += [f"Watch:   {page.page_address(web)}" if page else f"mitmweb: {web}"]
     if model == start_lines.UNKNOWN_MODEL:
         return "\n".join([*lines, f"\n{STOPS}\n"])
     for dialect in DIALECTS:
@@ -120,7 +120,7 @@ def _commands() -> list[str]:
     return [f"think-addon {name}{also}" for name in names[:1]]
 
 
-def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts, str]:
+def probe(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts, str]:
     """Ask the server for its models. Return its first model, the model's facts, and the reason why
     no model can be asked, empty if there is none.
 
@@ -130,15 +130,17 @@ def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, 
     link = ServerLink(server, server_key(), SECONDS_TO_ANSWER, insecure, authority)
     model, facts, fault = start_lines.UNKNOWN_MODEL, UNTOLD, ""
     try:
-        reply = link.reply("/v1/models")
+        reply = link.response("/v1/models")
         listed = reply and reply.value()
         if reply is None:
             fault = f"{server} does not answer yet"
         elif wants_key(reply):
             fault = key_remedy(server, link.key)
         elif listed:
-            if behind := in_front_of(link):
-                logger.warning("%s is %s: start it in front of %s", server, itself(behind), behind)
+            if behind := find_server_behind(link):
+                logger.warning(
+                    "%s is %s: start it in front of %s", server, addon_at(behind), behind
+                )
             model = start_lines.first_model(str(entry["id"]) for entry in entries(listed))
             facts = facts_until_window(link, model, listed)
     except CommandError as error:

@@ -173,12 +173,13 @@ def _aider_settings(facts: ClientFacts) -> Mapping[str, object]:
         "model": f"openai/{facts.model}",
         "openai-api-base": f"{facts.proxy}/v1",
         "openai-api-key": NO_KEY,
-        # aider would warn of an unknown model: only the launcher writes a file that describes it.
+        # aider would warn of an unknown model. No file describes the model to it, as the one does
+        # that the launcher writes.
         "show-model-warnings": False,
     }
 
 
-def _folder(variable: str, usual: str) -> Path:
+def _config_folder(variable: str, usual: str) -> Path:
     """Return the folder that the environment variable names, else `usual` in the user's home."""
     return Path(os.environ.get(variable) or Path.home() / usual)
 
@@ -195,7 +196,7 @@ CLIENTS: Mapping[str, Client] = {
         options=_NO_BLANKS,
         saved=SavedSettings(
             "JSON",
-            lambda: _folder("CLAUDE_CONFIG_DIR", ".claude") / "settings.json",
+            lambda: _config_folder("CLAUDE_CONFIG_DIR", ".claude") / "settings.json",
             _claude_settings,
         ),
     ),
@@ -206,7 +207,7 @@ CLIENTS: Mapping[str, Client] = {
         _codex_arguments,
         options=_NO_BLANKS,
         saved=SavedSettings(
-            "TOML", lambda: _folder("CODEX_HOME", ".codex") / "config.toml", _codex_config
+            "TOML", lambda: _config_folder("CODEX_HOME", ".codex") / "config.toml", _codex_config
         ),
     ),
     "opencode": Client(
@@ -215,7 +216,7 @@ CLIENTS: Mapping[str, Client] = {
         _opencode_variables,
         saved=SavedSettings(
             "JSON",
-            lambda: _folder("XDG_CONFIG_HOME", ".config") / "opencode" / "opencode.json",
+            lambda: _config_folder("XDG_CONFIG_HOME", ".config") / "opencode" / "opencode.json",
             _opencode_config,
         ),
     ),

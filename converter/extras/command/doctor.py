@@ -28,13 +28,13 @@ from converter.extras.command.link import (
     PATIENCE,
     ServerLink,
     StreamedReply,
+    addon_at,
     find_local_server,
-    in_front_of,
-    itself,
+    find_server_behind,
     listed_models,
     wants_key,
 )
-from converter.extras.command.start import take_key
+from converter.extras.command.start import export_key
 
 KEY_TYPED = f"read -rs {KEY_VARIABLE} && export {KEY_VARIABLE} &&"
 """The beginning of a shell line. It reads the key from the keyboard without echo, so that the key
@@ -103,10 +103,10 @@ def main(arguments: Sequence[str]) -> int:
     """Examine a server and print the findings; return the exit status."""
     chosen = parser().parse_args(arguments)
     address = server_address(chosen.url or find_local_server())
-    take_key(chosen.key)
+    export_key(chosen.key)
     link = ServerLink(address, server_key(), chosen.patience, chosen.insecure)
-    if server := in_front_of(link):
-        raise CommandError(f"{address} is {itself(server)}: ask {server}")
+    if server := find_server_behind(link):
+        raise CommandError(f"{address} is {addon_at(server)}: ask {server}")
     findings = []
     for finding in examine(link, chosen.model):
         findings.append(finding)
@@ -114,8 +114,8 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{mark} {finding.about:<10}{one_line(finding.text)}", flush=True)
     # The printed command reads the key again, because the report may be shown to other people.
     typed = f"{KEY_TYPED} " if chosen.key else ""
-    print(f"\n{typed}{command_line(link.address, findings)}")
-    print(f"\n{verdict(findings)}")
+    print(f"\n{typed}{proxy_command(link.address, findings)}")
+    print(f"\n{conclusion(findings)}")
     return 1 if any(finding.wrong for finding in findings) else 0
 
 
@@ -148,7 +148,7 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
 
     `chosen_model`: the user's model; None for the first that the server lists.
     """
-    replies = {path: link.reply(path) for path in IDENTITY_PATHS}
+    replies = {path: link.response(path) for path in IDENTITY_PATHS}
     server = recognise(replies)
     if any(map(wants_key, replies.values())):
         text = f"wants {'another' if link.key else 'an'} API key: {KEY_TYPED} think-addon doctor"
@@ -173,9 +173,9 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     if streamed.refused:
         yield Finding("reply", streamed.refused, wrong=True)
         return
-    yield thinking(streamed, server, model, asks_for_thinking)
+    yield thinking_finding(streamed, server, model, asks_for_thinking)
     facts = model_facts(link, model, server)
-    yield context(facts.window, server)
+    yield window_finding(facts.window, server)
     if facts.abilities:
         yield Finding("told", ", ".join(facts.abilities))
     body = {**_question_body(model, TOOL_QUESTION), "tools": [TOOL]}
@@ -185,12 +185,12 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     parses = TOOL_CHOICE not in refused(min(STATUSES), called.refused)
     if not parses:
         called = link.stream({**body, "tool_choice": "none"}, lambda _: False)
-    yield tools(called, server, parses)
+    yield tools_finding(called, server, parses)
     paths = (dialect.requests.path for dialect in DIALECTS if dialect is not COMMON)
-    yield endpoints({path: link.reply(path, {}) for path in paths})
+    yield endpoints_finding({path: link.response(path, {}) for path in paths})
 
 
-def endpoints(replies: Mapping[str, ProbeReply | None]) -> Finding:
+def endpoints_finding(replies: Mapping[str, ProbeReply | None]) -> Finding:
     """Return the finding that lists the dialects which the server speaks itself.
 
     `replies`: path of a dialect -> the server's response to an empty request. A server that has the
@@ -203,20 +203,20 @@ def endpoints(replies: Mapping[str, ProbeReply | None]) -> Finding:
         if reply is None or reply.status in (404, 405, 501) or b"nexpected endpoint" in reply.body
     }
     served = {dialect.requests.path: dialect.label.title for dialect in DIALECTS}
-    there = _joined([title for path, title in served.items() if path not in missing], "and")
+    there = _join_names([title for path, title in served.items() if path not in missing], "and")
     lacking = [title for path, title in served.items() if path in missing]
     text = f"the server answers clients of {there} itself"
-    text += f", but none of {_joined(lacking, 'or')}" if lacking else ""
-    needed = f"clients of {_joined(lacking, 'and')}" if lacking else ""
+    text += f", but none of {_join_names(lacking, 'or')}" if lacking else ""
+    needed = f"clients of {_join_names(lacking, 'and')}" if lacking else ""
     return Finding(_APIS, text, needed=needed)
 
 
-def _joined(names: Sequence[str], last: str) -> str:
+def _join_names(names: Sequence[str], last: str) -> str:
     """Return names as in a sentence: `A, B and C`. `last`: the word before the last name: `and`."""
     return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def verdict(findings: Iterable[Finding]) -> str:
+def conclusion(findings: Iterable[Finding]) -> str:
     """Return a sentence that says whether the user needs the addon, and why."""
     by_topic = {finding.about: finding for finding in findings}
     if "reply" in by_topic:
@@ -272,9 +272,9 @@ def _has_begun_answer(streamed: StreamedReply) -> bool:
 
 def model_facts(link: ServerLink, model: str, server: Server) -> ModelFacts:
     """Ask the server for all facts of a model, such as its window, and return them."""
-    replies = {path: link.get(path) for path in WINDOW_FIELDS}
+    replies = {path: link.json_at(path) for path in WINDOW_FIELDS}
     if server.name == "ollama":
-        replies[SHOWN_AT] = link.get(SHOWN_AT, {"model": model})
+        replies[SHOWN_AT] = link.json_at(SHOWN_AT, {"model": model})
     return read(replies, model)
 
 
@@ -287,11 +287,11 @@ def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFac
     replies = {"/v1/models": listed}
     for path in WINDOW_FIELDS:
         if path not in replies and read(replies, model).window is None:
-            replies[path] = link.get(path)
+            replies[path] = link.json_at(path)
     return read(replies, model)
 
 
-def thinking(
+def thinking_finding(
     streamed: StreamedReply, server: Server, model: str, asks_for_thinking: bool
 ) -> Finding:
     """Return the finding on the model's thinking: it came in a field of its own, in the text
@@ -311,7 +311,7 @@ def thinking(
         where = f"{family.open.strip()} and {family.close.strip()}"
         begun = "" if opened else "; the template has opened it, so only the closer comes"
         text = f"yes{switched}: in the text, between {where}{begun}{when}"
-        options = _options(family, opened, server, model)
+        options = _mark_options(family, opened, server, model)
         if not opened and server.name in KNOWS_ITS_PROMPT:
             text += "; the addon asks the server for its prompt's end, so no option is needed"
         elif not (opened or "think_start=thinking" in options):
@@ -360,12 +360,14 @@ def _first_mark(text: str) -> tuple[ThoughtRow, bool] | None:
 
 
 def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
-    """Return the first match of `mark` in `text`, or its match at the beginning only."""
+    """Return the first match of `mark` in `text`. If `only_at_head` is True, only a match at the
+    beginning counts.
+    """
     pattern = pattern_of(mark)
     return re.match(rf"\s*{pattern}", text) if only_at_head else re.search(pattern, text)
 
 
-def _options(family: ThoughtRow, opened: bool, server: Server, model: str) -> tuple[str, ...]:
+def _mark_options(family: ThoughtRow, opened: bool, server: Server, model: str) -> tuple[str, ...]:
     """Return the addon's options with which a model's thoughts of this family are read, `()` if the
     defaults suffice. `opened`: True if the reply has the family's opener, not only its closer.
     """
@@ -377,7 +379,7 @@ def _options(family: ThoughtRow, opened: bool, server: Server, model: str) -> tu
     return tags if opened or knows_beginning else (*tags, "think_start=thinking")
 
 
-def context(size: int | None, server: Server) -> Finding:
+def window_finding(size: int | None, server: Server) -> Finding:
     """Return the finding on the model's window: `size` tokens, and which agents need more."""
     if size is None:
         return Finding("context", "the server does not report it; agents need " + _needs(NEEDS))
@@ -397,7 +399,7 @@ def _needs(needs: Mapping[str, int]) -> str:
     return " and ".join(f"{client} (about {tokens:,})" for client, tokens in needs.items())
 
 
-def tools(streamed: StreamedReply, server: Server, parses: bool = True) -> Finding:
+def tools_finding(streamed: StreamedReply, server: Server, parses: bool = True) -> Finding:
     """Return the finding on tool calls: the server parsed the call, left it in the text or refused
     the request, or the model called no tool.
 
@@ -421,7 +423,7 @@ def tools(streamed: StreamedReply, server: Server, parses: bool = True) -> Findi
     return Finding("tools", text, needed=CALLS_IN_TEXT)
 
 
-def command_line(address: str, findings: Iterable[Finding]) -> str:
+def proxy_command(address: str, findings: Iterable[Finding]) -> str:
     """Return the command that starts the proxy with the options of all findings."""
     options = dict.fromkeys(option for finding in findings for option in finding.options)
     arguments = (each for option in options for each in ("--set", option))

@@ -39,14 +39,14 @@ from converter.extras.command.addresses import (
 )
 from converter.extras.command.clients import CLIENTS, Client, ClientFacts
 from converter.extras.command.doctor import facts_until_window
-from converter.extras.command.link import ServerLink, in_front_of, key_remedy, wants_key
+from converter.extras.command.link import ServerLink, find_server_behind, key_remedy, wants_key
 from converter.extras.command.start import (
     ADDON,
     PORT,
     check_options,
+    export_key,
     set_names,
-    take_key,
-    without,
+    unset_defaults,
 )
 
 SECONDS_TO_END = 10.0
@@ -99,7 +99,7 @@ the program's. Settings go into its environment and command line only."""
 
 
 @dataclass(slots=True)
-class Chosen:
+class LaunchArguments:
     """The launcher's own arguments.
 
     Attributes:
@@ -126,7 +126,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
         print(saving.unsave(name))
         return 0
     if chosen.save:
-        print(saving.save(name, facts_at(_running(chosen.url), chosen.model)))
+        print(saving.save(name, client_facts(_require_proxy(chosen.url), chosen.model)))
         return 0
     client = CLIENTS[name]
     program, rest = (client.program, rest) if client.program else (rest[0], rest[1:])
@@ -135,25 +135,25 @@ def main(name: str, arguments: Sequence[str]) -> int:
         how = f": get it with `{client.install}`" if client.install else ""
         print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
         return _MISSING
-    for number in _PASSED_ON:  # While the client runs, `_run` sends these signals to it.
-        signal.signal(number, _leave)
+    for number in _PASSED_ON:  # While the client runs, `_run_program` sends these signals to it.
+        signal.signal(number, _exit_at_signal)
     with (
         tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
-        _proxy(chosen, client) as proxy,
+        _proxy_for(chosen, client) as proxy,
     ):
-        facts = facts_at(proxy, chosen.model)
-        named, where = _model_among(rest)
+        facts = client_facts(proxy, chosen.model)
+        named, where = _find_model(rest)
         # The user's `--model` is dropped: our variables or arguments name the same model, with the
         # provider's prefix that the client needs.
         if name != "run" and named == facts.model:
             del rest[where]
         if small := too_small(_TITLES.get(name, ""), facts.window):
             print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
-        environment = {**inherited(proxy), **_environment(client.needs(facts), Path(folder))}
-        return _run([path, *client.arguments(facts), *rest], environment)
+        environment = {**inherited_values(proxy), **_variables(client.needs(facts), Path(folder))}
+        return _run_program([path, *client.arguments(facts), *rest], environment)
 
 
-def _running(url: str) -> str:
+def _require_proxy(url: str) -> str:
     """Return the address of the running proxy that `running_proxy` finds for `url`. Raises
     CommandError if there is none.
     """
@@ -163,14 +163,14 @@ def _running(url: str) -> str:
     return proxy
 
 
-def _leave(number: int, _frame: FrameType | None) -> None:
+def _exit_at_signal(number: int, _frame: FrameType | None) -> None:
     """Handle a signal by `sys.exit`, so that the `with` blocks of `main` end the proxy and remove
     the temporary folder.
     """
     sys.exit(128 + number)
 
 
-def inherited(proxy: str) -> dict[str, str]:
+def inherited_values(proxy: str) -> dict[str, str]:
     """Return this process's environment for a client, without `_NOT_INHERITED`.
 
     A company's proxy (`HTTPS_PROXY`) stays for the client's tools; `no_proxy` keeps the client's
@@ -183,7 +183,7 @@ def inherited(proxy: str) -> dict[str, str]:
     return kept
 
 
-def show(arguments: Sequence[str]) -> int:
+def print_environment(arguments: Sequence[str]) -> int:
     """Print a client's environment, as `export` lines for a shell."""
     parser = argparse.ArgumentParser(
         "think-addon env",
@@ -197,9 +197,9 @@ def show(arguments: Sequence[str]) -> int:
     parser.add_argument("name", choices=list(CLIENTS), help="the client; `run`: any program")
     chosen = parser.parse_args(arguments)
     url = server_address(chosen.url) if chosen.url else ""
-    proxy = _running(url)
-    client, facts, lines = CLIENTS[chosen.name], facts_at(proxy, chosen.model), list[str]()
-    for name, value in _environment(client.needs(facts)).items():
+    proxy = _require_proxy(url)
+    client, facts, lines = CLIENTS[chosen.name], client_facts(proxy, chosen.model), list[str]()
+    for name, value in _variables(client.needs(facts)).items():
         lines.append(f"export {name}={shell_lines.word(value)}")
     if rest := client.arguments(facts):
         lines.append(f"# {shell_lines.line([client.program, *rest])}")
@@ -207,13 +207,13 @@ def show(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parsed_arguments(name: str, arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
+def _parsed_arguments(name: str, arguments: Sequence[str]) -> tuple[LaunchArguments, list[str]]:
     """Return the launcher's own arguments, which come first, and the rest, which the client gets.
 
-    `--url URL --set NAME=VALUE -p hello` -> `Chosen(url="URL", options=["--set", "NAME=VALUE"])`
-    and `["-p", "hello"]`.
+    `--url URL --set NAME=VALUE -p hello` -> `["-p", "hello"]`
+    and `LaunchArguments(url="URL", options=["--set", "NAME=VALUE"])`.
     """
-    chosen, rest = Chosen(), list(arguments)
+    chosen, rest = LaunchArguments(), list(arguments)
     if rest[:1] in (["--save"], ["--unsave"]):
         chosen.save = rest.pop(0)
     while rest and rest[0] in ("--url", "--key", "--model", "--set"):
@@ -226,17 +226,17 @@ def _parsed_arguments(name: str, arguments: Sequence[str]) -> tuple[Chosen, list
             setattr(chosen, option.removeprefix("--"), rest.pop(0))
     chosen.url = chosen.url and server_address(chosen.url)
     check_options(chosen.options[1::2])
-    take_key(chosen.key or None)
+    export_key(chosen.key or None)
     if rest[:1] == ["--"]:
         del rest[0]
     if name == "run" and rest in ([], ["--help"]):
         raise UsageError(_USAGE)
     if name != "run" and not chosen.model:
-        chosen.model, _ = _model_among(rest)
+        chosen.model, _ = _find_model(rest)
     return chosen, rest
 
 
-def _model_among(rest: Sequence[str]) -> tuple[str, slice]:
+def _find_model(rest: Sequence[str]) -> tuple[str, slice]:
     """Return the model that the client's arguments `rest` name, without the provider, and the slice
     of the arguments that name it: `["--model", "openai/qwen3"]` -> `qwen3`, the slice of both.
     Return an empty text and an empty slice if no argument names a model.
@@ -250,7 +250,7 @@ def _model_among(rest: Sequence[str]) -> tuple[str, slice]:
     return "", slice(0)
 
 
-def _environment(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
+def _variables(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
     """Return a client's environment variables `needs` as text. A value that is a mapping is written
     as JSON to a file in `folder`, and the variable gets the file's path. Without `folder` such a
     variable is left out.
@@ -266,14 +266,14 @@ def _environment(needs: Mapping[str, object], folder: Path | None = None) -> dic
     return variables
 
 
-def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
+def client_facts(proxy: str, wanted: str = "") -> ClientFacts:
     """Ask the server behind `proxy`, and return the facts for a client: model and window.
 
     The model is `wanted` if the server lists this model, or lists no models; else the first model
     of the list. Raises CommandError if there is no model to ask, or a key is missing.
     """
-    behind = in_front_of(ServerLink(proxy))
-    reply = ServerLink(proxy).reply("/v1/models")
+    behind = find_server_behind(ServerLink(proxy))
+    reply = ServerLink(proxy).response("/v1/models")
     listed = reply and reply.value()
     models = [str(entry["id"]) for entry in entries(listed)]
     if wants_key(reply):
@@ -302,7 +302,7 @@ def running_proxy(url: str, *, insecure: bool = False) -> tuple[str, str]:
 
     All ports are asked at once, because the wait for a port that never answers takes a second.
     """
-    if url and (behind := in_front_of(ServerLink(url, insecure=insecure))):
+    if url and (behind := find_server_behind(ServerLink(url, insecure=insecure))):
         return url, behind
     addresses = [f"http://{LOCAL}:{port}" for port in range(PORT, PORT + PORTS_TRIED)]
     with ThreadPoolExecutor(PORTS_TRIED) as asking:
@@ -315,13 +315,13 @@ def running_proxy(url: str, *, insecure: bool = False) -> tuple[str, str]:
 def _server_behind(address: str) -> str:
     """Return the server behind the think-addon at an address, empty if no think-addon answers."""
     try:
-        return in_front_of(ServerLink(address, patience=_PATIENCE_FOR_OURS))
+        return find_server_behind(ServerLink(address, patience=_PATIENCE_FOR_OURS))
     except CommandError:
         return ""
 
 
 @contextmanager
-def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
+def _proxy_for(chosen: LaunchArguments, client: Client) -> Iterator[str]:
     """Yield the address of a proxy for the client.
 
     A running proxy is used, unless the user gave options or a key, or the client needs a proxy of
@@ -341,7 +341,7 @@ def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
         ports = [str(each.getsockname()[1]) for each in (one, other)]
     defaults = {"listen_port": ports[0], "web_port": ports[1]}
     defaults |= {"think_lessons": "true", **client.options}
-    options = [*without(defaults, set_names(chosen.options)), *chosen.options]
+    options = [*unset_defaults(defaults, set_names(chosen.options)), *chosen.options]
     arguments = [*([server] if server else []), "--end-with-input", *options]
     command = [sys.executable, "-P", "-m", "converter.command", *arguments]
     with (
@@ -358,7 +358,7 @@ def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
         ) as process,
     ):
         try:
-            yield _ready(process, log)
+            yield _await_proxy(process, log)
         finally:
             process.terminate()
             try:
@@ -367,7 +367,7 @@ def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
                 process.kill()
 
 
-def _ready(process: subprocess.Popen[str], log: IO[str]) -> str:
+def _await_proxy(process: subprocess.Popen[str], log: IO[str]) -> str:
     """Wait until the proxy listens, print the address of its page, and return the proxy's address.
     Raises CommandError if the proxy ends before it listens.
     """
@@ -387,7 +387,7 @@ def _ready(process: subprocess.Popen[str], log: IO[str]) -> str:
     raise CommandError(f"the proxy did not start: {reason}")
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
+def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a program in this terminal, and pass signals on to it; return its exit status."""
     # Ctrl-C is ignored in this process, because the terminal sends SIGINT to the program as well.
     # The handler is an empty function: SIG_IGN would be inherited, and the program would ignore

@@ -96,7 +96,7 @@ class ServerLink:
     insecure: bool = False
     authority: str = ""
 
-    def reply(self, path: str, body: Mapping[str, object] | None = None) -> ProbeReply | None:
+    def response(self, path: str, body: Mapping[str, object] | None = None) -> ProbeReply | None:
         """Send a POST with `body`, or a GET without one, and return the response. Return None if no
         response came. Raises CommandError if no connection is possible.
         """
@@ -114,9 +114,9 @@ class ServerLink:
             raise CommandError(f"{self.address} speaks TLS: write https://{at}")
         return reply
 
-    def get(self, path: str, body: Mapping[str, object] | None = None) -> object:
+    def json_at(self, path: str, body: Mapping[str, object] | None = None) -> object:
         """Return the value of the JSON response at `path`, None if no such response came."""
-        reply = self.reply(path, body)
+        reply = self.response(path, body)
         return reply.value() if reply else None
 
     def stream(
@@ -207,8 +207,8 @@ def find_local_server() -> str:
         address = f"http://127.0.0.1:{port}"
         try:
             link = ServerLink(address)
-            if server := in_front_of(link):
-                print(f"passed over {address}: {itself(server)}", file=sys.stderr)
+            if server := find_server_behind(link):
+                print(f"passed over {address}: {addon_at(server)}", file=sys.stderr)
             elif listed_models(link):
                 print(f"found {address}", file=sys.stderr)
                 return address
@@ -221,12 +221,12 @@ def find_local_server() -> str:
     )
 
 
-def in_front_of(link: ServerLink) -> str:
+def find_server_behind(link: ServerLink) -> str:
     """Return the server behind the think-addon at `link`, empty if no think-addon answers there."""
-    return server_behind(link.get(ADDON_PATH))
+    return server_behind(link.json_at(ADDON_PATH))
 
 
-def itself(server: str) -> str:
+def addon_at(server: str) -> str:
     """Return how messages name a think-addon in front of `server`: `think-addon itself, in front of
     SERVER`.
     """
@@ -235,7 +235,7 @@ def itself(server: str) -> str:
 
 def listed_models(link: ServerLink) -> list[str]:
     """Return the names of the models that a server lists."""
-    return [str(model["id"]) for model in entries(link.get("/v1/models"))]
+    return [str(model["id"]) for model in entries(link.json_at("/v1/models"))]
 
 
 def wants_key(reply: ProbeReply | None) -> bool:

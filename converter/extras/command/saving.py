@@ -33,7 +33,7 @@ def save(name: str, facts: ClientFacts) -> str:
     has the same key and another value.
     """
     saved = _settings_of(name)
-    if name in _load():
+    if name in _stored():
         unsave(name)
     path, values = saved.file(), saved.values(facts)
     before = _read_text(path)
@@ -48,7 +48,7 @@ def save(name: str, facts: ClientFacts) -> str:
         write_whole(path, text.encode())
     except (OSError, FileError) as error:
         raise CommandError(f"{path} cannot be written: {error}") from None
-    _write({**_load(), name: {"file": str(path), "values": values, "is_new": before is None}})
+    _store({**_stored(), name: {"file": str(path), "values": values, "is_new": before is None}})
     return (
         f"{path} points {name} at {facts.proxy}, model {facts.model}.\n"
         f"The proxy must run whenever {name} does. Take it back: think-addon {name} --unsave"
@@ -59,7 +59,7 @@ def unsave(name: str) -> str:
     """Remove the settings that `save` has written and nobody has changed; return lines for the
     user. Raises CommandError if nothing was saved.
     """
-    saved, record = _settings_of(name), _load()
+    saved, record = _settings_of(name), _stored()
     entry = record.pop(name, None)
     if entry is None:
         raise CommandError(f"nothing was saved for {name}")
@@ -67,7 +67,7 @@ def unsave(name: str) -> str:
     text = _read_text(path) or ""
     if saved.format == "JSON":
         entries = _parsed_json(path, text)
-        changed = _take_out(entries, entry["values"])
+        changed = _remove(entries, entry["values"])
         text = _json_text(entries)
     else:
         text = _BLOCK.sub("", text)
@@ -76,7 +76,7 @@ def unsave(name: str) -> str:
             path.unlink()
     else:
         write_whole(path, text.encode())
-    _write(record)
+    _store(record)
     kept = f"; these have other values by now, and stay: {', '.join(changed)}" if changed else ""
     return f"{path}: the settings of think-addon were taken out{kept}"
 
@@ -103,7 +103,7 @@ def _record_path() -> Path:
     return usual_path().with_name("saved.json")
 
 
-def _load() -> dict[str, Any]:
+def _stored() -> dict[str, Any]:
     """Return the content of `saved.json`: client -> its `file`, the written `values`, and `is_new`
     (True if the file did not exist before).
     """
@@ -111,7 +111,7 @@ def _load() -> dict[str, Any]:
     return record
 
 
-def _write(record: Mapping[str, object]) -> None:
+def _store(record: Mapping[str, object]) -> None:
     """Replace the content of `saved.json`; create its folder if it is missing."""
     _record_path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_whole(_record_path(), json.dumps(record, indent=2).encode())
@@ -146,7 +146,7 @@ def _add(path: Path, entries: dict[str, Any], values: Mapping[str, Any], outer: 
             raise CommandError(_conflict_message(path, outer + key, present))
 
 
-def _take_out(entries: dict[str, Any], values: Mapping[str, Any], outer: str = "") -> list[str]:
+def _remove(entries: dict[str, Any], values: Mapping[str, Any], outer: str = "") -> list[str]:
     """Remove the settings `values`, and each object that becomes empty, from the `entries` of a
     JSON object. Keep settings that have another value by now, and return their keys, each with
     `outer`, the keys of the objects around this one.
@@ -155,7 +155,7 @@ def _take_out(entries: dict[str, Any], values: Mapping[str, Any], outer: str = "
     for key, value in values.items():
         present = entries.get(key)
         if isinstance(value, Mapping) and isinstance(present, dict):
-            changed += _take_out(present, value, f"{outer}{key}.")
+            changed += _remove(present, value, f"{outer}{key}.")
             if not present:
                 del entries[key]
         elif present == value:

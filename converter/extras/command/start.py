@@ -101,15 +101,15 @@ def versions() -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the proxy as the command line describes, and return when it ends."""
-    chosen, more = read(arguments)
+    chosen, more = parse_arguments(arguments)
     if chosen.end_with_input:
         threading.Thread(target=_end_with_input, daemon=True).start()
     if not ADDON.exists():
         raise CommandError(f"think_addon.py is missing beside {ADDON.parent / 'converter'}")
     check_options(chosen.set)
-    take_key(chosen.key)
+    export_key(chosen.key)
     passed_on = mitmproxy_arguments(chosen, more)
-    warn(chosen)
+    warn_if_open(chosen)
     check_folder(passed_on)
     if chosen.workers != 1:
         from converter.extras.command import workers  # noqa: PLC0415 (--help is to come at once)
@@ -118,7 +118,7 @@ def main(arguments: Sequence[str]) -> int:
             raise UsageError("--workers needs --dump: a page shows the flows of one process only")
         try:
             # Only the first process loads the announcement, which is so printed once.
-            return workers.run(chosen.workers, passed_on, ["-s", str(ANNOUNCEMENT)])
+            return workers.run_workers(chosen.workers, passed_on, ["-s", str(ANNOUNCEMENT)])
         except ValueError as error:
             raise UsageError(str(error)) from None
     # This import takes a second. It comes late so that --help and errors are printed at once.
@@ -138,7 +138,7 @@ def _end_with_input() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def take_key(key: str | None) -> None:
+def export_key(key: str | None) -> None:
     """Put the server's key into this process's environment, from which the addon reads it. `None`
     leaves the environment as it is. Raises UsageError if the environment's key cannot stand in an
     HTTP header.
@@ -186,7 +186,7 @@ def check_folder(arguments: Sequence[str]) -> None:
         raise CommandError(f"{folder} cannot be written: choose a folder by --set confdir=DIR")
 
 
-def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+def parse_arguments(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     """Return the parsed command line of `think-addon`, and the arguments after `--`, which go to
     mitmproxy unchanged. `--set listen_port=9000` is read as `--port 9000` (`_FLAGS`).
     """
@@ -207,7 +207,7 @@ def set_names(arguments: Sequence[str]) -> set[str]:
     return {value.partition("=")[0] for word, value in pairs if word == "--set"}
 
 
-def without(defaults: Mapping[str, str], names: set[str]) -> list[str]:
+def unset_defaults(defaults: Mapping[str, str], names: set[str]) -> list[str]:
     """Return `--set` arguments for the default options, except those that the user has set, whose
     names are `names`: mitmproxy refuses a second value for one option.
     """
@@ -231,7 +231,7 @@ def mitmproxy_arguments(chosen: argparse.Namespace, more: Sequence[str] = ()) ->
     mode = ["-s", str(ADDON), "--mode", f"reverse:{server_address(url)}"]
     listening = ["--listen-host", chosen.host, "--listen-port", str(port)]
     options = [word for option in chosen.set for word in ("--set", option)]
-    ours = without(defaults, set_names([*options, *more]))
+    ours = unset_defaults(defaults, set_names([*options, *more]))
     return [*mode, *listening, *page, *ours, *options, *more]
 
 
@@ -256,7 +256,7 @@ def is_open_to_others(host: str) -> bool:
         return host != "localhost"
 
 
-def warn(chosen: argparse.Namespace) -> None:
+def warn_if_open(chosen: argparse.Namespace) -> None:
     """Print a warning if other machines can use the proxy, and thus the server, unauthenticated."""
     if is_open_to_others(chosen.host) and not any("proxyauth" in word for word in chosen.set):
         warning = "whoever reaches this machine can use the server"

@@ -1,4 +1,4 @@
-"""Several processes of mitmdump on one port: `run(4, arguments)`.
+"""Several processes of mitmdump on one port: `run_workers(4, arguments)`.
 
 The kernel gives each new connection to one of the processes. A process that was killed, or that
 ended with exit code 0, is replaced. Any other exit code ends all processes, because mitmdump fails
@@ -48,33 +48,33 @@ _OWN_TARGET = (*_NAMES_A_FILE, "save_stream_file=", "think_metrics=")
 _spawn = get_context("spawn")
 
 
-def run(count: int, arguments: Sequence[str], first: Sequence[str] = ()) -> int:
+def run_workers(count: int, arguments: Sequence[str], first: Sequence[str] = ()) -> int:
     """Run `count` processes of mitmdump until a signal ends them; return the exit code.
 
     `arguments` are mitmdump's; `first` are further arguments for the first process alone. Raises
     ValueError if the processes cannot work side by side.
     """
-    check(count, arguments)
+    check_workers(count, arguments)
     _print_line(f"starting {count} processes")
     if count > 1:
         os.environ.setdefault(MEMORY_VARIABLE, "sqlite:")
     return _Crew(count, arguments, first).run()
 
 
-def check(count: int, arguments: Sequence[str]) -> None:
+def check_workers(count: int, arguments: Sequence[str]) -> None:
     """Raise ValueError if `count` processes with these arguments cannot work side by side."""
     if count < 1:
         raise ValueError(f"expected a number from 1 for --workers, got {count}")
     if count > 1 and not can_share_port():
         raise ValueError("expected one worker: this system lets no two processes share a port")
-    if count > 1 and (shared := _shared(arguments)):
+    if count > 1 and (shared := _shared_target(arguments)):
         raise ValueError(
             f"expected a file or port for each worker, got one for all in {shared!r}:"
             f" put {NUMBER} into its name"
         )
 
 
-def _shared(arguments: Sequence[str]) -> str:
+def _shared_target(arguments: Sequence[str]) -> str:
     """Return the file or port in the arguments that all processes would share, empty if there is
     none: `["-w", "flows"]` -> `flows`, `["-w", "flows-{worker}"]` -> empty.
     """
@@ -85,9 +85,9 @@ def _shared(arguments: Sequence[str]) -> str:
     return ""
 
 
-def _work(number: int, arguments: Sequence[str], parent: Connection) -> None:
+def _run_worker(number: int, arguments: Sequence[str], parent: Connection) -> None:
     """Run one worker: mitmdump in this process, until the parent ends."""
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     share_port()
     use_uvloop()
     from mitmproxy.tools.main import mitmdump  # noqa: PLC0415 (the parent needs no mitmproxy)
@@ -95,7 +95,7 @@ def _work(number: int, arguments: Sequence[str], parent: Connection) -> None:
     mitmdump([word.replace(NUMBER, str(number)) for word in arguments])
 
 
-def _end_with(parent: Connection) -> None:
+def _end_with_parent(parent: Connection) -> None:
     """Wait until the parent process has ended, even by a kill; then end this process by SIGTERM."""
     wait([parent])
     os.kill(os.getpid(), signal.SIGTERM)
@@ -137,7 +137,7 @@ class _Crew:
 
     def _start(self, number: int) -> None:
         arguments = [*self._arguments, *(self._first if number == 1 else [])]
-        process = _spawn.Process(target=_work, args=(number, arguments, self._theirs))
+        process = _spawn.Process(target=_run_worker, args=(number, arguments, self._theirs))
         process.start()
         self._workers[process] = number
         if self._stopping:

@@ -24,9 +24,9 @@ from converter.core.model.conversation import RequestError
 from converter.core.wire import json_text
 from converter.extras.page import remedy, session
 from converter.extras.page.conversation import Search
-from converter.extras.page.listed import Listed
+from converter.extras.page.listed import ListRows
+from converter.extras.page.open_page import NO_RECORDER
 from converter.extras.page.session import SessionExchange, ToolCost
-from converter.extras.page.watcher import NO_RECORDER
 
 PATH = "/think"
 _RUNS = "this exchange is still running"
@@ -43,13 +43,13 @@ class Page:
         search: searches conversations; remembers their texts while a browser has the page open.
     """
 
-    def __init__(self, client: UpstreamClient, exchanges: Listed) -> None:
+    def __init__(self, client: UpstreamClient, exchanges: ListRows) -> None:
         self.client, self.exchanges = client, exchanges
         self._pages = 0
         self.search = Search()
 
     @contextmanager
-    def following(self) -> Iterator[None]:
+    def follow_list(self) -> Iterator[None]:
         """Keep `exchanges` up to date during the `with` block. Blocks of several open pages may
         overlap: the first block subscribes to mitmweb's list, the end of the last unsubscribes.
         """
@@ -64,20 +64,21 @@ class Page:
                 self.exchanges.close()
                 self.search = Search()
 
-    async def session(self, flow: HTTPFlow) -> list[SessionExchange]:
+    async def session_exchanges(self, flow: HTTPFlow) -> list[SessionExchange]:
         """Return the exchanges of the flow's session and of its branches."""
-        with self.following():
+        with self.follow_list():
             await self.exchanges.refresh()
-            return self.exchanges.session(flow.id)
+            return self.exchanges.session_exchanges(flow.id)
 
-    async def context(self, flow: HTTPFlow, counts: bool = True) -> dict[str, object]:
+    async def prompt_parts(self, flow: HTTPFlow, counts_tokens: bool = True) -> dict[str, object]:
         """Return the page's JSON on a prompt: the parts that the server got, with their tokens, and
         what the server reports of the model.
 
-        `counts`: True for the tab *Context*, which needs more requests and more time: the server's
-        tokenizer counts the tokens, and the whole session is searched for tools that were called.
+        `counts_tokens`: True for the tab *Context*, which takes more requests and more time: the
+        server's tokenizer counts the tokens, and the whole session is searched for tools that were
+        called.
         """
-        whole = await self.session(flow) if counts else []
+        whole = await self.session_exchanges(flow) if counts_tokens else []
         # `sent_of` returns None if the server got the client's request unchanged.
         sent = sent_of(flow) or flow.request
         chosen = reading_of(flow, of_server=True)[0]
@@ -85,35 +86,35 @@ class Page:
         exchange = begin(sent.method, sent.path, {}, chosen, flow.id, reverse=True)
         pieces, facts = None, ModelFacts()
         if exchange and len(body) <= LONGEST_PROMPT:
-            written = partial(_completion, exchange, body)
+            written = partial(_chat_body, exchange, body)
             server, headers = upstream(flow, exchange), credentials(sent.headers)
             facts = await self.client.facts(server, headers, chosen.server, model_of(body))
-            if counts:
+            if counts_tokens:
                 pieces = await self.client.pieces(server, headers, chosen.server, written)
         tokens = counted if isinstance(counted, int) else None
 
         def parts() -> dict[str, object]:
-            called = session.called(whole)
+            called = session.called_tools(whole)
             read = context_parts.read(body, chosen, tokens, pieces, called)
             return {"about": facts.line, "window": facts.window, "counted": tokens, **read}
 
         return await aside(len(body), parts, SHOWING)
 
-    async def tools(self, flow: HTTPFlow) -> list[ToolCost]:
-        """Return the tokens that each tool has cost in the session: see `session.tools`."""
-        whole = await self.session(flow)
+    async def tool_costs(self, flow: HTTPFlow) -> list[ToolCost]:
+        """Return the tokens that each tool has cost in the session: see `session.tool_costs`."""
+        whole = await self.session_exchanges(flow)
         size = sum(len(each.body) for each in whole)
-        return await aside(size, lambda: session.tools(whole), SHOWING)
+        return await aside(size, lambda: session.tool_costs(whole), SHOWING)
 
-    async def whole(self, flow: HTTPFlow, before: str, now: str) -> str:
+    async def session_json(self, flow: HTTPFlow, before: str, now: str) -> str:
         """Return the flow's session as JSON, with the differences between the requests of two
-        exchanges, whose ids are `before` and `now`: see `session.whole`.
+        exchanges, whose ids are `before` and `now`: see `session.session_json`.
         """
-        exchanges = await self.session(flow)
+        exchanges = await self.session_exchanges(flow)
         size = sum(len(each.body) for each in exchanges)
-        return await aside(size, lambda: session.whole(exchanges, before, now), SHOWING)
+        return await aside(size, lambda: session.session_json(exchanges, before, now), SHOWING)
 
-    async def forget(self, flow: HTTPFlow) -> str:
+    async def delete_exchange(self, flow: HTTPFlow) -> str:
         """Delete an exchange from mitmweb's list and thereby from the file of `think_page`. Raises
         ValueError while the exchange is running.
         """
@@ -122,7 +123,7 @@ class Page:
         ctx.master.view.remove([flow])  # type: ignore[attr-defined]
         return "deleted"
 
-    async def keep(self, flow: HTTPFlow, message: object) -> str:
+    async def keep_as_recording(self, flow: HTTPFlow, message: object) -> str:
         """Keep an exchange as a recording, and return the recording's path once it is written.
 
         `message` is the page's JSON: `name`, and the expected `thinking` and `text` with the reason
@@ -140,13 +141,13 @@ class Page:
         kept: Future[str] = recorder.keep(flow, name, thinking, text, why or "")
         return await asyncio.wrap_future(kept)
 
-    async def apply(self, flow: HTTPFlow) -> str:
+    async def apply_remedy(self, flow: HTTPFlow) -> str:
         """Set the options with which this misread reply is read rightly, for all later replies;
         return a line that names the options. Raises ValueError for a reply that was not misread.
         """
-        return remedy.apply(flow)
+        return remedy.apply_remedy(flow)
 
-    async def again(self, flow: HTTPFlow) -> str:
+    async def send_again(self, flow: HTTPFlow) -> str:
         """Send the flow's request again as a new flow in mitmweb's list; return the new flow's id.
         Raises ValueError if mitmproxy cannot send the request again.
         """
@@ -160,7 +161,7 @@ class Page:
         return str(copied.id)
 
 
-def address(web_url: str) -> str:
+def page_address(web_url: str) -> str:
     """Return the page's address, made from mitmweb's: `http://HOST/?token=T` ->
     `http://HOST/think?token=T`. With the token in the address, mitmweb asks for no password.
     """
@@ -168,7 +169,7 @@ def address(web_url: str) -> str:
     return f"{base.rstrip('/')}{PATH}{question}{query}"
 
 
-def _completion(exchange: Exchange, body: bytes, server: Server) -> Mapping[str, object] | None:
+def _chat_body(exchange: Exchange, body: bytes, server: Server) -> Mapping[str, object] | None:
     """Return a request's body as a chat completion, which the tokenizer of `server` can count; None
     if the body cannot be translated.
     """

@@ -39,7 +39,7 @@ function showStatus(text, className) {
   $("line").className = className;
 }
 
-// Send a message as JSON to the server's `Watcher`; drop it while there is no connection.
+// Send a message as JSON to the server's `OpenPage`; drop it while there is no connection.
 export function send(message) {
   if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 }

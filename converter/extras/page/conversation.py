@@ -56,7 +56,7 @@ _ABOUT_THINKING = re.compile(r"(?:🧠 )?[\d,]+ thoughts?, ")
 part out, because it shows the thinking itself. Older versions wrote a 🧠 before the number.
 """
 _KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
-"""Name of a header that holds an API key -> the header that `curl` writes in its place."""
+"""Name of a header that holds an API key -> the header that `curl_command` writes in its place."""
 _SENT = {"content-type", "accept", *(name for each in DIALECTS for name in each.label.headers)}
 _KEY_IN_LINK = re.compile(
     r"(?<=[?&;])(?=[^=&;]*(?:key|token|secret|sig|auth|pass|pwd|credential|session|jwt))"
@@ -65,7 +65,7 @@ _KEY_IN_LINK = re.compile(
 )
 
 
-def conversation(flow: HTTPFlow, running: bool) -> Values:
+def exchange_values(flow: HTTPFlow, running: bool) -> Values:
     """Return an exchange as the page's JSON. While the exchange is `running` the reply is left out:
     the page gets the reply piece by piece, as it comes.
     """
@@ -113,13 +113,13 @@ def _end_values(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
     return {
         "ended": ended,
         "status": f"{failed.status_code} {failed.reason}".strip() if failed else "",
-        "notes": [*comment, *guessed, *prompted, *_repeated(flow, answer)],
+        "notes": [*comment, *guessed, *prompted, *_repetition_notes(flow, answer)],
         "kept": bool(noted),
         "remedy": as_arguments(remedy_of(flow.comment)) if noted else "",
     }
 
 
-def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
+def final_values(flow: HTTPFlow, whole: Transcript) -> Values:
     """Return the page's JSON on the end of the reply `whole`, whose parts the page has already:
     counts, times, fields of the response that belong to no part, and the fields of `_end_values`.
     """
@@ -128,7 +128,7 @@ def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
     return {"facts": facts, "beside": beside, **_end_values(flow, whole)}
 
 
-def _repeated(flow: HTTPFlow, answer: Transcript) -> list[str]:
+def _repetition_notes(flow: HTTPFlow, answer: Transcript) -> list[str]:
     """Return a note if one thought of the reply `answer` occurs `_OFTEN` times in the conversation:
     the model goes round in circles. Return `[]` otherwise.
 
@@ -194,7 +194,7 @@ class Search:
             key = flow.id, flow.request.timestamp_start
             text = self._texts.get(key)
             if text is None:
-                text = await asyncio.to_thread(_text_of, flow)
+                text = await asyncio.to_thread(_searched_text, flow)
                 fits = self._size + len(text) <= SEARCH_LIMIT
                 if fits and not flow.live and key not in self._texts:
                     self._texts[key] = text
@@ -204,7 +204,7 @@ class Search:
         return names
 
 
-def _text_of(flow: HTTPFlow) -> str:
+def _searched_text(flow: HTTPFlow) -> str:
     """Return the texts of an exchange's request and reply as one text in lower case."""
     whole, _ = transcript_of(flow)
     parts = [part for turn in whole.turns for part in turn.parts]
@@ -220,7 +220,7 @@ def _texts(part: Part) -> Iterable[str]:
     return [str(getattr(part, each.name)) for each in fields(part)]
 
 
-def curl(flow: HTTPFlow) -> str:
+def curl_command(flow: HTTPFlow) -> str:
     """Return a curl command that sends the client's request again.
 
     API keys are replaced by names of variables, because people paste such commands into chats and
@@ -235,7 +235,7 @@ def curl(flow: HTTPFlow) -> str:
         "curl",
         "-sNg",
         *(["-X", flow.request.method] if flow.request.method != "POST" else []),
-        _KEY_IN_LINK.sub(r"\1=API_KEY", _address(flow)),
+        _KEY_IN_LINK.sub(r"\1=API_KEY", _requested_url(flow)),
     ]
     lines = [shlex.join(ACTING.sub("", word) for word in command)]
     for name, value in flow.request.headers.items():
@@ -247,7 +247,7 @@ def curl(flow: HTTPFlow) -> str:
     return " \\\n  ".join(lines)
 
 
-def _address(flow: HTTPFlow) -> str:
+def _requested_url(flow: HTTPFlow) -> str:
     """Return the URL to which the client sent the request: in reverse mode the proxy's own URL,
     else the server's.
     """

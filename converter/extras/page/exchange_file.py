@@ -35,8 +35,9 @@ class ExchangeFile:
             self._connection.execute(_TABLE)
 
     def keep(self, name: str, began: float, flow: bytes, is_wanted: Callable[[], bool]) -> None:
-        """Write the exchange `flow` with the id `name`, which began at `began`. An earlier exchange
-        of this id is replaced, and the oldest beyond the bounds are deleted.
+        """Write the exchange `flow` with the id `name`, which began at `began`, in seconds
+        since the epoch. An earlier exchange of this id is replaced, and the oldest beyond the
+        bounds are deleted.
 
         `is_wanted` is called when the file is locked. If it returns False, because a person has
         deleted the exchange meanwhile, the exchange is not written.
@@ -52,7 +53,7 @@ class ExchangeFile:
         """Return the bytes of all readable exchanges, the oldest first."""
         with self._transaction() as run:
             rows = run.execute("SELECT flow FROM exchanges ORDER BY began").fetchall()
-        return [flow for [packed] in rows if (flow := _unpacked(packed))]
+        return [flow for [packed] in rows if (flow := _decompressed(packed))]
 
     def forget(self, name: str) -> None:
         """Delete an exchange from the file and from SQLite's write-ahead log."""
@@ -88,7 +89,7 @@ def _is_full(run: sqlite3.Connection) -> bool:
     return bool(count > MOST_EXCHANGES or size > MOST_BYTES)
 
 
-def _unpacked(packed: object) -> bytes:
+def _decompressed(packed: object) -> bytes:
     """Return decompressed bytes, empty if they are damaged."""
     try:
         return zlib.decompress(packed) if isinstance(packed, bytes) else b""

@@ -39,13 +39,13 @@ class MountedPage:
         if app is None or self._unmount:
             return
         from converter.extras.page import handlers  # noqa: PLC0415
-        from converter.extras.page.addon import Page, address  # noqa: PLC0415
-        from converter.extras.page.listed import Listed  # noqa: PLC0415
+        from converter.extras.page.addon import Page, page_address  # noqa: PLC0415
+        from converter.extras.page.listed import ListRows  # noqa: PLC0415
 
         web: Any = ctx.master  # Only mitmweb's master has an `app`.
-        self._unmount = handlers.mount(app, Page(self._client, Listed(web.view)))
+        self._unmount = handlers.mount(app, Page(self._client, ListRows(web.view)))
         if ANNOUNCEMENT not in {Path(script).name for script in ctx.options.scripts}:
-            _log.info("think: watch it think at %s", address(str(web.web_url)))
+            _log.info("think: watch it think at %s", page_address(str(web.web_url)))
 
     def done(self) -> None:
         """Remove the page from mitmweb's server. mitmproxy calls this hook when it ends, and before

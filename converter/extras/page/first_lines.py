@@ -24,7 +24,7 @@ def proxy_address() -> str:
     return start_lines.address(*addresses[0][:2])
 
 
-def server() -> Upstream | None:
+def reverse_server() -> Upstream | None:
     """Return the server behind the proxy, None unless mitmproxy is a reverse proxy."""
     mode = ProxyMode.parse(ctx.options.mode[0]) if ctx.options.mode else None
     if not isinstance(mode, ReverseMode) or mode.scheme not in ("http", "https"):
@@ -32,14 +32,14 @@ def server() -> Upstream | None:
     return Upstream(mode.scheme, *mode.address)
 
 
-async def lines(client: UpstreamClient) -> list[Line]:
+async def lines_to_copy(client: UpstreamClient) -> list[Line]:
     """Return the lines to copy, each with its title: `("A question", "curl http://...")`. Return
     `[]` while the proxy is not listening.
 
     The lines name the proxy, the server's first model and the model's window. `client` asks the
     server for the last two.
     """
-    proxy, before = proxy_address(), server()
+    proxy, before = proxy_address(), reverse_server()
     if not proxy:
         return []
     if before is None:
@@ -47,7 +47,7 @@ async def lines(client: UpstreamClient) -> list[Line]:
     headers = {"authorization": f"Bearer {key}"} if (key := server_key()) else {}
     listed = [str(entry["id"]) for entry in await client.models(before, headers)]
     model = start_lines.first_model(listed)
-    # `facts` probes registered servers alone.
+    # Registers the server: `facts` probes no other servers.
     client.meets(before)
     window = (await client.facts(before, headers, None, model)).window if listed else None
     question = start_lines.question(proxy, COMMON, model)

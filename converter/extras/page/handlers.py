@@ -22,9 +22,9 @@ from converter.addon.transcript import terminal
 from converter.extras.page import first_lines
 from converter.extras.page import mitmweb_internals as mitmweb
 from converter.extras.page.addon import PATH, Page
-from converter.extras.page.conversation import curl
+from converter.extras.page.conversation import curl_command
+from converter.extras.page.open_page import OpenPage
 from converter.extras.page.remedy import reread
-from converter.extras.page.watcher import Watcher
 
 FOLDER = Path(__file__).parent
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
@@ -52,15 +52,15 @@ def mount(app: Any, page: Page) -> Callable[[], None]:
     arguments = {"page": page}
     exchange = rf"{PATH}/exchanges/(?P<flow_id>[0-9a-f\-]+)"
     handlers = [
-        (PATH, Index, arguments),
-        (rf"{PATH}/(?P<name>{'|'.join(map(re.escape, FILES))})", File, arguments),
+        (PATH, PageFile, arguments),
+        (rf"{PATH}/(?P<name>{'|'.join(map(re.escape, FILES))})", Asset, arguments),
         (rf"{PATH}/updates", Updates, arguments),
         (rf"{PATH}/search", SearchField, arguments),
         (rf"{PATH}/lines", FirstLines, arguments),
         (rf"{exchange}/(?P<action>keep|again|apply|forget)", Button, arguments),
-        (rf"{exchange}/(?P<form>curl|text|context|read|tools|reread|whole)", Written, arguments),
-        (rf"{exchange}/session", Index, arguments),
-        (mitmweb.CONTENT, Shown),
+        (rf"{exchange}/(?P<form>curl|text|context|read|tools|reread|whole)", Views, arguments),
+        (rf"{exchange}/session", PageFile, arguments),
+        (mitmweb.CONTENT, RenderedContent),
     ]
     return mitmweb.add_handlers(app, handlers)
 
@@ -101,7 +101,7 @@ class _PageHandler(mitmweb.RequestHandler):
         self.finish(text.encode(errors="backslashreplace"))
 
 
-class Index(_PageHandler):
+class PageFile(_PageHandler):
     """Serves the page, and the page of a whole session. A browser without mitmweb's login gets
     mitmweb's form for the password instead.
     """
@@ -127,7 +127,7 @@ class Index(_PageHandler):
     """mitmweb's form for the password sends its POST to this address."""
 
 
-class File(_PageHandler):
+class Asset(_PageHandler):
     """Serves the style sheet and the scripts."""
 
     def get(self, name: str) -> None:
@@ -152,7 +152,7 @@ class FirstLines(_PageHandler):
     async def get(self) -> None:
         """Answer with the proxy's address and the lines."""
         proxy = first_lines.proxy_address()
-        self.write({"proxy": proxy, "lines": await first_lines.lines(self.page.client)})
+        self.write({"proxy": proxy, "lines": await first_lines.lines_to_copy(self.page.client)})
 
 
 class Button(_PageHandler):
@@ -162,15 +162,15 @@ class Button(_PageHandler):
         """Carry out the button's action on a flow, and answer with its result."""
         flow, page = self.flow_of(flow_id), self.page
         acts: Mapping[str, Callable[[], Awaitable[str]]] = {
-            "again": lambda: page.again(flow),
-            "apply": lambda: page.apply(flow),
-            "forget": lambda: page.forget(flow),
-            "keep": lambda: page.keep(flow, self.json),
+            "again": lambda: page.send_again(flow),
+            "apply": lambda: page.apply_remedy(flow),
+            "forget": lambda: page.delete_exchange(flow),
+            "keep": lambda: page.keep_as_recording(flow, self.json),
         }
         await self.answer(acts[action]())
 
 
-class Written(_PageHandler):
+class Views(_PageHandler):
     """Serves views of an exchange that are computed when a person asks for them."""
 
     async def get(self, flow_id: str, form: str) -> None:
@@ -187,18 +187,18 @@ class Written(_PageHandler):
         flow, page = self.flow_of(flow_id), self.page
         before, now = (self.get_query_argument(name, "") for name in ("from", "to"))
         views: Mapping[str, Callable[[], Awaitable[object]]] = {
-            "curl": lambda: asyncio.to_thread(curl, flow),
+            "curl": lambda: asyncio.to_thread(curl_command, flow),
             "text": lambda: asyncio.to_thread(lambda: terminal.write(*transcript_of(flow))),
-            "context": lambda: page.context(flow),
-            "read": lambda: page.context(flow, counts=False),
-            "tools": lambda: page.tools(flow),
-            "whole": lambda: page.whole(flow, before, now),
+            "context": lambda: page.prompt_parts(flow),
+            "read": lambda: page.prompt_parts(flow, counts_tokens=False),
+            "tools": lambda: page.tool_costs(flow),
+            "whole": lambda: page.session_json(flow, before, now),
             "reread": lambda: asyncio.to_thread(reread, flow),
         }
         await self.answer(views[form]())
 
 
-class Shown(mitmweb.FlowContentView):
+class RenderedContent(mitmweb.FlowContentView):
     """mitmweb's own handler for a content view, except that a thread renders long messages."""
 
     async def get(  # type: ignore[override]
@@ -225,7 +225,7 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
 
     def initialize(self, page: Page) -> None:
         """Set the attributes. Tornado calls this with the arguments that `mount` passed to it."""
-        self._page, self._watcher = page, Watcher(page.exchanges)
+        self._page, self._open_page = page, OpenPage(page.exchanges)
         self._task: asyncio.Task[None] | None = None
 
     def open(self, *_: str, **__: str) -> None:
@@ -242,15 +242,15 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
     def on_message(self, message: str | bytes) -> None:
         """Pass a JSON message of the page to the page's state; ignore a message that is no JSON."""
         with contextlib.suppress(ValueError, RecursionError):
-            self._watcher.receive(json.loads(message))
+            self._open_page.receive(json.loads(message))
 
     async def _send_updates(self) -> None:
-        with self._page.following():
+        with self._page.follow_list():
             while True:
                 begun = time.perf_counter()
                 # A slow page that has not read its last update gets no new one yet. It gets all
                 # changes since then in one update when it has read the last.
-                if mitmweb.has_sent_all(self) and (news := await self._watcher.news()):
+                if mitmweb.has_sent_all(self) and (news := await self._open_page.next_changes()):
                     self.send(json.dumps(news).encode())
                 rest = min(max(INTERVAL, SHARE * (time.perf_counter() - begun)), _LONGEST_INTERVAL)
-                await self._watcher.rest(rest)
+                await self._open_page.wait_for_message(rest)

@@ -30,7 +30,7 @@ needs many such slices.
 """
 
 
-class Listed:
+class ListRows:
     """The page's rows, kept up to date between `open` and `close`.
 
     Attributes:
@@ -40,10 +40,10 @@ class Listed:
     def __init__(self, view: "View") -> None:
         self._view = view
         self._signals: tuple[tuple[Any, Callable[..., None]], ...] = (
-            (view.sig_view_add, self._changed),
-            (view.sig_view_update, self._changed),
-            (view.sig_view_remove, self._changed),
-            (view.sig_view_refresh, self._all_changed),
+            (view.sig_view_add, self._mark_changed),
+            (view.sig_view_update, self._mark_changed),
+            (view.sig_view_remove, self._mark_changed),
+            (view.sig_view_refresh, self._mark_all_changed),
         )
         self._sessions = Sessions(self._messages)
         self.rows: dict[str, Row] = {}
@@ -58,7 +58,7 @@ class Listed:
         """Subscribe to mitmweb's list of flows, and mark all of them as changed."""
         for signal, hear in self._signals:
             signal.connect(hear)
-        self._all_changed()
+        self._mark_all_changed()
 
     def close(self) -> None:
         """Unsubscribe from the list, and drop all rows."""
@@ -77,11 +77,11 @@ class Listed:
         """Return the flows of all conversations, the newest first."""
         return [each for each in reversed(list(self._view)) if rows.is_listed(each)]
 
-    def session(self, name: str) -> list[SessionExchange]:
+    def session_exchanges(self, name: str) -> list[SessionExchange]:
         """Return all exchanges of the session to which the exchange `name` belongs, with those of
         the session's parents and branches, in the order in which they began.
         """
-        kin = [each for line in self._sessions.family(name) for each in line.exchanges]
+        kin = [each for line in self._sessions.related_sessions(name) for each in line.exchanges]
         return [
             session.session_exchange(flow, self.rows[flow.id], content_of(self._request(flow)))
             for each in sorted(kin or [name], key=self._created_at)
@@ -99,12 +99,12 @@ class Listed:
                 self._stale |= self._arriving
                 for name in sorted(self._stale, key=self._created_at):
                     self._stale.pop(name, None)
-                    self._read(name)
+                    self._update_row(name)
                     if time.perf_counter() - begun > SLICE:
                         await asyncio.sleep(0)
                         begun = time.perf_counter()
 
-    def _read(self, name: str) -> None:
+    def _update_row(self, name: str) -> None:
         """Update the row of the exchange `name`; remove it if mitmweb no longer lists the flow."""
         listed = self.find(name)
         if listed is None:
@@ -122,20 +122,20 @@ class Listed:
         `session`, the session's name, and `within`, the name of the session of which that session
         is a branch. Return `{}` without a session. `client`: the client's name and version.
         """
-        if not self._sessions.of(listed.id) and (fields := self._fields(listed.id)):
+        if not self._sessions.session_of(listed.id) and (fields := self._request_fields(listed.id)):
             wish = housekeeping_of(fields, listed.request.path)
             added = self._sessions.add(listed.id, client, messages_of(fields), wish)
             self._stale |= dict.fromkeys(added)
         self._arriving.pop(listed.id, None)
         if listed.request.timestamp_end is None and listed.error is None:
             self._arriving[listed.id] = None
-        of = self._sessions.of(listed.id)
+        of = self._sessions.session_of(listed.id)
         return {"session": of.name, "within": of.within} if of else {}
 
     def _messages(self, name: str) -> Messages:
-        return messages_of(self._fields(name))
+        return messages_of(self._request_fields(name))
 
-    def _fields(self, name: str) -> Mapping[str, object]:
+    def _request_fields(self, name: str) -> Mapping[str, object]:
         """Return the fields of the client's request. Return `{}` for a request without messages or
         longer than `LONGEST_PROMPT`, whose reading would stop mitmproxy's loop too long.
         """
@@ -157,9 +157,9 @@ class Listed:
         return listed.timestamp_created if listed else 0.0
 
     # mitmproxy's signals pass arguments by name, so both names are mitmproxy's.
-    def _changed(self, flow: flow.Flow, index: int = 0) -> None:  # noqa: ARG002
+    def _mark_changed(self, flow: flow.Flow, index: int = 0) -> None:  # noqa: ARG002
         self._stale[flow.id] = None
 
-    def _all_changed(self) -> None:
+    def _mark_all_changed(self) -> None:
         listed = [each.id for each in self._view]
         self._stale = dict.fromkeys([*listed, *self.rows])

@@ -53,41 +53,41 @@ def reread(flow: HTTPFlow) -> dict[str, str]:
     """Read a misread reply again with the options of its remedy; return its `thinking` and `text`.
     Raises ValueError for a reply that was not misread.
     """
-    chosen = _remedy(flow)
+    chosen = _remedy_or_error(flow)
     _, expected = reading_of(flow, of_server=True)
     noted = notes_of(flow).get("options")
-    options = {**(noted if isinstance(noted, dict) else {}), **_values(chosen)}
+    options = {**(noted if isinstance(noted, dict) else {}), **_typed_values(chosen)}
     answer = read_reply(backup_of(flow) or flow.response, settings.read(options), expected)
     parts = [part for turn in answer.turns[:1] for part in turn.parts]
     thoughts = [part.text for part in parts if isinstance(part, ThinkingBlock)]
     texts = [part.text for part in parts if isinstance(part, TextBlock)]
-    return {"thinking": _joined(thoughts), "text": _joined(texts)}
+    return {"thinking": _join_texts(thoughts), "text": _join_texts(texts)}
 
 
-def _joined(texts: Iterable[str]) -> str:
+def _join_texts(texts: Iterable[str]) -> str:
     """Join texts with a blank line between two, as the expected text of a recording has them."""
     return "\n\n".join(filter(None, (each.strip("\r\n") for each in texts)))
 
 
-def apply(flow: HTTPFlow) -> str:
+def apply_remedy(flow: HTTPFlow) -> str:
     """Set the options of a misread reply's remedy for all later replies; return a line that names
     the options. Raises ValueError for a reply that was not misread.
     """
-    chosen = _remedy(flow)
-    options = {f"think_{name}": value for name, value in _values(chosen).items()}
+    chosen = _remedy_or_error(flow)
+    options = {f"think_{name}": value for name, value in _typed_values(chosen).items()}
     if "tags" in chosen:
         options["think_tags"] = list(dict.fromkeys([*ctx.options.think_tags, *chosen["tags"]]))
     ctx.options.update(**options)
     return f"set until the proxy ends: {as_arguments(chosen)}"
 
 
-def _remedy(flow: HTTPFlow) -> Options:
+def _remedy_or_error(flow: HTTPFlow) -> Options:
     """Return the options of a misread reply's remedy. Raises ValueError for another reply."""
     if options := remedy_of(flow.comment):
         return options
     raise ValueError("expected a reply that was misread, and this one was not")
 
 
-def _values(options: Options) -> dict[str, object]:
+def _typed_values(options: Options) -> dict[str, object]:
     """Return options in mitmproxy's types: a list for `tags`, a string for `start`."""
     return {name: list(each) if name == "tags" else each[0] for name, each in options.items()}

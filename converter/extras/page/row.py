@@ -86,27 +86,27 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     values: Row = {
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),
-        "path": _short((own or flow.request).path.partition("?")[0]),
+        "path": _shortened((own or flow.request).path.partition("?")[0]),
         # The user agent's first word, such as `claude-cli/2.1.332`.
-        "client": _short(flow.request.headers.get("user-agent", "").partition(" ")[0]),
-        "model": _short(str(facts.get("model") or "")) or _requested_model(flow, before),
+        "client": _shortened(flow.request.headers.get("user-agent", "").partition(" ")[0]),
+        "model": _shortened(str(facts.get("model") or "")) or _requested_model(flow, before),
         **_title_and_wish(flow, before),
-        "server": _server(flow, running, noted),
+        "server": _server_text(flow, running, noted),
         "status": flow.response.status_code if flow.response else 0,
         "again": flow.is_replay == "request",
-        **({"broke": _short(str(flow.metadata[BEFORE]))} if BEFORE in flow.metadata else {}),
+        **({"broke": _shortened(str(flow.metadata[BEFORE]))} if BEFORE in flow.metadata else {}),
         **{name: facts[name] for name in _SHOWN if name in facts},
         **_times(facts),
     }
     values["running"] = running is not None or _is_running(flow)
     if values["running"]:
-        values["state"] = _state(values, before if before and before["running"] else None)
+        values["state"] = _running_state(values, before if before and before["running"] else None)
         return values
     misread = any(note in flow.comment for note in reply_notes.MISREAD)
     values["state"] = "misread" if misread else "done"
     if failure := _failure(flow, facts, noted):
         left = client_left(flow) and not facts.get("failure")
-        values |= {"state": "left"} if left else {"state": "broken", "failure": _short(failure)}
+        values |= {"state": "left"} if left else {"state": "broken", "failure": _shortened(failure)}
     return values
 
 
@@ -121,17 +121,17 @@ def _is_running(flow: HTTPFlow) -> bool:
     )
 
 
-def _state(now: Row, before: Row | None) -> str:
+def _running_state(now: Row, before: Row | None) -> str:
     """Return the state of a running reply: the state of the first count in `_GROWING` that has
     grown since the last row, else the last row's state.
     """
     for name, state in _GROWING:
-        if number(now, name) > (number(before, name) if before else 0):
+        if number_in(now, name) > (number_in(before, name) if before else 0):
             return state
     return str(before["state"]) if before else "waiting"
 
 
-def number(values: Mapping[str, object], name: str) -> float:
+def number_in(values: Mapping[str, object], name: str) -> float:
     """Return the number `name` of a row or a summary, 0 if there is no such number."""
     value = values.get(name)
     return value if isinstance(value, int | float) else 0
@@ -146,7 +146,7 @@ def _times(facts: Mapping[str, object]) -> Row:
         return {}
     waited = min(first, end) if isinstance(first, int | float) else end
     # A reply that is not streamed arrives at once, so no time of thinking can be measured.
-    thought = min(number(facts, "thinking_time"), end - waited)
+    thought = min(number_in(facts, "thinking_time"), end - waited)
     return {"waited": round(waited, 3), "thought": round(thought, 3), "end": round(end, 3)}
 
 
@@ -166,13 +166,13 @@ def _failure(flow: HTTPFlow, facts: Mapping[str, object], noted: Mapping[str, ob
     return "the reply has no finish" if noted and not facts.get("finish") else ""
 
 
-def _server(flow: HTTPFlow, running: FlowRecord | None, noted: Mapping[str, object]) -> str:
+def _server_text(flow: HTTPFlow, running: FlowRecord | None, noted: Mapping[str, object]) -> str:
     """Return the server's name, if it is recognised, and its address: `vllm 10.0.0.5:8000`. The
     name is in the `running` exchange's record, or in the notes `noted` on a finished flow.
     """
     name = running.server.name if running else str(noted.get("server") or "")
     address = f"{flow.request.host}:{flow.request.port}"
-    return _short(address if name in ("", "generic") else f"{name} {address}")
+    return _shortened(address if name in ("", "generic") else f"{name} {address}")
 
 
 def _requested_model(flow: HTTPFlow, before: Row | None) -> str:
@@ -181,7 +181,7 @@ def _requested_model(flow: HTTPFlow, before: Row | None) -> str:
     """
     if before is not None:
         return str(before["model"])
-    return _short(model_of(content_of(flow.request)))
+    return _shortened(model_of(content_of(flow.request)))
 
 
 def _title_and_wish(flow: HTTPFlow, before: Row | None) -> Row:
@@ -203,22 +203,22 @@ def _title(turns: Sequence[ShownTurn]) -> str:
     """
     replies = [at for at, turn in enumerate(turns) if turn.role in ("assistant", "model")]
     new = turns[replies[-1] + 1 :] if replies else turns
-    if not (last := _question(new)):
-        last = _results(turns, new) or _question(turns)
+    if not (last := _last_question(new)):
+        last = _results_title(turns, new) or _last_question(turns)
     if goes_on_from_summary({"content": last}):
         return "Goes on from the summary"
     own = _BESIDE.split(last[:_LONGEST], maxsplit=1)[0]
     return shortened(" ".join(own.split()), _TITLE)
 
 
-def _question(turns: Sequence[ShownTurn]) -> str:
+def _last_question(turns: Sequence[ShownTurn]) -> str:
     """Return the user's last text that does not begin with a tag, empty if there is none."""
     parts = [part for turn in turns if turn.role == "user" for part in turn.parts]
     texts = [part.text for part in parts if isinstance(part, TextBlock)]
     return next((text for text in reversed(texts) if not text.lstrip().startswith("<")), "")
 
 
-def _results(turns: Sequence[ShownTurn], new: Sequence[ShownTurn]) -> str:
+def _results_title(turns: Sequence[ShownTurn], new: Sequence[ShownTurn]) -> str:
     """Return the names of the tools with results in `new`, the newest of the `turns`, and the
     beginning of the last result: `← read_file, bash: total 12`. Return an empty text without one.
     """
@@ -233,5 +233,5 @@ def _parts(turns: Sequence[ShownTurn]) -> list[Part]:
     return [part for turn in turns for part in turn.parts]
 
 
-def _short(text: str) -> str:
+def _shortened(text: str) -> str:
     return shortened(text, _LONGEST)

@@ -64,7 +64,7 @@ def session_exchange(flow: HTTPFlow, row: Row, body: bytes) -> SessionExchange:
     return SessionExchange({**own, **row}, body, got, facts_of(flow))
 
 
-def read(exchanges: Iterable[SessionExchange]) -> Iterator[Values]:
+def read_exchanges(exchanges: Iterable[SessionExchange]) -> Iterator[Values]:
     """Yield each exchange's row with two more fields: `request`, which has the turns that the
     request added to the session, and `reply`.
     """
@@ -82,7 +82,7 @@ def read(exchanges: Iterable[SessionExchange]) -> Iterator[Values]:
         }
 
 
-def called(exchanges: Iterable[SessionExchange]) -> set[str]:
+def called_tools(exchanges: Iterable[SessionExchange]) -> set[str]:
     """Return the names of the tools that models have called."""
     turns = (turn for each in exchanges if each.got for turn in each.got().turns)
     return {part.name for turn in turns for part in turn.parts if isinstance(part, ToolUse)}
@@ -97,7 +97,7 @@ _BYTES = 4
 """About how many bytes of English text or JSON one token has."""
 
 
-def tools(exchanges: Sequence[SessionExchange]) -> list[ToolCost]:
+def tool_costs(exchanges: Sequence[SessionExchange]) -> list[ToolCost]:
     """Return the cost of each tool in a session, the most called tool first. A call or result
     counts once, though all later requests repeat it. Tools that were never called share the last
     row.
@@ -108,36 +108,36 @@ def tools(exchanges: Sequence[SessionExchange]) -> list[ToolCost]:
         offered = each.fields().get("tools")
         for tool in offered if isinstance(offered, list) else []:
             described[request.tool_name(tool)] = len(json_text.write(tool))
-    for shown_exchange in read(exchanges):
+    for shown_exchange in read_exchanges(exchanges):
         written, new = _parts_of(shown_exchange["reply"]), _parts_of(shown_exchange["request"])
         calls = [part for part in (*written, *new) if part["kind"] == "call"]
         names |= {part["id"].partition(",")[0]: part["name"] for part in calls}
         for part in written:
             if part["kind"] == "call":
-                counts.setdefault(part["name"], Counter()).update(calls=1, written=_size(part))
+                counts.setdefault(part["name"], Counter()).update(calls=1, written=_text_size(part))
         for part in new:
             if part["kind"] == "result":
                 name = part["name"] or names.get(part["id"], "") or "unknown"
                 failed = bool(part["failed"])
-                counts.setdefault(name, Counter()).update(failed=failed, results=_size(part))
-    costs = [_cost(name, counts[name], described.pop(name, 0)) for name in counts]
-    idle = [_cost(_NEVER_CALLED, Counter(), sum(described.values()))] if described else []
+                counts.setdefault(name, Counter()).update(failed=failed, results=_text_size(part))
+    costs = [_tool_cost(name, counts[name], described.pop(name, 0)) for name in counts]
+    idle = [_tool_cost(_NEVER_CALLED, Counter(), sum(described.values()))] if described else []
     return [*sorted(costs, key=lambda cost: (-cost[1], -sum(cost[3:]))), *idle]
 
 
-def _cost(name: str, of: Counter[str], described: int) -> ToolCost:
-    """Return a tool's cost. `of` has its numbers of calls and failures, and the bytes of its calls
-    and results; `described`: the bytes of its description.
+def _tool_cost(name: str, counts: Counter[str], described: int) -> ToolCost:
+    """Return a tool's cost. `counts` has its numbers of calls and failures, and the bytes of its
+    calls and results; `described`: the bytes of its description.
     """
-    sizes = [size // _BYTES for size in (of["written"], of["results"], described)]
-    return name, of["calls"], of["failed"], sizes[0], sizes[1], sizes[2]
+    sizes = [size // _BYTES for size in (counts["written"], counts["results"], described)]
+    return name, counts["calls"], counts["failed"], sizes[0], sizes[1], sizes[2]
 
 
 def _parts_of(shown: Values) -> list[Values]:
     return [part for turn in shown["turns"] for part in turn["parts"]]
 
 
-def _size(part: Values) -> int:
+def _text_size(part: Values) -> int:
     """Return the bytes of a part's text."""
     return len(part["text"].encode(errors="replace"))
 
@@ -156,7 +156,7 @@ def _added_turns(before: Mapping[str, object] | None, now: Mapping[str, object])
     return replace(question, turns=tuple(new))
 
 
-def differences(
+def request_differences(
     before: Mapping[str, object], now: Mapping[str, object]
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield each field and each part of the prompt (a message, a tool) that differs in two
@@ -183,11 +183,12 @@ def _diff(before: str, now: str) -> list[str]:
     return [*difflib.unified_diff(one, other, lineterm="")][2:]
 
 
-def whole(exchanges: Sequence[SessionExchange], before: str, now: str) -> str:
-    """Return a session as JSON: its `exchanges` as `read` yields them, and the `differences` of the
-    requests of the exchanges `before` and `now`; null if an id is unknown.
+def session_json(exchanges: Sequence[SessionExchange], before: str, now: str) -> str:
+    """Return a session as JSON: its `exchanges` as `read_exchanges` yields them, and the
+    `differences` between the requests of the exchanges with the ids `before` and `now`; null if an
+    id is unknown.
     """
     requests = {str(each.row["id"]): each.fields() for each in exchanges}
     listed = before in requests and now in requests
-    changed = [*differences(requests[before], requests[now])] if listed else None
-    return json.dumps({"exchanges": [*read(exchanges)], "differences": changed})
+    changed = [*request_differences(requests[before], requests[now])] if listed else None
+    return json.dumps({"exchanges": [*read_exchanges(exchanges)], "differences": changed})

@@ -54,7 +54,7 @@ class Session:
     Attributes:
         name: the id of its first exchange.
         number: the number of exchanges that were added before the session's first.
-        first: the number of messages in its shortest request.
+        shortest: the number of messages in its shortest request.
         newest: the id of its newest exchange.
         within: the name of the session of which it is a branch; empty if it is no branch.
         exchanges: the ids of its exchanges.
@@ -62,7 +62,7 @@ class Session:
 
     name: str
     number: int
-    first: int
+    shortest: int
     newest: str
     within: str = ""
     exchanges: list[str] = field(default_factory=list)
@@ -83,11 +83,11 @@ class Sessions:
         self._titles = dict[str, deque[tuple[str, Session]]]()
         self._summed_up = dict[str, Session]()
 
-    def of(self, exchange: str) -> Session | None:
+    def session_of(self, exchange: str) -> Session | None:
         """Return the session of an exchange, None if the exchange was not added."""
         return self._of.get(exchange)
 
-    def family(self, exchange: str) -> list[Session]:
+    def related_sessions(self, exchange: str) -> list[Session]:
         """Return the session of an exchange with all its parents and branches, in the order in
         which they began; `[]` if the exchange was not added.
         """
@@ -109,32 +109,32 @@ class Sessions:
         `client`: the client's name and version. `messages`: the request's messages. `wish`: `TITLE`
         or `COMPACTION` if the client asks for a title or a summary for its own use, else empty.
         """
-        opening = _opening(messages)
+        opening = _opening_of(messages)
         if wish == TITLE:
             self._add_title(
                 Session(exchange, len(self._of), len(messages), exchange), client, opening
             )
             return []
-        keys, taken = _keys(client, opening), list[str]()
-        session, same = self._continued(keys, messages, len(opening))
+        keys, taken = _prefix_keys(client, opening), list[str]()
+        session, same = self._continued_session(keys, messages, len(opening))
         if session is None and any(map(goes_on_from_summary, opening)):
             session = self._summed_up.pop(client, None)
             if session:
-                session.first = len(messages)
+                session.shortest = len(messages)
                 self._openings.setdefault(keys[-1], deque(maxlen=_LOOKED_AT)).append(session)
         if session is None:
             session = Session(exchange, len(self._of), len(messages), exchange)
             self._openings.setdefault(keys[-1], deque(maxlen=_LOOKED_AT)).append(session)
             self._find_parent(session, client, opening)
-            taken = self._take_titles(session, client, opening)
+            taken = self._adopt_titles(session, client, opening)
         if wish == COMPACTION:
             self._summed_up[client] = session
-        session.first = min(session.first, len(messages))
+        session.shortest = min(session.shortest, len(messages))
         session.newest = exchange
-        self._put(exchange, session)
+        self._append_exchange(exchange, session)
         return taken + self._note_calls(session, client, messages[same:])
 
-    def _put(self, exchange: str, session: Session) -> None:
+    def _append_exchange(self, exchange: str, session: Session) -> None:
         session.exchanges.append(exchange)
         self._of[exchange] = session
 
@@ -150,9 +150,9 @@ class Sessions:
             title.within = max(reversed(titled), key=lambda pair: len(pair[0]))[1].name
         else:
             self._titles.setdefault(client, deque(maxlen=_NEWEST)).append((text, title))
-        self._put(title.name, title)
+        self._append_exchange(title.name, title)
 
-    def _take_titles(self, session: Session, client: str, opening: Messages) -> list[str]:
+    def _adopt_titles(self, session: Session, client: str, opening: Messages) -> list[str]:
         """Make waiting requests for a title branches of a new `session`, if they quote its first
         question; return their ids. They wait because a client may ask for a title before it begins
         the session. `opening`: the session's messages before the model's first turn.
@@ -168,14 +168,14 @@ class Sessions:
             pair[1].within = session.name
         return [pair[1].name for pair in mine]
 
-    def _continued(
+    def _continued_session(
         self, keys: Sequence[int], messages: Messages, opening: int
     ) -> tuple[Session | None, int]:
         """Return the session that a request continues, and the number of messages that both have.
         Return None and 0 if the request begins a session.
 
-        `keys`: the keys of the request's opening (`_keys`). `messages`: the request's messages, of
-        which the first `opening` are before the model's first turn.
+        `keys`: the keys of the request's opening (`_prefix_keys`). `messages`: the request's
+        messages, of which the first `opening` are before the model's first turn.
 
         The request continues the session with which it shares the most messages, the newest of
         equals. A request without a model's turn must also be longer than the session's shortest
@@ -183,9 +183,9 @@ class Sessions:
         """
         best, most = None, 0
         for session in (each for key in keys for each in self._openings.get(key, ())):
-            if len(messages) > min(session.first, opening):
+            if len(messages) > min(session.shortest, opening):
                 same = shared_count(self._messages(session.newest), messages)
-                if same >= max(session.first, most):
+                if same >= max(session.shortest, most):
                     best, most = session, same
         return best, most
 
@@ -193,7 +193,7 @@ class Sessions:
         """Make a new `session` a branch of another, if one of its user's messages is an argument of
         a tool call in the other: the call has started a sub-agent.
         """
-        for key in _opening_keys(client, opening):
+        for key in _question_keys(client, opening):
             self._begun.setdefault(key, []).append(session)
             if caller := self._callers.get(key):
                 session.within = caller.name
@@ -214,7 +214,7 @@ class Sessions:
         return taken
 
 
-def _opening(messages: Messages) -> Messages:
+def _opening_of(messages: Messages) -> Messages:
     """Return the messages before the model's first turn: those of the system and the user."""
     for number, message in enumerate(messages):
         if role_of(message) not in (*SYSTEM, "user"):
@@ -222,7 +222,7 @@ def _opening(messages: Messages) -> Messages:
     return messages
 
 
-def _keys(client: str, opening: Messages) -> list[int]:
+def _prefix_keys(client: str, opening: Messages) -> list[int]:
     """Return keys by which sessions with the same first messages are found: one for no message, one
     for the first message of the opening, one for the first two ... Shorter beginnings have keys
     too, because a client may have added messages to the opening since the session began.
@@ -233,7 +233,7 @@ def _keys(client: str, opening: Messages) -> list[int]:
     return keys
 
 
-def _opening_keys(client: str, opening: Messages) -> Iterator[int]:
+def _question_keys(client: str, opening: Messages) -> Iterator[int]:
     """Yield a key for each text of a user's message in the opening. It equals the key that
     `_note_calls` makes for the same text in a tool call.
     """

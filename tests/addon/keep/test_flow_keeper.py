@@ -9,7 +9,7 @@ from converter.addon.exchange.option_readers import MemoryLimits
 from converter.addon.keep import flow_keeper
 from converter.addon.keep.flow_keeper import OVERHEAD, drop_server_bytes, size_of
 from converter.addon.mitmproxy_internals import state_before
-from converter.extras.page import watcher
+from converter.extras.page import open_page
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.recording import RecordingError
 from tests.support.addon_flows import EVENT_STREAM, JSON, request, response, streaming
@@ -126,7 +126,7 @@ def test_a_flow_without_the_servers_bytes_is_no_recording_and_says_why(there: Wa
     drop_server_bytes(flow)
     with pytest.raises(RecordingError, match="dropped"):
         flow_file.from_flow(flow, "name")
-    assert "dropped" in watcher.steps_of(flow)[1]
+    assert "dropped" in open_page.reply_steps(flow)[1]
 
 
 def test_a_flow_that_nothing_was_done_to_has_no_second_copy(there: Watched) -> None:

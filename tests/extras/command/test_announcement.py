@@ -23,9 +23,9 @@ from converter.core.dialects.table import COMMON, DIALECTS, Dialect
 from converter.core.model.conversation import TextBlock, Turn
 from converter.extras.command import announcement as script
 from converter.extras.command.announcement import (
-    announcement,
-    failed,
-    met,
+    announcement_text,
+    has_failed_at_start,
+    probe,
     running,
 )
 
@@ -53,7 +53,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
 
 def test_the_first_model_listed_is_the_one_to_try() -> None:
     with answering(200, b'{"data": [{"id": "large"}, {"id": "small"}]}') as address:
-        assert met(address)[0] == "large"
+        assert probe(address)[0] == "large"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_server_that_lists_none_gets_a_gap_to_fill_in(
     status: int, body: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     with answering(status, body) as address:
-        assert met(address)[0] == UNKNOWN_MODEL
+        assert probe(address)[0] == UNKNOWN_MODEL
     assert not caplog.records
 
 
@@ -81,29 +81,29 @@ def test_a_server_that_wants_a_key_is_named(
 ) -> None:
     monkeypatch.setenv("THINK_KEY", key)
     with answering(401, b"{}") as address:
-        assert met(address)[0] == UNKNOWN_MODEL
+        assert probe(address)[0] == UNKNOWN_MODEL
     assert f"wants {wanted}: put it into THINK_KEY, or give --key KEY" in caplog.text
 
 
 def test_claude_code_gets_the_window_that_the_server_reports() -> None:
-    shown = announcement("http://s", "http://p", None, "qwen", ModelFacts(window=65536))
+    shown = announcement_text("http://s", "http://p", None, "qwen", ModelFacts(window=65536))
     assert "CLAUDE_CODE_MAX_CONTEXT_TOKENS=65536 claude --model qwen\n" in shown
-    assert "MAX_CONTEXT" not in announcement("http://s", "http://p", None, "qwen")
+    assert "MAX_CONTEXT" not in announcement_text("http://s", "http://p", None, "qwen")
 
 
 def test_the_addon_is_distinct_from_a_server(caplog: pytest.LogCaptureFixture) -> None:
     with answering(200, addon_identity("http://gpu:8000")) as address:
-        met(address)
+        probe(address)
     behind = "think-addon itself, in front of http://gpu:8000: start it in front of http://gpu:8000"
     assert caplog.messages == [f"{address} is {behind}"]
     with answering(200, b"{}") as address:
-        met(address)
+        probe(address)
     assert len(caplog.messages) == 1
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_each_dialect_is_shown_by_a_request_that_its_reader_takes(dialect: Dialect) -> None:
-    shown = announcement("http://a", "http://b:8080", None, "m").splitlines()
+    shown = announcement_text("http://a", "http://b:8080", None, "m").splitlines()
     arguments = shlex.split(shown[shown.index(f"# Ask in the {dialect.label.title} dialect:") + 1])
     body = json.loads(arguments[-1])
     if dialect is COMMON:  # goes on as it came
@@ -116,14 +116,14 @@ def test_each_dialect_is_shown_by_a_request_that_its_reader_takes(dialect: Diale
 
 
 def test_mitmweb_is_named_when_there_is_one() -> None:
-    shown = announcement("http://a", "http://b", "http://127.0.0.1:8081/?token=1", "m")
+    shown = announcement_text("http://a", "http://b", "http://127.0.0.1:8081/?token=1", "m")
     assert "Watch:   http://127.0.0.1:8081/think?token=1" in shown
     assert shown.count("token=") == 1
-    assert "mitmweb" not in announcement("http://a", "http://b", None, "m")
+    assert "mitmweb" not in announcement_text("http://a", "http://b", None, "m")
 
 
 def test_clients_get_their_address_and_model() -> None:
-    shown = announcement("http://a", "http://b:8080", None, "my model").splitlines()
+    shown = announcement_text("http://a", "http://b:8080", None, "my model").splitlines()
     claude, program = (line for line in shown if "_BASE_URL=" in line)
     assert shlex.split(claude) == [
         *["ANTHROPIC_BASE_URL=http://b:8080", "ANTHROPIC_API_KEY=unused"],
@@ -136,16 +136,16 @@ def test_clients_that_are_installed_are_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "think-addon" not in announcement("http://a", "http://b", None, "m")
+    assert "think-addon" not in announcement_text("http://a", "http://b", None, "m")
     for name in ("codex", "aider", "opencode"):
         (tmp_path / name).touch(0o755)
-    shown = announcement("http://a", "http://b", None, "m")
+    shown = announcement_text("http://a", "http://b", None, "m")
     assert "\nthink-addon codex  # or opencode, aider\n" in shown
 
 
 def test_a_client_that_can_never_work_is_not_printed() -> None:
     facts = ModelFacts(window=4096, sees=False)
-    shown = announcement("http://a", "http://b", None, "m", facts)
+    shown = announcement_text("http://a", "http://b", None, "m", facts)
     assert "Model:   m  (a window of 4,096 tokens, sees pictures: no)" in shown
     assert "# Claude Code needs a window of about 40,000 tokens, not 4,096" in shown
     assert "claude --model" not in shown
@@ -156,9 +156,9 @@ def test_a_start_that_failed_is_not_announced(capsys: pytest.CaptureFixture[str]
     try:
         with taddons.context(check) as context:
             context.options.update(mode=["reverse:http://127.0.0.1:1"])
-            assert not failed()
+            assert not has_failed_at_start()
             logging.getLogger().error("think: no option think_tag; did you mean think_tags?")
-            assert failed()
+            assert has_failed_at_start()
             running()
     finally:
         check.finish()
@@ -173,7 +173,7 @@ def test_an_option_that_nobody_declares_stops_the_start(caplog: pytest.LogCaptur
             context.options.set("listen_prt=8080", defer=True)
             context.options.update_defer(of_another_addon="in config.yaml")
             running()
-            assert failed()
+            assert has_failed_at_start()
     finally:
         check.finish()
     assert caplog.messages == ["no option listen_prt; did you mean listen_port?"]

@@ -12,12 +12,12 @@ from converter.core.reading.family_choice import for_model
 from converter.core.reading.rows import SUFFIX
 from converter.extras.command.doctor import (
     Finding,
-    command_line,
-    context,
-    endpoints,
-    thinking,
-    tools,
-    verdict,
+    conclusion,
+    endpoints_finding,
+    proxy_command,
+    thinking_finding,
+    tools_finding,
+    window_finding,
 )
 from converter.extras.command.link import StreamedReply
 
@@ -27,7 +27,9 @@ LLAMA = by_name("llama.cpp")
 
 
 def read(text: str, model: str = "small", server: str = "generic") -> Finding:
-    return thinking(StreamedReply(text=text), by_name(server), model, asks_for_thinking=False)
+    return thinking_finding(
+        StreamedReply(text=text), by_name(server), model, asks_for_thinking=False
+    )
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
@@ -65,7 +67,7 @@ def test_a_tag_that_no_family_reads_is_shown_with_the_option_that_reads_it() -> 
 def test_a_context_that_agents_would_fill_is_shown_with_the_remedy(
     size: int, short: list[str]
 ) -> None:
-    finding = context(size, LLAMA)
+    finding = window_finding(size, LLAMA)
     assert finding.wrong is bool(short)
     assert ("start it with: llama-server -c 65536" in finding.text) is bool(short)
     assert all(("too few" in finding.text) and client in finding.text for client in short)
@@ -94,10 +96,10 @@ def test_a_context_that_agents_would_fill_is_shown_with_the_remedy(
     ],
 )
 def test_how_tools_are_called(streamed: StreamedReply, start: str, wrong: bool) -> None:
-    finding = tools(streamed, GENERIC)
+    finding = tools_finding(streamed, GENERIC)
     assert finding.text.startswith(start)
     assert finding.wrong is wrong
-    started = "start it with: llama-server --jinja" in tools(streamed, LLAMA).text
+    started = "start it with: llama-server --jinja" in tools_finding(streamed, LLAMA).text
     assert started is (wrong or bool(finding.needed))
 
 
@@ -107,10 +109,10 @@ ALL = {
     if dialect is not COMMON
 }
 MESSAGES = ANTHROPIC.requests.path
-APART = thinking(
+APART = thinking_finding(
     StreamedReply(text="84", fields={"reasoning": "why"}), GENERIC, "small", asks_for_thinking=False
 )
-CALLED = tools(StreamedReply(calls=["f"]), GENERIC)
+CALLED = tools_finding(StreamedReply(calls=["f"]), GENERIC)
 
 
 @pytest.mark.parametrize(
@@ -126,14 +128,14 @@ CALLED = tools(StreamedReply(calls=["f"]), GENERIC)
     ],
 )
 def test_who_needs_nothing_reads_so(replies: dict[str, ProbeReply | None], needed: str) -> None:
-    line = verdict([APART, CALLED, endpoints(replies)])
+    line = conclusion([APART, CALLED, endpoints_finding(replies)])
     assert line.startswith("You do not need think-addon for this server and model, because")
     assert line.endswith(f"; you need it for {needed}." if needed else "arrive apart.")
 
 
 def test_the_command_line_survives_the_shell_and_says_everything_once() -> None:
     rows = [read("<mythink>a</mythink>b"), read("<mythink>a</mythink>b"), Finding("server", "x")]
-    arguments = shlex.split(command_line("http://localhost:8000", rows))
+    arguments = shlex.split(proxy_command("http://localhost:8000", rows))
     assert arguments == [
         "think-addon",
         "http://localhost:8000",

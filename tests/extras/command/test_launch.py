@@ -90,7 +90,7 @@ def test_a_program_is_run_with_a_proxy_of_its_own(server: ByPathServer, tmp_path
     assert "watch at http://127.0.0.1" in done.stderr
     proxy = first.split()[1].removesuffix("/v1")
     with pytest.raises(CommandError, match="no model server"):  # it ended with the program
-        launch.facts_at(proxy)
+        launch.client_facts(proxy)
 
 
 type Start = Callable[..., tuple[list[str], dict[str, str]]]
@@ -109,7 +109,7 @@ def start(server: ByPathServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         started.append((command, environment))
         return 0
 
-    monkeypatch.setattr(launch, "_run", run)
+    monkeypatch.setattr(launch, "_run_program", run)
 
     def start(name: str, *more: str) -> tuple[list[str], dict[str, str]]:
         with monkeypatch.context() as patch:
@@ -125,13 +125,13 @@ def start(server: ByPathServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 def test_aider_gets_the_model_by_a_file(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    record = launch._run
+    record = launch._run_program
 
     def run(command: list[str], environment: dict[str, str]) -> int:
         read.append(Path(environment["AIDER_MODEL_METADATA_FILE"]).read_text())
         return record(command, environment)
 
-    monkeypatch.setattr(launch, "_run", run)
+    monkeypatch.setattr(launch, "_run_program", run)
     arguments, _ = start("aider", "--message", "hello")
     assert json.loads(read[0])["openai/qwen"]["max_input_tokens"] == 4096
     assert arguments == ["--model", "openai/qwen", "--message", "hello"]
@@ -180,7 +180,7 @@ def test_a_server_that_is_down_is_named(
     down = {"error": {"message": "no model server at http://gpu:8000: connection refused"}}
     server.rows["/v1/models"] = Says(down, 502)
     with pytest.raises(CommandError, match="no model server at http://gpu:8000: connection"):
-        launch.facts_at(server.address)
+        launch.client_facts(server.address)
     assert main(["run", "--url", "http://127.0.0.1:1", "--", sys.executable]) == 1
     assert "no model server at http://127.0.0.1:1: " in capsys.readouterr().err
 
@@ -207,10 +207,10 @@ def test_options_are_for_a_proxy_in_front_of_the_same_server(
     proxied: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    chosen = launch.Chosen(options=["--set", "think_models=*="])
-    with launch._proxy(chosen, CLIENTS["run"]) as own:
+    chosen = launch.LaunchArguments(options=["--set", "think_models=*="])
+    with launch._proxy_for(chosen, CLIENTS["run"]) as own:
         assert own != proxied
-        assert launch.facts_at(own).model == "qwen"
+        assert launch.client_facts(own).model == "qwen"
 
 
 def test_a_proxy_that_ends_with_its_program_is_for_no_other(
@@ -287,7 +287,7 @@ def test_a_program_that_cannot_be_started_is_one_line(
     program = tmp_path / "aider"
     program.write_bytes(first)
     program.chmod(0o755)
-    assert launch._run([str(program)], os.environ) == status
+    assert launch._run_program([str(program)], os.environ) == status
     assert capfd.readouterr().err == f"think-addon: {program} cannot be started: {reason}\n"
 
 
@@ -439,9 +439,9 @@ def test_a_server_without_a_list_gets_requests_for_the_named_model(
 ) -> None:
     server.rows[ADDON_PATH] = Says(addon_identity(server.address))
     server.rows["/v1/models"] = says
-    assert launch.facts_at(server.address, "./folder").model == "./folder"
+    assert launch.client_facts(server.address, "./folder").model == "./folder"
     with pytest.raises(CommandError, match="lists no models: load one, or name one with --model"):
-        launch.facts_at(server.address)
+        launch.client_facts(server.address)
 
 
 @pytest.mark.parametrize("name", ["x\ntouch ran #", "x\rtouch ran", "x\x1b[2J", "x\x85y"])
@@ -469,7 +469,7 @@ def test_a_proxy_that_cannot_start_says_why(server: ByPathServer, tmp_path: Path
 def test_a_server_gets_no_request_beyond_its_window() -> None:
     rows = {**owned_by("vllm"), "/v1/models": Says(_models())}
     with ByPathServer(rows) as server:
-        listed = ServerLink(server.address).get("/v1/models")
+        listed = ServerLink(server.address).json_at("/v1/models")
         before = len(server.paths())
         facts = facts_until_window(ServerLink(server.address), "qwen", listed)
         assert (facts.window, len(server.paths()) - before) == (4096, 0)

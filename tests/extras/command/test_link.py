@@ -52,7 +52,7 @@ def test_an_unreachable_server_is_reported_with_the_address() -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         address = f"http://127.0.0.1:{probe.getsockname()[1]}"
     with pytest.raises(CommandError, match=f"no model server at {address}: Connection refused"):
-        ServerLink(address).get("/v1/models")
+        ServerLink(address).json_at("/v1/models")
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +65,9 @@ def test_a_certificate_of_ones_own_is_named_with_what_takes_it(authority: Privat
         authority.secure(server)
         address = server.address.replace("http:", "https:")
         with pytest.raises(CommandError, match=r"is not trusted .*--set ssl_insecure=true"):
-            ServerLink(address).get("/v1/models")
-        assert ServerLink(address, insecure=True).get("/v1/models")
-        assert ServerLink(address, authority=str(authority.file)).get("/v1/models")
+            ServerLink(address).json_at("/v1/models")
+        assert ServerLink(address, insecure=True).json_at("/v1/models")
+        assert ServerLink(address, authority=str(authority.file)).json_at("/v1/models")
 
 
 def test_http_for_https_is_reported(authority: PrivateAuthority) -> None:
@@ -76,4 +76,4 @@ def test_http_for_https_is_reported(authority: PrivateAuthority) -> None:
         with pytest.raises(
             CommandError, match=rf"speaks TLS: write https://.*{server.server_port}"
         ):
-            ServerLink(server.address).get("/v1/models")
+            ServerLink(server.address).json_at("/v1/models")

@@ -20,7 +20,7 @@ URL = "http://localhost:8000"
 
 
 def arguments_of(*options: str) -> list[str]:
-    return start.mitmproxy_arguments(*start.read(options))
+    return start.mitmproxy_arguments(*start.parse_arguments(options))
 
 
 def value(arguments: list[str], name: str) -> str:
@@ -99,10 +99,12 @@ def test_the_help_names_every_option_of_the_addon() -> None:
 def test_listening_to_other_machines_prints_a_warning(
     host: str, others: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    start.warn(start.read([URL, "--host", host])[0])
+    start.warn_if_open(start.parse_arguments([URL, "--host", host])[0])
     assert ("whoever reaches this machine can use the server" in capsys.readouterr().err) is others
     assert start.is_open_to_others(host) is others
-    start.warn(start.read([URL, "--host", host, "--set", "proxyauth=me:secret"])[0])
+    start.warn_if_open(
+        start.parse_arguments([URL, "--host", host, "--set", "proxyauth=me:secret"])[0]
+    )
     assert capsys.readouterr().err == ""
 
 
@@ -113,7 +115,7 @@ def test_several_processes_start_with_what_one_would_get(monkeypatch: pytest.Mon
         started.extend(arguments_of)
         return 0
 
-    monkeypatch.setattr(workers, "run", run)
+    monkeypatch.setattr(workers, "run_workers", run)
     assert start.main([URL, "--dump", "--workers", "3"]) == 0
     assert started[0] == 3
     assert started[2] == ["-s", str(start.ANNOUNCEMENT)]

@@ -9,9 +9,9 @@ from mitmproxy.test import taddons
 
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers
-from converter.extras.page.addon import Page, address
+from converter.extras.page.addon import Page, page_address
 from converter.extras.page.extra import MountedPage
-from converter.extras.page.listed import Listed
+from converter.extras.page.listed import ListRows
 from tests.support.addon_flows import CHAT, request
 from tests.support.harness import ADDON, MITMDUMP, Program
 
@@ -52,14 +52,14 @@ def test_mitmdump_imports_nothing_of_the_page(tmp_path_factory: pytest.TempPathF
     ],
 )
 def test_its_address_has_the_token_of_mitmweb(web: str, page: str) -> None:
-    assert address(web) == page
+    assert page_address(web) == page
 
 
 def test_a_running_exchange_is_neither_kept_nor_requested_again() -> None:
-    page = Page(UpstreamClient(KnownServers()), Listed(View()))
+    page = Page(UpstreamClient(KnownServers()), ListRows(View()))
     flow = request(CHAT)
     assert flow.live
     with pytest.raises(ValueError, match="still running"):
-        asyncio.run(page.keep(flow, {"name": "name"}))
+        asyncio.run(page.keep_as_recording(flow, {"name": "name"}))
     with taddons.context(), pytest.raises(ValueError, match="still running"):
-        asyncio.run(page.again(flow))
+        asyncio.run(page.send_again(flow))

@@ -12,7 +12,7 @@ from converter.addon.hooks.refused_request import METADATA
 from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.keep.side_reader import SideReader
 from converter.addon.transcript.shown import news_values as values
-from converter.extras.page.conversation import Search, conversation, end_of
+from converter.extras.page.conversation import Search, exchange_values, final_values
 from tests.support.addon_flows import (
     BASIC,
     CHAT,
@@ -30,7 +30,7 @@ TAGGED = (f"<think>{THOUGHT}</think>", ANSWER)
 
 
 def of(flow: HTTPFlow) -> dict[str, Any]:
-    return conversation(flow, running=False)
+    return exchange_values(flow, running=False)
 
 
 def parts_of(shown: dict[str, Any]) -> list[tuple[str, str]]:
@@ -77,7 +77,7 @@ def test_a_running_reply_is_followed_to_its_end() -> None:
     with watched() as there:
         flow = there.begin(streaming(CHAT), response(EVENT_STREAM))
         running = RUNNING_RECORDS[flow.id]
-        shown = conversation(flow, running=True)
+        shown = exchange_values(flow, running=True)
         assert (shown["running"], parts_of(shown)) == (True, [])
         follower = SideReader(running)
         assert follower.news() == []
@@ -90,7 +90,7 @@ def test_a_running_reply_is_followed_to_its_end() -> None:
         pass_on(flow, *text("</think>It"), *END, b"")
         there.end(flow)
         assert [part["kind"] for part in values(follower.close())] == ["text"]
-        ended = end_of(flow, follower.transcript())
+        ended = final_values(flow, follower.transcript())
     assert ["stop", "stop"] in ended["facts"]
     assert ended["kept"] is True
 

@@ -30,7 +30,7 @@ def _lines(mode: str, *addresses: tuple[object, ...]) -> list[Line]:
     with taddons.context() as context:
         context.master.addons.lookup["proxyserver"] = Listening(*addresses)
         context.options.mode = [mode]
-        return asyncio.run(first_lines.lines(UpstreamClient(KnownServers())))
+        return asyncio.run(first_lines.lines_to_copy(UpstreamClient(KnownServers())))
 
 
 def test_a_proxy_is_named_where_it_listens(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,4 +65,4 @@ def test_lines_name_the_first_model_whose_name_is_safe_to_paste(
 def test_the_server_is_that_of_a_reverse_proxy(mode: str, expected: Upstream | None) -> None:
     with taddons.context() as context:
         context.options.mode = [mode]
-        assert first_lines.server() == expected
+        assert first_lines.reverse_server() == expected

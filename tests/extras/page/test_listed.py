@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import pytest
 
-from converter.extras.page.listed import Listed
+from converter.extras.page.listed import ListRows
 from converter.extras.page.row import Row
 from tests.support.addon_flows import (
     CHAT,
@@ -25,13 +25,13 @@ def there() -> Iterator[Watched]:
         yield there
 
 
-def opened(there: Watched) -> Listed:
-    listed = Listed(there.view)
+def opened(there: Watched) -> ListRows:
+    listed = ListRows(there.view)
     listed.open()
     return listed
 
 
-def ids(exchanges: Listed, earlier: Mapping[str, Row] = MappingProxyType({})) -> list[str]:
+def ids(exchanges: ListRows, earlier: Mapping[str, Row] = MappingProxyType({})) -> list[str]:
     """Return the exchanges whose rows have changed since `earlier`."""
     wait(exchanges.refresh())
     return [name for name, row in exchanges.rows.items() if earlier.get(name) is not row]
@@ -119,14 +119,14 @@ def test_nothing_is_read_for_sessions_before_a_page_looks(
     there: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads = list[str]()
-    plain = Listed._fields
+    plain = ListRows._request_fields
 
-    def counted(exchanges: Listed, name: str) -> object:
+    def counted(exchanges: ListRows, name: str) -> object:
         reads.append(name)
         return plain(exchanges, name)
 
-    monkeypatch.setattr(Listed, "_fields", counted)
-    listed = Listed(there.view)
+    monkeypatch.setattr(ListRows, "_request_fields", counted)
+    listed = ListRows(there.view)
     flows = [request(CHAT) for _ in range(5)]
     there.view.add(flows)
     wait(listed.refresh())
@@ -180,7 +180,7 @@ def test_a_session_is_taken_with_its_branches_in_order(there: Watched) -> None:
         flow.timestamp_created = float(number)
         there.view.add([flow])
     wait(exchanges.refresh())
-    taken = exchanges.session(flows[1].id)
+    taken = exchanges.session_exchanges(flows[1].id)
     assert [each.row["id"] for each in taken] == [flow.id for flow in flows[:3]]
-    assert [each.row["id"] for each in exchanges.session(flows[3].id)] == [flows[3].id]
-    assert exchanges.session("gone") == []
+    assert [each.row["id"] for each in exchanges.session_exchanges(flows[3].id)] == [flows[3].id]
+    assert exchanges.session_exchanges("gone") == []

@@ -6,7 +6,7 @@ from converter.addon.log_lines import in_short
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.findings import Beginning, Findings
 from converter.core.reply.reply_notes import notes_of
-from converter.extras.page.remedy import apply, as_arguments, remedy_of, reread
+from converter.extras.page.remedy import apply_remedy, as_arguments, remedy_of, reread
 from tests.support.addon_flows import CHAT, EVENT_STREAM, response, streaming
 from tests.support.frames import stream
 from tests.support.kept_flows import kept, watched
@@ -56,5 +56,5 @@ def test_a_mark_that_no_family_reads_is_read_with_the_families_of_before() -> No
 def test_a_remedy_is_set_for_all_replies_from_now_on(text: str, name: str, value: object) -> None:
     with watched() as there:
         flow = there.answer(streaming(CHAT), response(EVENT_STREAM), *stream(text))
-        assert as_arguments(remedy_of(flow.comment)) in apply(flow)
+        assert as_arguments(remedy_of(flow.comment)) in apply_remedy(flow)
         assert getattr(there.options, name) == value

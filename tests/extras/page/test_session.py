@@ -10,9 +10,9 @@ from converter.core.model.conversation import ToolUse
 from converter.extras.page import session
 from converter.extras.page.session import (
     SessionExchange,
-    differences,
+    request_differences,
     session_exchange,
-    tools,
+    tool_costs,
 )
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response
 from tests.support.frames import DONE, ROLE, delta, finish, stream
@@ -45,7 +45,7 @@ def test_each_exchange_tells_what_is_new() -> None:
     first = exchange("1", chat(SYSTEM, USER, tools=TOOLS), "1")
     branch = exchange("2", chat(SYSTEM, {"role": "user", "content": "Look"}), "2", "1")
     then = exchange("3", chat(SYSTEM, USER, CALLED, RESULT, tools=TOOLS, temperature=0), "1")
-    values: list[Any] = [*session.read([first, branch, then])]
+    values: list[Any] = [*session.read_exchanges([first, branch, then])]
     assert roles(values[0])[:2] == ["system", "user"]
     assert roles(values[1]) == ["system", "user"]
     assert roles(values[2]) == ["tool"]
@@ -59,14 +59,14 @@ def test_a_reply_that_still_comes_is_left_out() -> None:
     running = session_exchange(
         flow, {"id": flow.id, "running": True}, json.dumps(chat(USER)).encode()
     )
-    [value] = session.read([running])
+    [value] = session.read_exchanges([running])
     assert roles(value, "reply") == []
     assert value["session"] == flow.id
 
 
 def test_a_request_that_cannot_be_read_is_shown_as_it_came() -> None:
     flow = request(CHAT, b'{"messages": [')
-    [value] = session.read(
+    [value] = session.read_exchanges(
         [session_exchange(flow, {"id": flow.id, "running": True}, b'{"messages": [')]
     )
     read: Any = value["request"]
@@ -78,8 +78,8 @@ def test_tools_are_called_anywhere_in_the_session() -> None:
     flow = kept(request(CHAT, chat(USER, tools=TOOLS)), response(EVENT_STREAM), *chunks)
     caller = session_exchange(flow, {"id": flow.id, "running": False}, b"{}")
     running = session_exchange(flow, {"id": flow.id, "running": True}, b"{}")
-    assert session.called([exchange("1", chat(USER), "1"), running]) == set()
-    assert session.called([running, caller]) == {"task"}
+    assert session.called_tools([exchange("1", chat(USER), "1"), running]) == set()
+    assert session.called_tools([running, caller]) == {"task"}
 
 
 OTHER = [*TOOLS, {"type": "function", "function": {"name": "read"}}]
@@ -125,23 +125,23 @@ OTHER = [*TOOLS, {"type": "function", "function": {"name": "read"}}]
     ],
 )
 def test_two_requests_differ(before: Any, now: Any, expected: object) -> None:
-    assert dict(differences(before, now)) == expected
+    assert dict(request_differences(before, now)) == expected
 
 
 def test_very_long_parts_are_not_compared_line_by_line() -> None:
-    changes = dict(differences(chat({"role": "user", "content": "a\n" * 5001}), chat(USER)))
+    changes = dict(request_differences(chat({"role": "user", "content": "a\n" * 5001}), chat(USER)))
     assert changes == {"message 0 (user)": ["- 5,001 lines", "+ 1 lines"]}
 
 
 def test_a_whole_session_has_its_exchanges_and_the_differences_of_two_requests() -> None:
     begun = exchange("1", chat(SYSTEM, USER), "1", title="Mend \ud800")
     branch = exchange("2", chat(SYSTEM, {"role": "user", "content": "Look"}), "2", "1")
-    read = json.loads(session.whole([begun, branch], "1", "2"))
+    read = json.loads(session.session_json([begun, branch], "1", "2"))
     assert [each["within"] for each in read["exchanges"]] == ["", "1"]
     changes = ["@@ -1 +1 @@", "-Mend b.py", "+Look"]
     assert read["differences"] == [["message 1 (user)", changes]]
     for pair, expected in ((("1", "1"), []), (("", ""), None), (("1", "gone"), None)):
-        assert json.loads(session.whole([begun, branch], *pair))["differences"] == expected
+        assert json.loads(session.session_json([begun, branch], *pair))["differences"] == expected
 
 
 def test_each_tools_calls_and_results_are_counted_once() -> None:
@@ -155,6 +155,6 @@ def test_each_tools_calls_and_results_are_counted_once() -> None:
         )
         for messages, got in ((begun, lambda: reply), (goes_on, None), (goes_on, None))
     ]
-    task, idle = tools(exchanges)
+    task, idle = tool_costs(exchanges)
     assert task[:5] == ("task", 1, 0, 10, 100)
     assert idle == ("never called", 0, 0, 0, 0, task[5])

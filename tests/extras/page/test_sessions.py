@@ -60,7 +60,7 @@ class Listed:
         return self.sessions.add(name, client, self.requested[name], wish)
 
     def of(self, name: str) -> tuple[str, str]:
-        session = self.sessions.of(name)
+        session = self.sessions.session_of(name)
         assert session
         return session.name, session.within
 
@@ -72,7 +72,7 @@ def test_a_conversation_that_grows_is_one_session() -> None:
         listed.add(f"t{number}", *turns)
         turns += [says(f"answer {number}"), user(f"question {number}")]
     assert {listed.of(f"t{number}") for number in range(4)} == {("t0", "")}
-    assert listed.sessions.of("another") is None
+    assert listed.sessions.session_of("another") is None
 
 
 def test_a_repeated_question_is_two_sessions_and_each_goes_on_by_its_answer() -> None:

@@ -1,7 +1,7 @@
 """The frames of both sides: all bytes, in the chunks in which they came, whether it runs or not."""
 
 from converter.addon.keep.flow_record import RUNNING_RECORDS
-from converter.extras.page.watcher import WINDOW, steps_of_running, window
+from converter.extras.page.open_page import WINDOW, running_steps, window_values
 from converter.extras.recordings.recorder import Recorder
 from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
 from tests.support.frames import stream
@@ -35,10 +35,10 @@ def test_a_running_reply_has_the_same_steps_as_when_it_is_over() -> None:
         flow = there.begin(streaming(MESSAGES), response(EVENT_STREAM))
         running = RUNNING_RECORDS[flow.id].sides
         pass_on(flow, *FRAMES[:3])
-        first = steps_of_running(running, 0)
+        first = running_steps(running, 0)
         pass_on(flow, *FRAMES[3:])
-        steps = [*first, *steps_of_running(running, len(first))]
-        assert steps == steps_of_running(running, 0)
+        steps = [*first, *running_steps(running, len(first))]
+        assert steps == running_steps(running, 0)
         pass_on(flow, b"")
         there.end(flow)
     complete, _ = steps_of(flow)
@@ -47,10 +47,10 @@ def test_a_running_reply_has_the_same_steps_as_when_it_is_over() -> None:
 
 def test_a_window_has_a_limit_and_bytes_that_are_no_text_are_escaped() -> None:
     steps = [(0.5, b"\xff", b"a")] * (WINDOW + 1)
-    assert window(steps[WINDOW:], WINDOW, WINDOW + 1, "a note") == {
+    assert window_values(steps[WINDOW:], WINDOW, WINDOW + 1, "a note") == {
         "from": WINDOW,
         "total": WINDOW + 1,
         "rows": [[0.5, "\\xff", "a"]],
         "note": "a note",
     }
-    assert len(window(steps, 0, WINDOW + 1)["rows"]) == WINDOW  # type: ignore[arg-type]
+    assert len(window_values(steps, 0, WINDOW + 1)["rows"]) == WINDOW  # type: ignore[arg-type]

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from converter.extras.page import watcher
-from converter.extras.page.listed import Listed
-from converter.extras.page.watcher import Watcher
+from converter.extras.page import open_page
+from converter.extras.page.listed import ListRows
+from converter.extras.page.open_page import OpenPage
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming, wait
 from tests.support.frames import END, ROLE, stream, text, whole
 from tests.support.kept_flows import Watched, pass_on, watched
@@ -24,21 +24,21 @@ def there() -> Iterator[Watched]:
 
 
 @pytest.fixture
-def page(there: Watched) -> Watcher:
-    exchanges = Listed(there.view)
+def page(there: Watched) -> OpenPage:
+    exchanges = ListRows(there.view)
     exchanges.open()
-    return Watcher(exchanges)
+    return OpenPage(exchanges)
 
 
-def news(page: Watcher) -> dict[str, Any]:
-    return wait(page.news())
+def news(page: OpenPage) -> dict[str, Any]:
+    return wait(page.next_changes())
 
 
 def texts(sent: dict[str, Any]) -> list[str]:
     return [part["text"] for part in sent.get("said", [])]
 
 
-def test_rows_are_sent_once_with_their_age(there: Watched, page: Watcher) -> None:
+def test_rows_are_sent_once_with_their_age(there: Watched, page: OpenPage) -> None:
     flow = streaming(CHAT)
     there.view.add([flow])
     there.answer(flow, response(EVENT_STREAM), *stream(*TAGGED))
@@ -52,7 +52,7 @@ def test_rows_are_sent_once_with_their_age(there: Watched, page: Watcher) -> Non
     assert news(page) == {}
 
 
-def test_what_is_chosen_is_sent_whole(there: Watched, page: Watcher) -> None:
+def test_what_is_chosen_is_sent_whole(there: Watched, page: OpenPage) -> None:
     flow = streaming(CHAT)
     there.view.add([flow])
     there.answer(flow, response(EVENT_STREAM), *stream(*TAGGED))
@@ -67,7 +67,7 @@ def test_what_is_chosen_is_sent_whole(there: Watched, page: Watcher) -> None:
     assert len(news(page)["chosen"]) == 1
 
 
-def test_what_is_chosen_and_changes_is_sent_again(there: Watched, page: Watcher) -> None:
+def test_what_is_chosen_and_changes_is_sent_again(there: Watched, page: OpenPage) -> None:
     flow = request(CHAT)
     there.view.add([flow])
     page.receive({"choose": [flow.id]})
@@ -79,7 +79,7 @@ def test_what_is_chosen_and_changes_is_sent_again(there: Watched, page: Watcher)
     assert len(sent["reply"]["turns"]) == 1
 
 
-def test_a_running_reply_is_sent_as_it_grows(there: Watched, page: Watcher) -> None:
+def test_a_running_reply_is_sent_as_it_grows(there: Watched, page: OpenPage) -> None:
     flow = streaming(CHAT)
     there.view.add([flow])
     there.begin(flow, response(EVENT_STREAM))
@@ -101,9 +101,9 @@ def test_a_running_reply_is_sent_as_it_grows(there: Watched, page: Watcher) -> N
 
 
 def test_frames_are_sent_in_windows(
-    there: Watched, page: Watcher, monkeypatch: pytest.MonkeyPatch
+    there: Watched, page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watcher, "WINDOW", 2)
+    monkeypatch.setattr(open_page, "WINDOW", 2)
     flow = streaming(CHAT)
     there.view.add([flow])
     there.answer(flow, response(EVENT_STREAM), *stream(*TAGGED))
@@ -118,7 +118,7 @@ def test_frames_are_sent_in_windows(
     assert "wire" not in news(page)
 
 
-def test_frames_of_a_running_reply_are_sent_as_they_come(there: Watched, page: Watcher) -> None:
+def test_frames_of_a_running_reply_are_sent_as_they_come(there: Watched, page: OpenPage) -> None:
     flow = streaming(CHAT)
     there.view.add([flow])
     there.begin(flow, response(EVENT_STREAM))

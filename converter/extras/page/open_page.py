@@ -20,8 +20,8 @@ from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.keep.side_reader import SideReader
 from converter.addon.transcript.accumulator import News
 from converter.addon.transcript.shown import Values, news_values
-from converter.extras.page.conversation import conversation, end_of
-from converter.extras.page.listed import Listed
+from converter.extras.page.conversation import exchange_values, final_values
+from converter.extras.page.listed import ListRows
 from converter.extras.page.row import Row
 
 NO_RECORDER = "expected converter/extras/recordings, which is not there"
@@ -71,7 +71,7 @@ class _WireView:
 
 
 @dataclass
-class Watcher:
+class OpenPage:
     """The state of one open page; collects the changes that the page must still get.
 
     Attributes:
@@ -79,7 +79,7 @@ class Watcher:
         wanted: set when the page has sent a message, which is answered at once.
     """
 
-    listed: Listed
+    listed: ListRows
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
     _sent: dict[str, Row] = field(default_factory=dict)
     _chosen: dict[str, _Chosen] = field(default_factory=dict)
@@ -103,22 +103,24 @@ class Watcher:
                 return
         self.wanted.set()
 
-    async def rest(self, seconds: float) -> None:
+    async def wait_for_message(self, seconds: float) -> None:
         """Wait until the page sends a message, but at most so many seconds."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.wanted.wait(), seconds)
-        # Cleared here, not in `news`: `handlers.Updates` calls `rest` at each turn of its loop, but
-        # `news` only when the page has read the last update. An event that stays set would end
-        # each `rest` at once.
+        # Cleared here, not in `next_changes`: the loop of `handlers.Updates` calls that method only
+        # when the page has read the last update. An event that stays set would end each wait at
+        # once.
         self.wanted.clear()
 
-    async def news(self) -> Values:
+    async def next_changes(self) -> Values:
         """Return the page's JSON on all changes since the last call, `{}` if there are none: `rows`
         of the list, ids that are `gone` from it, `chosen` exchanges and the `wire` view.
         """
         await self.listed.refresh()
         chosen = [
-            exchange for each in list(self._chosen.values()) if (exchange := await self._of(each))
+            exchange
+            for each in list(self._chosen.values())
+            if (exchange := await self._changes_of(each))
         ]
         listed, sent, now = self.listed.rows, self._sent, time.time()
         fresh = [row for name, row in listed.items() if sent.get(name) is not row]
@@ -128,7 +130,7 @@ class Watcher:
         news |= {"chosen": chosen, "wire": await self._next_steps()}
         return {name: value for name, value in news.items() if value}
 
-    async def _of(self, chosen: _Chosen) -> Values | None:
+    async def _changes_of(self, chosen: _Chosen) -> Values | None:
         """Return the changes of an exchange that the page shows, None if nothing has changed.
         Return the whole exchange at the first call, and when the flow of a finished exchange has
         changed.
@@ -144,7 +146,7 @@ class Watcher:
             return None
         running = RUNNING_RECORDS.get(chosen.name)
         chosen.row = row
-        whole = await asyncio.to_thread(conversation, flow, running is not None)
+        whole = await asyncio.to_thread(exchange_values, flow, running is not None)
         if running is None:
             return whole
         chosen.follower = SideReader(running)
@@ -161,10 +163,10 @@ class Watcher:
             return {"id": chosen.name, "said": news} if news else None
         chosen.follower = None
         if not follower.record.sides.got:  # Not streamed: only the flow has the reply.
-            return await self._of(chosen)
+            return await self._changes_of(chosen)
         news = await _news_in_thread(follower.close)
         chosen.row = self.listed.rows.get(chosen.name)
-        return {"id": chosen.name, "said": news, "end": end_of(flow, follower.transcript())}
+        return {"id": chosen.name, "said": news, "end": final_values(flow, follower.transcript())}
 
     async def _next_steps(self) -> Values | None:
         """Return the next steps of the reply whose chunks the page shows, None if there are none.
@@ -179,15 +181,15 @@ class Watcher:
         if running := RUNNING_RECORDS.get(view.name):
             total = len(running.sides.lengths)
             begin = view.begin if view.begin >= 0 else max(0, total - WINDOW)
-            steps: Sequence[WireStep] = steps_of_running(running.sides, begin)[:WINDOW]
+            steps: Sequence[WireStep] = running_steps(running.sides, begin)[:WINDOW]
             view.begin, view.due = begin + len(steps), view.due or bool(steps)
         else:
             if view.whole is None:
-                view.whole, view.due = await asyncio.to_thread(steps_of, flow), True
+                view.whole, view.due = await asyncio.to_thread(reply_steps, flow), True
             begin, (whole, note) = max(0, view.begin), view.whole
             steps, total = whole[begin:], len(whole)
         due, view.due = view.due, False
-        return {"id": view.name, **window(steps, begin, total, note)} if due else None
+        return {"id": view.name, **window_values(steps, begin, total, note)} if due else None
 
 
 async def _news_in_thread(read: Callable[[], list[News]]) -> list[Values]:
@@ -197,7 +199,9 @@ async def _news_in_thread(read: Callable[[], list[News]]) -> list[Values]:
     return await asyncio.to_thread(lambda: news_values(read()))
 
 
-def window(steps: Sequence[WireStep], begin: int, total: int, note: str = "") -> dict[str, object]:
+def window_values(
+    steps: Sequence[WireStep], begin: int, total: int, note: str = ""
+) -> dict[str, object]:
     """Return the page's JSON for the first `WINDOW` of these steps of a reply. `begin`: the index
     of the first of them in the reply; `total`: the number of all steps of the reply.
     """
@@ -209,7 +213,7 @@ def _text(sent: bytes) -> str:
     return sent.decode(errors="backslashreplace")
 
 
-def steps_of(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
+def reply_steps(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
     """Return all steps of a complete reply, and a note to show with them, empty if there is none.
 
     The extra `recordings` rewrites the reply again to get the steps. Without this extra, there is
@@ -223,7 +227,7 @@ def steps_of(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
     return steps
 
 
-def steps_of_running(running: BothSides, begin: int) -> list[WireStep]:
+def running_steps(running: BothSides, begin: int) -> list[WireStep]:
     """Return the steps of a running reply from index `begin` on."""
     got, went = running.got or b"", pairwise([0, *running.lengths][begin:])
     steps = zip(running.chunks[begin:], running.cuts[begin:], went, strict=False)
