@@ -229,7 +229,7 @@ class AwaitedReply:
             expected=expected,
         )
         if request.called:
-            rewriter.call_model(request.called)
+            rewriter.rename_model(request.called)
         return rewriter
 
     def _prompt_tokens(self, client: Dialect, form: Form | None) -> Callable[[], int] | None:

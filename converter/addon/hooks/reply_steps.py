@@ -172,7 +172,7 @@ class ReplySteps:
         """
         rewriter, begun = awaited.rewriter(Form.STREAM), record.rewriter
         if begun:
-            rewriter.go_on_from(begun)
+            rewriter.continue_from(begun)
         record.rewriter = rewriter
         tell = partial(self._pass_events, record, rewriter)
         keys = credentials(record.flow.request.headers)

@@ -109,7 +109,7 @@ class Stages:
         """Return the events that the stages return for `events`. A long text goes through the
         stages in pieces, and is returned as one text.
         """
-        pieces, feed = in_pieces(events), self.feed
+        pieces, feed = cut_long_texts(events), self.feed
         out = [staged for event in pieces for staged in feed(event)]
         return out if pieces is events else joined(out)
 
@@ -119,17 +119,17 @@ class Stages:
         """
         if self._failed:
             return [event] if isinstance(event, End) else []
-        out = self._of(event)
+        out = self._feed_choice(event)
         kinds = [*map(type, out)]
         if Failure not in kinds:
             return out
         self._failed = True
         return out[: kinds.index(Failure) + 1]
 
-    def _of(self, event: Event) -> Sequence[Event]:
+    def _feed_choice(self, event: Event) -> Sequence[Event]:
         match event:
             case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
-                out = _fed(self._chain(event.choice), [event])
+                out = _feed_through(self._chain(event.choice), [event])
                 is_over = out and type(out[-1]) is Finish  # behind a finish, no stage holds events
                 (self._open.discard if is_over else self._open.add)(event.choice)
                 return out
@@ -145,7 +145,7 @@ class Stages:
         for chain in (chain for index, chain in self._chains.items() if index in spoke):
             events: Sequence[Event] = []
             for stage in chain:
-                events = [*_fed([stage], events), *stage.close()]
+                events = [*_feed_through([stage], events), *stage.close()]
             held += events
         return held
 
@@ -174,7 +174,7 @@ class Stages:
         return self._chains[index]
 
 
-def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
+def _feed_through(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
     """Return the events that the last of `stages` returns, if the first one gets `events`."""
     for stage in stages:
         fed = map(stage.feed, events)
@@ -182,7 +182,7 @@ def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
     return events
 
 
-def in_pieces(events: Sequence[Event]) -> Sequence[Event]:
+def cut_long_texts(events: Sequence[Event]) -> Sequence[Event]:
     """Return the events, with each text of more than `LONGEST` characters cut into pieces; the same
     object if there is no such text.
     """

@@ -43,7 +43,7 @@ class Continuation:
         return self._second is not None
 
     @property
-    def has_come(self) -> bool:
+    def is_due(self) -> bool:
         """True if the addon has ended a thought since the last call of `begin`, or has ended the
         answer at a stop string.
         """
@@ -105,12 +105,12 @@ class SecondReply:
         kinds = (Start, Opaque) if heads else (Start,)
         self._thinks = self._thinks or any(isinstance(event, Thinking) for event in events)
         return [
-            self._both(event) if isinstance(event, Usage) else event
+            self._sum_counts(event) if isinstance(event, Usage) else event
             for event in events
             if not isinstance(event, kinds)
         ]
 
-    def _both(self, second: Usage) -> Usage:
+    def _sum_counts(self, second: Usage) -> Usage:
         """Return the token counts of both replies together. `second`: those of the second one.
 
         The prompt of the second request contains all text of the first reply. The model wrote this

@@ -21,8 +21,9 @@ wrote for it, the fast path learns the *route*: how to write text of this kind f
 #    it returns None while it holds text. Text without these characters leaves the stage at once.
 #    However a text is cut, the stages emit the same message. So they may get the text later and
 #    joined, as long as they get it before the next text (`settle`).
-# Encoder. The frame that was written for g is split at its text (`Seam`). A plain text has only one
-#    spelling as a JSON string, so that any plain text fits between the pieces. Three cases differ:
+# Encoder. The frame that was written for g is cut at its text (`FrameTemplate`). A plain text has
+#    only one spelling as a JSON string, so that any plain text fits between the pieces. Three cases
+#    differ:
 #    - The encoder may have written frames before g's that began a block (`Encoder.in_blocks`), and
 #      blanks before g's text that it had held. Only the frame with the text is split.
 #    - g's text may also stand elsewhere in its frame by chance (`text`, `:`). Such a route is
@@ -62,7 +63,7 @@ _DIGITS = b"0123456789"
 
 
 @dataclass(frozen=True, slots=True)
-class Seam:
+class FrameTemplate:
     """A frame for the client, cut at its text: `{"text":"Hi"}` -> `{"text":` and `}`.
 
     Attributes:
@@ -75,7 +76,7 @@ class Seam:
     counter: bytes = b""
 
     @property
-    def gaps(self) -> int:
+    def gap_count(self) -> int:
         """The number of times that the text stands in the frame."""
         return len(self.pieces) - 1
 
@@ -88,11 +89,11 @@ class Seam:
         """
         written = json_text.write(text)[1:]
         ends = frame.count(written) + frame.count(written[:-1] + b"\n")
-        return self.gaps == ends == 1 and not self.pieces[1].startswith(b":")
+        return self.gap_count == ends == 1 and not self.pieces[1].startswith(b":")
 
-    def gives(self, frame: bytes, text: str) -> bool:
+    def writes(self, frame: bytes, text: str) -> bool:
         """Return True if `frame` equals the frame that `write` returns for `text`."""
-        return _without_number(frame, self.counter) == json_text.write(text).join(self.pieces)
+        return _unnumbered(frame, self.counter) == json_text.write(text).join(self.pieces)
 
     def write(self, texts: Sequence[bytes], first: int) -> bytes:
         """Return the bytes of a frame for each text. `texts`: JSON strings without their quotation
@@ -101,21 +102,21 @@ class Seam:
         if self.counter:
             begin, counter, behind = self.pieces[0].partition(self.counter)
             begin += counter
-            ends = Seam((behind, *self.pieces[1:]))
+            ends = FrameTemplate((behind, *self.pieces[1:]))
             frames = (ends.write([text], 0) for text in texts)
             return b"".join([b"%b%d%b" % (begin, at, end) for at, end in enumerate(frames, first)])
-        if self.gaps == 1:
+        if self.gap_count == 1:
             head, tail = self.pieces[0] + b'"', b'"' + self.pieces[1]
             return head + (tail + head).join(texts) + tail
         return b"".join([(b'"' + text + b'"').join(self.pieces) for text in texts])
 
 
-def splice_of(frame: bytes, text: str, counter: bytes = b"") -> Seam:
-    """Return `frame` cut at `text`, and without its number. `counter`: see `Seam`."""
-    return Seam(tuple(_without_number(frame, counter).split(json_text.write(text))), counter)
+def template_of(frame: bytes, text: str, counter: bytes = b"") -> FrameTemplate:
+    """Return `frame` cut at `text`, and without its number. `counter`: see `FrameTemplate`."""
+    return FrameTemplate(tuple(_unnumbered(frame, counter).split(json_text.write(text))), counter)
 
 
-def _without_number(frame: bytes, counter: bytes) -> bytes:
+def _unnumbered(frame: bytes, counter: bytes) -> bytes:
     if not counter:
         return frame
     begin, name, rest = frame.partition(counter)
@@ -174,11 +175,11 @@ class _Route:
 
     Attributes:
         sample: the event that the stages return for such text, with empty text.
-        seam: the frame to write; None if the server's frames are sent as they came.
+        template: the frame to write; None if the server's frames are sent as they came.
     """
 
     sample: TextEvent
-    seam: Seam | None
+    template: FrameTemplate | None
 
 
 _HELD = _Route(ToolCall(0, "", "", ""), None)
@@ -219,8 +220,9 @@ class FastPath:
         self._shape: _Shape | None = None
         self._routes: dict[TextKind, _Route] = {}
         self._unsure: dict[TextKind, str] = {}
-        """Kind of text whose route is not certain (`Seam.is_sure`) -> the text from which the route
-        was learned. The entry is removed when the encoder has written another text in the same way.
+        """Kind of text whose route is not certain (`FrameTemplate.is_sure`) -> the text from which
+        the route was learned. The entry is removed when the encoder has written another text in the
+        same way.
         """
         self._ready: _Ready | None = None
         self._waiting: list[TextEvent] = []
@@ -229,7 +231,7 @@ class FastPath:
         """Rewrite the first frames of `raws`, from the index `begin` on, as far as they have the
         learned shape. Return the number of rewritten frames, and the client's bytes for them.
         """
-        ready = self._look()
+        ready = self._prepare()
         if ready is None:
             return 0, b""
         shape, kind, plain, route, stays = ready
@@ -238,18 +240,18 @@ class FastPath:
         if route is _HELD:
             sizes = accumulate(map(len, texts), initial=self.waiting)
             texts = texts[: sum(size <= 2 * MOST_WAITING for size in sizes) - 1]
-        text = decoded(texts) if texts else None
-        if text is None or not self._decoder.record_unparsed(read := _with(shape.sample, text)):
+        text = decode_texts(texts) if texts else None
+        if text is None or not self._decoder.record_unparsed(read := _fill(shape.sample, text)):
             return 0, b""
         self._waiting.append(read)
         self.text, self.waiting = text, self.waiting + len(text)
-        self.changes = route is _HELD or route.seam is not None
+        self.changes = route is _HELD or route.template is not None
         if route is _HELD:
             return len(texts), b""
-        self._tell([read if stays else _with(route.sample, text)])
+        self._tell([read if stays else _fill(route.sample, text)])
         first = self.encoder.record_unparsed_text(kind, text, len(texts))
         taken = raws[begin : begin + len(texts)]
-        return len(texts), route.seam.write(texts, first) if route.seam else b"".join(taken)
+        return len(texts), route.template.write(texts, first) if route.template else b"".join(taken)
 
     def settle(self) -> None:
         """Feed the stages with the text that was rewritten without them. Their state changes, so
@@ -260,10 +262,10 @@ class FastPath:
             waiting, self._waiting, self.waiting = self._waiting, [], 0
             text = "".join(map(model_text, waiting))
             assert self._shape
-            joined = waiting[0] if len(waiting) == 1 else _with(self._shape.sample, text)
+            joined = waiting[0] if len(waiting) == 1 else _fill(self._shape.sample, text)
             self._stages.feed_all([joined])
 
-    def _look(self) -> _Ready | None:
+    def _prepare(self) -> _Ready | None:
         """Return shape, route and test for `rewrite`; None if the next frame must be parsed,
         because no text is plain now, no route was learned, or too much text waits.
         """
@@ -273,7 +275,7 @@ class FastPath:
             plain = self._stages.plain(type(self._shape.sample))
             if plain and plain[0] in self._routes and plain[0] not in self._unsure:
                 shape, kind, route = self._shape, plain[0], self._routes[plain[0]]
-                test, stays = _plain(plain[1], kind is ToolCall), route.sample == shape.sample
+                test, stays = _matcher(plain[1], kind is ToolCall), route.sample == shape.sample
                 self._ready = shape, kind, test, route, stays
         return self._ready
 
@@ -290,14 +292,14 @@ class FastPath:
             staged: the events that the stages returned.
             out: the frames that the encoder wrote.
         """
-        event, became = _only_text(read), _only_text(staged)
+        event, became = _only_text_event(read), _only_text_event(staged)
         # The stages hold the text of the frame.
-        if event and not (_bare(staged) or out or isinstance(event, ToolCall)):
+        if event and not (_without_opaque(staged) or out or isinstance(event, ToolCall)):
             fits = self._shape and self._shape.fits(raw)
             self._shape = self._shape if fits else _shape_of(raw, event)
             self._routes = {**(self._routes if fits else {}), ToolCall: _HELD}
             return
-        if self._shape and self._shape.fits(raw) and self._goes_on(read, staged, out):
+        if self._shape and self._shape.fits(raw) and self._fits_route(read, staged, out):
             return
         written = out[-1] if len(out) == 1 or (out and self.encoder.in_blocks) else b""
         if not (event and became and model_text(event) == model_text(became)) or not written:
@@ -307,38 +309,38 @@ class FastPath:
                 self._shape = None
             return
         shape, text = _shape_of(raw, event), model_text(event)
-        seam = None if written == raw else splice_of(written, text, self._counter)
-        route, kind = _Route(_sample(became), seam), type(became)
+        template = None if written == raw else template_of(written, text, self._counter)
+        route, kind = _Route(_without_text(became), template), type(became)
         if shape is None or shape != self._shape or self._routes.get(kind) != route:
             self._shape = shape
             self._routes.clear()
-        if shape and (seam is None or seam.gaps):
+        if shape and (template is None or template.gap_count):
             self._routes[kind] = route
             self._unsure.pop(kind, None)
-            if seam and not seam.is_sure(written, text):
+            if template and not template.is_sure(written, text):
                 self._unsure[kind] = text
 
-    def _goes_on(
+    def _fits_route(
         self, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> bool:
         """Return True if a frame of the learned shape was written as the learned route would write
         it. Return True too if a stage holds its text. `read`, `staged`, `out`: as in `learn`.
         """
-        bare, became = _bare(read), _bare(staged)
+        bare, became = _without_opaque(read), _without_opaque(staged)
         if not became:
-            return not bare or _only_text(bare) is not None
-        event = _only_text(became)
+            return not bare or _only_text_event(bare) is not None
+        event = _only_text_event(became)
         route = self._routes.get(type(event)) if event else None
-        if event is None or route is None or route.sample != _sample(event) or len(out) != 1:
+        if event is None or route is None or route.sample != _without_text(event) or len(out) != 1:
             return False
-        text, seam = model_text(event), route.seam
-        gives = seam.gives(out[0], text) if seam else json_text.write(text) in out[0]
+        text, template = model_text(event), route.template
+        gives = template.writes(out[0], text) if template else json_text.write(text) in out[0]
         if gives and self._unsure.get(type(event), text) != text:
             del self._unsure[type(event)]  # the encoder wrote a second text by this route
         return gives
 
 
-def decoded(texts: Sequence[bytes]) -> str | None:
+def decode_texts(texts: Sequence[bytes]) -> str | None:
     """Return the texts as one string; None if one of them is not valid UTF-8. `texts`: JSON strings
     without their quotation marks.
     """
@@ -350,11 +352,11 @@ def decoded(texts: Sequence[bytes]) -> str | None:
     return json.loads(f'"{text}"') if "\\" in text else text
 
 
-def _only_text(events: Sequence[Event]) -> TextEvent | None:
+def _only_text_event(events: Sequence[Event]) -> TextEvent | None:
     """Return the only text event in `events`, which must be of the first choice; None if there are
     other events, except `Opaque`.
     """
-    match _bare(events):
+    match _without_opaque(events):
         case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as event]:
             return event
         case [ToolCall(choice=0, id="", name="", ends=False, misshapen=False) as piece]:
@@ -363,7 +365,7 @@ def _only_text(events: Sequence[Event]) -> TextEvent | None:
             return None
 
 
-def _with(sample: TextEvent, text: str) -> TextEvent:
+def _fill(sample: TextEvent, text: str) -> TextEvent:
     """Return an event like `sample`, with this text."""
     if isinstance(sample, ToolCall):
         return replace(sample, arguments=text)
@@ -372,14 +374,14 @@ def _with(sample: TextEvent, text: str) -> TextEvent:
     return type(sample)(text)
 
 
-def _sample(event: TextEvent) -> TextEvent:
+def _without_text(event: TextEvent) -> TextEvent:
     """Return a copy of the event with empty text."""
     if isinstance(event, ToolCall):
         return replace(event, arguments="", own=None, read_from="")
-    return _with(event, "")
+    return _fill(event, "")
 
 
-def _bare(events: Sequence[Event]) -> list[Event]:
+def _without_opaque(events: Sequence[Event]) -> list[Event]:
     """Return the events without `Opaque` events of the first choice."""
     return [event for event in events if not (isinstance(event, Opaque) and event.choice == 0)]
 
@@ -397,11 +399,11 @@ def _shape_of(raw: bytes, event: TextEvent) -> _Shape | None:
     before, _, behind = raw.partition(written)
     if not behind or written in behind:
         return None
-    return _Shape(before + b'"', b'"' + behind, _sample(event))
+    return _Shape(before + b'"', b'"' + behind, _without_text(event))
 
 
 @lru_cache(maxsize=256)
-def _plain(not_plain: str, in_json: bool) -> Callable[[bytes], object]:
+def _matcher(not_plain: str, in_json: bool) -> Callable[[bytes], object]:
     """Return a function that takes a JSON string without its quotation marks. The function returns
     a match if this is plain text, else None.
 

@@ -15,7 +15,7 @@ _REPLIES = (b'"message"', b'"response"')
 """Fields of a frame's JSON whose value is an object with the field `model` of the reply."""
 
 
-def renamed(raw: bytes, name: str) -> bytes:
+def bytes_with_model(raw: bytes, name: str) -> bytes:
     """Return the bytes of a frame or body with `name` in the reply's field `model`. Other fields of
     this name, such as an argument of a call, are not changed.
     """
@@ -31,8 +31,8 @@ def renamed(raw: bytes, name: str) -> bytes:
     return raw
 
 
-def renamed_frame(frame: Frame, model: str) -> Frame:
+def frame_with_model(frame: Frame, model: str) -> Frame:
     """Return the frame with `model`, the client's name for the model, in the field `model`."""
-    raw = renamed(frame.raw, model)
-    data = raw if frame.data == frame.raw else frame.data and renamed(frame.data, model)
+    raw = bytes_with_model(frame.raw, model)
+    data = raw if frame.data == frame.raw else frame.data and bytes_with_model(frame.data, model)
     return replace(frame, raw=raw, data=data)

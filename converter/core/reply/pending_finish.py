@@ -87,9 +87,9 @@ class PendingFinish:
         self._gone -= spoke
         out = self._take_beside(spoke)
         new = {finish.choice: _strength(finish) for finish in read.finishes}
-        out += self._without(lambda finish: _strength(finish) < new.get(finish.choice, -1))
+        out += self._drop_finishes(lambda finish: _strength(finish) < new.get(finish.choice, -1))
         if Failure in kinds:  # drop a finish `error`, because the failure says more
-            out += self._without(lambda finish: finish.reason == NOT_WHOLE)
+            out += self._drop_finishes(lambda finish: finish.reason == NOT_WHOLE)
         has_one = self._gone.union(each.choice for it in self._frames for each in it.finishes)
         read = read.without(lambda event: isinstance(event, Finish) and event.choice in has_one)
         waits = bool(read.finishes)
@@ -110,7 +110,7 @@ class PendingFinish:
         self._gone.update(finish.choice for read in frames for finish in read.finishes)
         if not counts or not 0 < self._limit <= counts.output:
             return frames
-        return [replace(read, events=[*map(_at_limit, read.events)]) for read in frames]
+        return [replace(read, events=[*map(_mark_at_limit, read.events)]) for read in frames]
 
     def _take_beside(self, choices: set[int]) -> list[ReadFrame]:
         """Remove all events except finishes from the waiting frames of `choices`, and return these
@@ -118,11 +118,11 @@ class PendingFinish:
         follows.
         """
         mixed = [read for read in self._frames if any(it.choice in choices for it in read.finishes)]
-        self._frames = [it.without(_is_other) if it in mixed else it for it in self._frames]
-        beside = [read.without(lambda event: not _is_other(event)) for read in mixed]
+        self._frames = [it.without(_no_finish) if it in mixed else it for it in self._frames]
+        beside = [read.without(lambda event: not _no_finish(event)) for read in mixed]
         return [read for read in beside if read.events]
 
-    def _without(self, drops: Callable[[Finish], bool]) -> list[ReadFrame]:
+    def _drop_finishes(self, drops: Callable[[Finish], bool]) -> list[ReadFrame]:
         """Remove the waiting finishes for which `drops` returns True. Return the frames that then
         have no finish left, but other events.
         """
@@ -141,7 +141,7 @@ def _ends_all(event: Event) -> bool:
     return isinstance(event, End | Failure) or (isinstance(event, OpaqueFrame) and event.lost)
 
 
-def _is_other(event: Event) -> bool:
+def _no_finish(event: Event) -> bool:
     return not isinstance(event, Finish)
 
 
@@ -149,6 +149,6 @@ def _strength(finish: Finish) -> int:
     return _STRENGTH.index(finish.reason) if finish.reason in _STRENGTH else 0
 
 
-def _at_limit(event: Event) -> Event:
+def _mark_at_limit(event: Event) -> Event:
     ends = isinstance(event, Finish) and event.stop_sequence is None and event.reason in _ENDED
     return replace(event, at_limit=True) if isinstance(event, Finish) and ends else event

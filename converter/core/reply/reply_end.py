@@ -75,7 +75,7 @@ class ReplyEnd:
         checked = list[Event]()
         for event in events:
             if self.failure is None:
-                checked += self._checked(event)
+                checked += self._check(event)
             elif isinstance(event, End):
                 checked.append(event)
         return checked
@@ -88,7 +88,7 @@ class ReplyEnd:
         """Return a failure for a reply that broke off, with the reason `reason`; nothing if the
         reply has a failure already.
         """
-        return [] if self.failure else [self._failed(reason)]
+        return [] if self.failure else [self._fail(reason)]
 
     def failed(self, failure: Failure) -> None:
         """Record a failure that a stage has emitted."""
@@ -127,18 +127,18 @@ class ReplyEnd:
     def _is_whole(self) -> bool:
         return bool(self._finished) and self._spoke <= self._finished
 
-    def _checked(self, event: Event) -> Sequence[Event]:
+    def _check(self, event: Event) -> Sequence[Event]:
         match event:
             case Text() | Thinking() | ToolCall():
                 self._spoke.add(event.choice)
             case Finish():
-                return [self._judged(event)]
+                return [self._check_finish(event)]
             case Start():
                 self._started = True
             case Failure():
                 self.failure = event
             case OpaqueFrame(lost=True):
-                return self._lost(event.own.raw)
+                return self._fail_unreadable(event.own.raw)
             case OpaqueFrame(comment=False):
                 self._unknown = self._unknown or event.own.raw.strip()
             case End():
@@ -148,7 +148,7 @@ class ReplyEnd:
                 return [*missing, event]
         return [event]
 
-    def _judged(self, event: Finish) -> Finish | Failure:
+    def _check_finish(self, event: Finish) -> Finish | Failure:
         """Return the finish; a failure if its reason says that the reply is not whole, or is a word
         that may mean this.
         """
@@ -157,15 +157,15 @@ class ReplyEnd:
             self._finished.add(event.choice)
             return event
         sentence = UNFINISHED if event.reason == NOT_WHOLE else UNKNOWN
-        return self._failed(sentence.format(word=self._shown(event.server_word.encode())))
+        return self._fail(sentence.format(word=self._readable_part(event.server_word.encode())))
 
     def _missing_end(self) -> Failure:
         if self.begun or self._started:
-            return self._failed(CUT_SHORT)
-        text = self._shown(self._unknown)
-        return self._failed(self._unread(text) if text else EMPTY)
+            return self._fail(CUT_SHORT)
+        text = self._readable_part(self._unknown)
+        return self._fail(self._unread(text) if text else EMPTY)
 
-    def _lost(self, raw: bytes) -> Sequence[Event]:
+    def _fail_unreadable(self, raw: bytes) -> Sequence[Event]:
         """Return a failure for bytes that cannot be read: a frame or the whole reply.
 
         A frame without a line end is the last one, and shows that the reply was cut. Return nothing
@@ -173,20 +173,20 @@ class ReplyEnd:
         """
         is_frame = beginning_of(raw) in (None, FirstBytes.FIELD)
         if len(raw) > _LONG:
-            return [self._failed(TOO_LONG)]
+            return [self._fail(TOO_LONG)]
         if is_frame and not raw.endswith((b"\n", b"\r")):
-            return [] if self._is_whole else [self._failed(CUT_SHORT)]
-        text, of_reply = self._shown(raw), self.begun or is_frame
-        return [self._failed(LOST.format(words=text) if of_reply else self._unread(text))]
+            return [] if self._is_whole else [self._fail(CUT_SHORT)]
+        text, of_reply = self._readable_part(raw), self.begun or is_frame
+        return [self._fail(LOST.format(words=text) if of_reply else self._unread(text))]
 
-    def _failed(self, reason: str) -> Failure:
+    def _fail(self, reason: str) -> Failure:
         self.failure = Failure(reason, status=BAD_GATEWAY)
         return self.failure
 
     def _unread(self, text: str) -> str:
         return UNREAD.format(reply=self._server.reply, words=text)
 
-    def _shown(self, raw: bytes) -> str:
+    def _readable_part(self, raw: bytes) -> str:
         """Return a short line about unreadable bytes: the error message in them, or their first
         characters.
         """

@@ -16,7 +16,7 @@ from converter.core.reply.chain import Stages, StageTable
 from converter.core.reply.continuation import Continuation
 from converter.core.reply.fast_path import FastPath
 from converter.core.reply.frame_reader import FrameReader
-from converter.core.reply.model_name import renamed_frame
+from converter.core.reply.model_name import frame_with_model
 from converter.core.reply.pending_finish import PendingFinish, ReadFrame
 from converter.core.reply.reply_end import ReplyEnd, without_frames
 from converter.core.reply.reply_notes import NO_ANSWER, notes_of
@@ -107,15 +107,15 @@ class Rewriter:
         if not self._splices:
             return None
         counter = self._client.wire.counter
-        return FastPath(self._reader.decoder, self._stages, self._encoder, self._noted, counter)
+        return FastPath(self._reader.decoder, self._stages, self._encoder, self._note, counter)
 
-    def call_model(self, name: str) -> None:
+    def rename_model(self, name: str) -> None:
         """From now on, write `name` instead of the server's name of the model."""
         # Without the fast path, because the name must be replaced in each frame.
         self._model, self._fast = name, None
         self._splices = False
 
-    def go_on_from(self, begun: "Rewriter") -> None:
+    def continue_from(self, begun: "Rewriter") -> None:
         """Continue the client's reply that the rewriter `begun` has begun, by taking over its
         encoder. `begun` must have written nothing but signs of life (`ping`).
         """
@@ -155,23 +155,23 @@ class Rewriter:
         """
         self.events, self._at = [], at
         if self.continuation.is_over:
-            return self._returned([])
+            return self._finish_call([])
         self.summary.arrived(at)
         raws, index, out = self._reader.cutter.cut(chunk), 0, list[bytes]()
         while index < len(raws):
-            taken = self._hurry(self._fast, raws, index, out) if self._fast else 0
+            taken = self._rewrite_fast(self._fast, raws, index, out) if self._fast else 0
             if not taken:
                 out += self._rewrite(self._reader.cutter.read(raws[index]))
             index += taken or 1
-            if self.continuation.has_come:
+            if self.continuation.is_due:
                 index -= self._is_of_next
                 held = self.held()
                 out += self._end_thought()
                 if self.continuation.pauses or self.continuation.is_over:
                     self.continuation.unused = sum(map(len, raws[index:])) + held
-                    return self._returned(out)
+                    return self._finish_call(out)
         out += [piece for frame in self._reader.cutter.overflow() for piece in self._rewrite(frame)]
-        return self._returned(out)
+        return self._finish_call(out)
 
     def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
         """Return all bytes for the client. `body`: the complete reply. `at`: the time at which it
@@ -187,16 +187,16 @@ class Rewriter:
         """Return the last bytes of a stream, or the whole body."""
         self.closed, self.events = True, []
         if self.continuation.is_over:
-            return self._returned(self._ended([], self.continuation.take_rest, b""))
+            return self._finish_call(self._end_reply([], self.continuation.take_rest, b""))
         frames = self._reader.cutter.close()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
         out += self._guarded(self._finish, b"")
         # The addon has ended a thought in the last bytes: the reply is over, and is not continued.
-        if self.continuation.has_come:
+        if self.continuation.is_due:
             self.continuation.refuse()
-            return self._returned(self._ended(out, self.continuation.take_rest, b""))
+            return self._finish_call(self._end_reply(out, self.continuation.take_rest, b""))
         whole = frames[-1].raw if self.form is Form.WHOLE and frames and not out else b""
-        return self._returned(self._ended(out, self.end.close, whole))
+        return self._finish_call(self._end_reply(out, self.end.close, whole))
 
     def leave(self) -> list[bytes]:
         """End a thought that the server was asked to end, but has not ended: prepare for the second
@@ -206,7 +206,7 @@ class Rewriter:
         if self.findings.ends.pending:
             self.findings.ends.count_pending_by_addon()
             out = self._end_thought()
-        return self._returned(out)
+        return self._finish_call(out)
 
     def refuse(self, reason: str) -> None:
         """End the reply behind the thought that the addon ended, because no second reply comes.
@@ -220,7 +220,7 @@ class Rewriter:
         it cannot be continued. Return the client's bytes.
         """
         if not self.continuation.begin(self._tokens):
-            return self._encoder.feed(self._noted(self._with_counts(self.continuation.take_rest())))
+            return self._encoder.feed(self._note(self._with_counts(self.continuation.take_rest())))
         expected = replace(self._reading.expected, initial=InitialState.TEXT)
         reading = replace(self._reading, chosen_start=InitialState.TEXT, expected=expected)
         cutter = None if self.continuation.pauses else self._reader.cutter
@@ -241,7 +241,7 @@ class Rewriter:
         if self.finished:
             return self.close()
         self.closed, self.events = True, []
-        return self._returned(self._ended([], lambda: self.end.broke_off(reason), b""))
+        return self._finish_call(self._end_reply([], lambda: self.end.broke_off(reason), b""))
 
     def ping(self) -> list[bytes]:
         """Return a frame without content, as a sign of life while the stream is silent; nothing in
@@ -250,7 +250,7 @@ class Rewriter:
         self.events, self.thoughts = [], []
         return [] if self.closed or self._broken else self._encoder.ping()
 
-    def _returned(self, out: list[bytes]) -> list[bytes]:
+    def _finish_call(self, out: list[bytes]) -> list[bytes]:
         """Set `thoughts` and `summary` at the end of a method that returns bytes, and return `out`,
         these bytes.
 
@@ -267,7 +267,7 @@ class Rewriter:
             self.summary.close(self._at)
         return out
 
-    def _ended(
+    def _end_reply(
         self, out: list[bytes], drain: Callable[[], list[Event]], whole: bytes
     ) -> list[bytes]:
         """Return `out` and the bytes of the reply's end: the events that stages hold, and the
@@ -281,7 +281,7 @@ class Rewriter:
             if self._fast:
                 self._fast.settle()
             drained = [*self._stages.close(), *drain()]
-            events = self._noted(self._with_counts(drained, is_last=True))
+            events = self._note(self._with_counts(drained, is_last=True))
             return [*self._encoder.feed(events), *self._encoder.close()]
 
         rest = self._guarded(rest_of, whole)
@@ -291,21 +291,21 @@ class Rewriter:
         return [*out, *rest]
 
     def _rewrite(self, frame: Frame) -> list[bytes]:
-        named = renamed_frame(frame, self._model) if self._model else frame
-        return self._guarded(lambda: self._of(named), frame.raw)
+        named = frame_with_model(frame, self._model) if self._model else frame
+        return self._guarded(lambda: self._rewrite_frame(named), frame.raw)
 
     def _guarded(self, work: Callable[[], list[bytes]], raw: bytes) -> list[bytes]:
-        """Return the bytes that `work` returns. If `work` raises, return the bytes that `_fault`
-        returns in its place. `raw`: the server's frame that `work` handles.
+        """Return the bytes that `work` returns. If `work` raises, return the bytes that
+        `_handle_fault` returns in its place. `raw`: the server's frame that `work` handles.
         """
         if self._broken:
             return []
         try:
             return work()
         except Exception as error:
-            return self._fault(error, raw)
+            return self._handle_fault(error, raw)
 
-    def _of(self, came: Frame) -> list[bytes]:
+    def _rewrite_frame(self, came: Frame) -> list[bytes]:
         """Return the client's bytes for a frame of the server, and for frames with a finish that
         have waited for this frame. If the frame itself has a finish, it waits.
         """
@@ -318,9 +318,9 @@ class Rewriter:
         if self._fast and not (passing and passing[-1].came is came):
             # While a finish waits, frames must be parsed: forget the routes.
             self._fast.learn(b"", read, (), ())
-        return self._passed(passing)
+        return self._send_all(passing)
 
-    def _passed(self, frames: Sequence[ReadFrame]) -> list[bytes]:
+    def _send_all(self, frames: Sequence[ReadFrame]) -> list[bytes]:
         """Return the client's bytes for frames that need not wait. Stop behind a frame in which the
         addon ends a thought.
 
@@ -329,8 +329,8 @@ class Rewriter:
         """
         out: list[bytes] = []
         for number, each in enumerate(frames, 1):
-            out += self._guarded(partial(self._sent, each), each.came.raw)
-            if self.continuation.has_come:
+            out += self._guarded(partial(self._send, each), each.came.raw)
+            if self.continuation.is_due:
                 self._is_of_next = any(
                     not isinstance(event, Usage | End)
                     for behind in frames[number:]
@@ -345,12 +345,12 @@ class Rewriter:
         """
         if self._fast:
             self._fast.settle()
-        return self._passed(self._pending.close())
+        return self._send_all(self._pending.close())
 
-    def _sent(self, each: ReadFrame) -> list[bytes]:
+    def _send(self, each: ReadFrame) -> list[bytes]:
         came, frame, read = each.came, each.frame, each.events
         staged = self._stages.feed_all(self.end.feed(read))
-        events = self._noted(self._with_counts(self.continuation.feed(staged)))
+        events = self._note(self._with_counts(self.continuation.feed(staged)))
         passes = (
             self._same_dialect
             and not self.continuation.goes_on
@@ -367,14 +367,14 @@ class Rewriter:
             self._fast.learn(frame.raw if frame is came else b"", read, events, out)
         return out
 
-    def _hurry(self, fast: FastPath, raws: list[bytes], index: int, out: list[bytes]) -> int:
+    def _rewrite_fast(self, fast: FastPath, raws: list[bytes], index: int, out: list[bytes]) -> int:
         """Rewrite frames of `raws` with the fast path, from `index` on. Append the client's bytes
         to `out`, and return the number of rewritten frames.
         """
         try:
             taken, written = fast.rewrite(raws, index)
         except Exception as error:
-            out += self._fault(error, b"".join(raws[index:]))
+            out += self._handle_fault(error, b"".join(raws[index:]))
             return len(raws) - index
         if taken:
             self.hurried += taken
@@ -386,7 +386,7 @@ class Rewriter:
     def _with_counts(self, events: Sequence[Event], is_last: bool = False) -> list[Event]:
         return [*events] if self.end.failure else self._tokens.with_counts(events, is_last)
 
-    def _noted(self, events: list[Event]) -> list[Event]:
+    def _note(self, events: list[Event]) -> list[Event]:
         for event in events:
             match event:
                 case Failure():
@@ -398,7 +398,7 @@ class Rewriter:
         self.events += events
         return events
 
-    def _fault(self, error: Exception, raw: bytes) -> list[bytes]:
+    def _handle_fault(self, error: Exception, raw: bytes) -> list[bytes]:
         """Return the client's bytes for a frame for which decoder, a stage or encoder raised: the
         frame `raw` itself, or, if the client has another dialect, an error that ends the reply.
         Record the error for `notes`.

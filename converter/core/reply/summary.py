@@ -85,13 +85,13 @@ class Summary:
         """Add an event that came at the time `at`."""
         match event:
             case Thinking() if event.text:
-                self._think(event, at)
+                self._add_thinking(event, at)
             case Text() if event.text:
-                self._say(event, at)
+                self._add_text(event, at)
             case ToolCall():
-                self._call(event, at)
+                self._add_call(event, at)
             case ThinkingEnd() | Finish():
-                self._ended(event.choice, at)
+                self._end_thought(event.choice, at)
                 self.finish = event.reason if isinstance(event, Finish) else self.finish
             case Usage():
                 self.usage = event
@@ -107,7 +107,7 @@ class Summary:
     def close(self, at: float) -> None:
         """End the open thoughts, because the reply is over."""
         for choice in list(self._began):
-            self._ended(choice, at)
+            self._end_thought(choice, at)
 
     @property
     def counted(self) -> Usage | None:
@@ -141,26 +141,26 @@ class Summary:
         }
         return {name: value for name, value in values.items() if value not in (None, "")}
 
-    def _think(self, event: Thinking, at: float) -> None:
+    def _add_thinking(self, event: Thinking, at: float) -> None:
         self.thinking += len(event.text)
         if event.choice not in self._began and not event.text.isspace():
             self._began[event.choice] = at
             self.thoughts += 1
             self.first_thought = at if self.first_thought is None else self.first_thought
 
-    def _say(self, event: Text, at: float) -> None:
+    def _add_text(self, event: Text, at: float) -> None:
         self.text += len(event.text)
         if not event.text.isspace():
-            self._ended(event.choice, at)
+            self._end_thought(event.choice, at)
             self.first_text = at if self.first_text is None else self.first_text
 
-    def _call(self, event: ToolCall, at: float) -> None:
-        self._ended(event.choice, at)
+    def _add_call(self, event: ToolCall, at: float) -> None:
+        self._end_thought(event.choice, at)
         self.calls += bool(event.name)
         if event.read_from and event.read_from not in self.read_from:
             self.read_from.append(event.read_from)
 
-    def _ended(self, choice: int, at: float) -> None:
+    def _end_thought(self, choice: int, at: float) -> None:
         began = self._began.pop(choice, None)
         self.thinking_time += at - began if began is not None else 0.0
 

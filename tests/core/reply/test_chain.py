@@ -16,7 +16,7 @@ from converter.core.model.events import (
     joined,
 )
 from converter.core.reading.reading import Expected, ExpectedThoughts, ThoughtLimits
-from converter.core.reply.chain import LONGEST, Stages, in_pieces
+from converter.core.reply.chain import LONGEST, Stages, cut_long_texts
 from converter.core.reply.stages import STAGES
 
 
@@ -93,7 +93,7 @@ LONG = "a" * (2 * LONGEST + 1)
 
 
 def test_a_long_text_is_cut_and_joined_again() -> None:
-    pieces = in_pieces([Text("b"), Text(LONG, 1), Finish("stop")])
+    pieces = cut_long_texts([Text("b"), Text(LONG, 1), Finish("stop")])
     assert [len(piece.text) for piece in pieces if isinstance(piece, Text)] == [
         1,
         LONGEST,
@@ -114,9 +114,9 @@ def test_a_long_text_is_cut_and_joined_again() -> None:
     ids=["short", "refusal", "in parts", "of the server's own field"],
 )
 def test_what_no_stage_searches_stays_whole(event: Text | Thinking) -> None:
-    assert list(in_pieces([event])) == [event]
+    assert list(cut_long_texts([event])) == [event]
 
 
 def test_short_events_are_returned_as_they_are() -> None:
     events = [Text("a"), Text("b")]
-    assert in_pieces(events) is events
+    assert cut_long_texts(events) is events

@@ -27,7 +27,7 @@ from converter.core.model.events import Text, Thinking, ToolCall
 from converter.core.model.memory import Memory
 from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThoughts, ThoughtLimits
 from converter.core.reading.tool_calls.calls_read import Tools
-from converter.core.reply.fast_path import splice_of
+from converter.core.reply.fast_path import template_of
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire.bounds import HELD_LIMIT, Bound
 from converter.extras.recordings.library import Library
@@ -470,7 +470,7 @@ COUNTER = b'"number":'
 
 
 def test_text_goes_where_the_first_stood() -> None:
-    splice = splice_of(FRAME, "one")
+    splice = template_of(FRAME, "one")
     assert splice.write([b"two", rb"\n"], 0) == (
         b'data: {"type":"said","number":7,"text":"two","more":[]}\n\n'
         b'data: {"type":"said","number":7,"text":"\\n","more":[]}\n\n'
@@ -478,7 +478,7 @@ def test_text_goes_where_the_first_stood() -> None:
 
 
 def test_numbered_frames_go_on_counting() -> None:
-    splice = splice_of(FRAME, "one", COUNTER)
+    splice = template_of(FRAME, "one", COUNTER)
     assert splice.write([b"two", b"three"], 99) == (
         b'data: {"type":"said","number":99,"text":"two","more":[]}\n\n'
         b'data: {"type":"said","number":100,"text":"three","more":[]}\n\n'
@@ -486,13 +486,13 @@ def test_numbered_frames_go_on_counting() -> None:
 
 
 def test_text_that_stands_twice_is_written_twice() -> None:
-    splice = splice_of(b'{"number":1,"a":"x","b":"x"}', "x", COUNTER)
-    assert splice.gaps == 2
+    splice = template_of(b'{"number":1,"a":"x","b":"x"}', "x", COUNTER)
+    assert splice.gap_count == 2
     assert splice.write([b"y"], 5) == b'{"number":5,"a":"y","b":"y"}'
 
 
 def test_the_first_number_is_the_frames_own() -> None:
-    splice = splice_of(b'{"number":1,"text":"x","inner":{"number":3}}', "x", COUNTER)
+    splice = template_of(b'{"number":1,"text":"x","inner":{"number":3}}', "x", COUNTER)
     assert splice.write([b"y"], 2) == b'{"number":2,"text":"y","inner":{"number":3}}'
 
 
@@ -506,14 +506,14 @@ def test_the_first_number_is_the_frames_own() -> None:
     ],
 )
 def test_a_frame_differs_from_one_of_another_kind(frame: bytes, text: str, gives: bool) -> None:
-    assert splice_of(FRAME, "one", COUNTER).gives(frame, text) is gives
+    assert template_of(FRAME, "one", COUNTER).writes(frame, text) is gives
 
 
 def test_without_a_counter_numbers_are_part_of_the_frame() -> None:
-    splice = splice_of(FRAME, "one")
-    assert splice.gives(FRAME, "one")
-    assert not splice.gives(FRAME.replace(b"7", b"8"), "one")
+    splice = template_of(FRAME, "one")
+    assert splice.writes(FRAME, "one")
+    assert not splice.writes(FRAME.replace(b"7", b"8"), "one")
 
 
 def test_a_frame_without_the_text_has_no_span_for_it() -> None:
-    assert splice_of(FRAME, "two").gaps == 0
+    assert template_of(FRAME, "two").gap_count == 0

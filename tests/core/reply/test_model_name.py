@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from converter.core.reply.model_name import renamed, renamed_frame
+from converter.core.reply.model_name import bytes_with_model, frame_with_model
 from converter.core.wire.sse import Frame, read_frame
 
 
@@ -10,7 +10,7 @@ from converter.core.wire.sse import Frame, read_frame
 def test_a_frame_gets_the_clients_name_and_keeps_every_other_byte(space: str) -> None:
     text = json.dumps('say "model":"x" \\')
     frame = f'data: {{"choices":[{{"delta":{{"content":{text}}}}}],"model":{space}"a\\"b"}}\n\n'
-    got = renamed(frame.encode(), 'c"d').decode()
+    got = bytes_with_model(frame.encode(), 'c"d').decode()
     assert got == frame.replace('"a\\"b"', '"c\\"d"')
 
 
@@ -33,17 +33,17 @@ INPUT = {"prompt": "a cat", "model": "sdxl"}
 )
 def test_only_the_replys_own_field_is_renamed(reply: dict[str, object], path: list[str]) -> None:
     written = json.dumps(reply)
-    got = renamed(written.encode(), "c").decode()
+    got = bytes_with_model(written.encode(), "c").decode()
     assert got == (written.replace('"model": "a"', '"model": "c"') if path else written)
 
 
 def test_a_frame_without_a_model_stays() -> None:
-    assert renamed(b"data: [DONE]\n\n", "x") == b"data: [DONE]\n\n"
+    assert bytes_with_model(b"data: [DONE]\n\n", "x") == b"data: [DONE]\n\n"
 
 
 def test_a_stream_has_the_name_in_its_frame_and_a_body_in_all_of_it() -> None:
     frame = read_frame(b'data: {"model":"a"}\n\n')
-    got = renamed_frame(frame, "b")
+    got = frame_with_model(frame, "b")
     assert (got.raw, got.data) == (b'data: {"model":"b"}\n\n', b'{"model":"b"}')
     body = b'{"model":"a"}'
-    assert renamed_frame(Frame(body, body), "b").data == b'{"model":"b"}'
+    assert frame_with_model(Frame(body, body), "b").data == b'{"model":"b"}'
