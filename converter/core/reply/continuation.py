@@ -1,5 +1,5 @@
 """A reply that is continued by a second reply. The addon stops reading the first one within a
-thought, because the thought is too long, and requests the rest of the turn with the thought ended.
+thought that is too long or repeats itself, ends this thought, and requests the rest of the turn.
 The client gets both as one reply.
 """
 

@@ -236,7 +236,7 @@ class FastPath:
             return 0, b""
         shape, kind, plain, route, stays = ready
         texts = shape.plain_texts(raws, begin, plain)
-        # A stage that holds a call has room for this many characters more (`Engine.plain`).
+        # Let no more text wait than a stage that holds a call has room for (`Engine.plain`).
         if route is _HELD:
             sizes = accumulate(map(len, texts), initial=self.waiting)
             texts = texts[: sum(size <= 2 * MOST_WAITING for size in sizes) - 1]

@@ -29,9 +29,7 @@ _COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls
 _OF_THINKING = ("thoughts", "thinking", "thinking_time")
 _TOKENS = ("input", "output", "thinking", "cached")
 ESTIMATED = "tokens_estimated"
-"""The name, among the values of `Summary.values`, of the value True if the token counts are
-estimates.
-"""
+"""The key of `Summary.values` whose value is True if the token counts are estimates."""
 TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
 """The names of the times in `Summary.values`. They are missing for a reply whose bytes came without
 times.
