@@ -210,8 +210,8 @@ def print_environment(arguments: Sequence[str]) -> int:
 def _parsed_arguments(name: str, arguments: Sequence[str]) -> tuple[LaunchArguments, list[str]]:
     """Return the launcher's own arguments, which come first, and the rest, which the client gets.
 
-    `--url URL --set NAME=VALUE -p hello` -> `["-p", "hello"]`
-    and `LaunchArguments(url="URL", options=["--set", "NAME=VALUE"])`.
+    `--url URL --set NAME=VALUE -p hello` ->
+    `LaunchArguments(url="URL", options=["--set", "NAME=VALUE"])` and `["-p", "hello"]`.
     """
     chosen, rest = LaunchArguments(), list(arguments)
     if rest[:1] in (["--save"], ["--unsave"]):
