@@ -16,7 +16,7 @@ from converter.addon.exchange.exchange import Exchange
 from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.responses.request_reader import read
 from converter.core.dialects.responses.response_events import ResponsesEncoder
-from converter.core.dialects.responses.state import answer
+from converter.core.dialects.responses.state import answer_own
 from converter.core.dialects.table import RESPONSES
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.conversation import RequestError
@@ -44,7 +44,7 @@ def context_of(**fields: Any) -> ReplyContext:
 def own_answer(request: OwnRequest, memory: Memory) -> tuple[int, Json]:
     """The status and body of a request that needs no model, or of its refusal."""
     try:
-        status, body = answer(request, memory)
+        status, body = answer_own(request, memory)
     except (RequestError, UnreadableError) as error:
         _, refusal = EXCHANGE.refusal(error)
         return refusal.status, json.loads(refusal.body)

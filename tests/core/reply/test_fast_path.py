@@ -456,7 +456,7 @@ def test_what_a_thread_remembers_is_all_that_was_sent() -> None:
     through.close()
     going_on = {"thread": {"type": "continue", "previous_message_id": "msg_one"}}
     more = {**body, **going_on, "messages": [{"role": "user", "content": "and?"}]}
-    completed, _ = threads.complete(more, memory)
+    completed, _ = threads.with_kept_turns(more, memory)
     assert isinstance(completed, dict)
     [_, turn, _] = completed["messages"]
     assert turn["content"] == [{"type": "text", "text": "".join(LONG)}]

@@ -63,7 +63,7 @@ ANTHROPIC = Dialect(
         path="/v1/messages",
         example={**SAMPLING, **QUESTION, "max_tokens": 200},
         native_option="messages",
-        native=threads.without,
+        native=threads.request_without_thread,
         blocks=RESULT_BLOCKS | ROLE_BLOCKS["user"] | ROLE_BLOCKS["assistant"],
         omits_thinking=omits_thinking,
         refers=('"thread"',),
@@ -72,7 +72,7 @@ ANTHROPIC = Dialect(
         error_body=error_body,
         error_reply=error_reply,
         refusal=_refusal,
-        models=models.write,
+        models=models.anthropic_models,
         # Claude Code asks with HEAD whether its API is there, and sends telemetry with POST. No
         # model server has these endpoints, so the addon answers: with no body, and with `{}`.
         own=lambda request, _: (200, {} if request.method == "POST" else None),

@@ -59,7 +59,7 @@ def read_blocks[B](
         elif left_out is not None and kind not in BLOCK_TYPES:
             left_out.append(kind)
         else:
-            raise block.error("type", _unexpected(kind, readers))
+            raise block.error("type", _wrong_type_message(kind, readers))
     return tuple(blocks)
 
 
@@ -71,7 +71,7 @@ def readers_of(role: Role, left_out: list[str]) -> dict[str, Reader[Block]]:
     return {**ROLE_BLOCKS[role], **inner}
 
 
-def _unexpected(kind: str, readers: Mapping[str, object]) -> str:
+def _wrong_type_message(kind: str, readers: Mapping[str, object]) -> str:
     role = next((role for role, table in ROLE_BLOCKS.items() if kind in table), None)
     if role is not None and readers.keys() in [table.keys() for table in ROLE_BLOCKS.values()]:
         return f"`{kind}` blocks can only be in `{role}` messages"
@@ -124,7 +124,7 @@ def _source[S](block: Fields, readers: Mapping[str, Reader[S]]) -> S:
     return source.row("type", readers)(source)
 
 
-def _bytes(source: Fields) -> bytes:
+def _decoded_data(source: Fields) -> bytes:
     data = source.required("data", str)
     try:
         content = base64.b64decode(data, validate=True)
@@ -139,13 +139,13 @@ def _image_data(source: Fields) -> MediaSource:
     media_type = source.required("media_type", str)
     if not media_type.startswith("image/"):  # the server checks the type of image
         raise source.error("media_type", "Input should begin with 'image/'")
-    _bytes(source)
+    _decoded_data(source)
     return Data(media_type, source.required("data", str))
 
 
 def _document_data(source: Fields) -> tuple[TextBlock | Image, ...] | MediaSource:
     media_type = source.one_of("media_type", (PDF, "text/plain"))
-    content = _bytes(source)
+    content = _decoded_data(source)
     if media_type == PDF:
         return Data(media_type, source.required("data", str))
     try:

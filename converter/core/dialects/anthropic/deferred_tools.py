@@ -29,14 +29,14 @@ def order_of_finds(request: Fields, tools: Iterable[Fields]) -> list[str] | None
     kinds = (tool.optional("type", str) or "" for tool in tools)
     if any(kind.startswith(_SERVER_SEARCH) for kind in kinds):
         return None
-    names = dict.fromkeys(_references(request.values.get("messages")))
+    names = dict.fromkeys(_referenced_tools(request.values.get("messages")))
     choice = request.values.get("tool_choice")
     if isinstance(choice, dict) and isinstance(choice.get("name"), str):
         names.setdefault(choice["name"])
     return list(names)
 
 
-def _references(value: object) -> Iterator[str]:
+def _referenced_tools(value: object) -> Iterator[str]:
     """Yield the tool names in the `tool_reference` blocks of all tool results, in order."""
     for turn in objects(value):
         for block in objects(turn.get("content")):

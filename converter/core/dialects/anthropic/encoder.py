@@ -51,7 +51,7 @@ already has calls. A client that reads `content` before `type` then finds no cal
 """
 
 
-def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
+def stop_fields(finish: Finish, has_call: bool) -> tuple[str, str | None]:
     """Return the `stop_reason` and the `stop_sequence` of a message. `called`: True if the message
     has a call.
 
@@ -60,15 +60,15 @@ def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
     """
     if finish.reason == "length":
         return "max_tokens", None
-    if called or finish.reason in _CALLS:
+    if has_call or finish.reason in _CALLS:
         # After `tool_use` a client expects a call. So a message without a call gets `end_turn`.
-        return "tool_use" if called else "end_turn", None
+        return "tool_use" if has_call else "end_turn", None
     if finish.stop_sequence is not None:
         return "stop_sequence", finish.stop_sequence or None
     return STOP_REASONS.get(finish.reason, finish.reason), None
 
 
-def counts(usage: Usage, thinking: int, text: int) -> dict[str, object]:
+def usage_json(usage: Usage, thinking: int, text: int) -> dict[str, object]:
     """Return the `usage` of a message. `thinking` and `text`: how many characters were sent as
     thinking, and as anything else; by them the thinking tokens are estimated.
 
@@ -118,7 +118,7 @@ def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
     return {"type": "message_start", "message": message}
 
 
-def _input(written: str) -> object:
+def _parsed_input(arguments: str) -> object:
     """Return the input of a call, parsed from `written`, its JSON text.
 
     If the call was cut off, only the complete values are returned, as Anthropic's SDKs do. A text
@@ -126,11 +126,11 @@ def _input(written: str) -> object:
     """
     try:
         return json.loads(
-            complete_part(written) if is_open(written) else written,
+            complete_part(arguments) if is_open(arguments) else arguments,
             parse_float=lambda number: float(number) if math.isfinite(float(number)) else number,
         )
     except (ValueError, RecursionError):
-        return {WRAPPED: written}
+        return {WRAPPED: arguments}
 
 
 class AnthropicEncoder(BlockWriter):
@@ -148,7 +148,7 @@ class AnthropicEncoder(BlockWriter):
         self._context = context
         self._thread = context.own if isinstance(context.own, Thread) else None
         self._room = self._thread.memory.bounds.size if self._thread else -1
-        self._spend(0)
+        self._use_thread_memory(0)
         self._called = False
         self._counts = not (context.shown or whole) and COUNTS_THINKING in context.features
         # Characters of a thought without text for which no token count was sent so far.
@@ -162,7 +162,7 @@ class AnthropicEncoder(BlockWriter):
         """Return a `ping` event; nothing for a whole message."""
         return [] if self._whole else [PING]
 
-    def _spend(self, size: int) -> None:
+    def _use_thread_memory(self, size: int) -> None:
         """Subtract `size` characters from the memory that is left for the thread's message. If none
         is left, the stream is not joined to a message any more, and the thread keeps nothing.
         """
@@ -171,7 +171,7 @@ class AnthropicEncoder(BlockWriter):
 
     def _add_to_whole_reply(self, event: dict[str, object]) -> None:
         delta = as_object(event.get("delta"))
-        self._spend(sum(map(len, map(str, delta.values()))))
+        self._use_thread_memory(sum(map(len, map(str, delta.values()))))
         match event["type"]:
             case "message_start":
                 self._result = as_object(event["message"]) | {"content": self._blocks}
@@ -185,7 +185,7 @@ class AnthropicEncoder(BlockWriter):
                 # Like the SDKs, join the deltas only of fields that were `""` in the block's start.
                 block |= {name: "".join(pieces[name]) for name in pieces if block.get(name) == ""}
                 written = pieces.get("partial_json")
-                block |= {"input": _input("".join(written))} if written else {}
+                block |= {"input": _parsed_input("".join(written))} if written else {}
                 pieces.clear()
             case "message_delta":
                 self._result |= {**delta, "usage": event["usage"]}
@@ -199,11 +199,11 @@ class AnthropicEncoder(BlockWriter):
     def _stop(self, own: Own | None = None) -> WireEvents:  # noqa: ARG002
         yield from self.end_content()
         self._over = True
-        reason, stop_sequence = stop(self._ending, self._called and not self.cut)
+        reason, stop_sequence = stop_fields(self._ending, self._called and not self.cut)
         yield {
             "type": "message_delta",
             "delta": {"stop_reason": reason, "stop_sequence": stop_sequence},
-            "usage": counts(self._usage or Usage(0, 0), self.thinking_length, self.text_length),
+            "usage": usage_json(self._usage or Usage(0, 0), self.thinking_length, self.text_length),
         }
         yield {"type": "message_stop"}
         if self._thread and self._gathers:

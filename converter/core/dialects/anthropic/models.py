@@ -5,7 +5,7 @@ from converter.core.dialects.error_words import string_of
 from converter.core.wire import json_text
 
 
-def write(body: bytes) -> dict[str, object] | None:
+def anthropic_models(body: bytes) -> dict[str, object] | None:
     """Return `body`, a chat-completions server's list of models or its entry of one model, in the
     format of the Anthropic API. Return None if the body has this format already, or is neither.
     """

@@ -67,7 +67,7 @@ def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
     """
     thread = None
     if context.memory is not None and as_object(body).get("thread") is not None:
-        body, thread = threads.complete(body, context.memory)
+        body, thread = threads.with_kept_turns(body, context.memory)
     # Usually a turn that the request before had, too, is not read again. But in a thread no request
     # repeats a turn.
     turn_of = read_anew if thread else context.turn_of
@@ -125,7 +125,7 @@ def _turns(
         turn_of(message, partial(_turn, message, f"messages.{at}", blocks, left_out), None)
         for at, message in enumerate(messages)
     ]
-    if orphans := list(_orphans(turns)):
+    if orphans := list(_results_without_call(turns)):
         notes.append(ORPHANS.format(", ".join(orphans)))
     return tuple(turn for turn in turns if turn.blocks or turn.role != "system")
 
@@ -149,7 +149,7 @@ def _turn(
     return turn, len(left_out) > before
 
 
-def _orphans(turns: Iterable[Turn]) -> Iterator[str]:
+def _results_without_call(turns: Iterable[Turn]) -> Iterator[str]:
     """Yield the ids of tool results whose call is not in the turn before.
 
     Successive messages of one role count as one turn here. System messages do not count.

@@ -55,29 +55,29 @@ class Thread:
         self.memory.keep(f"{_PREFIX}{reply['id']}", value, previous)
 
 
-def _error(problem: str, code: str, status: int = 400, **details: object) -> RequestError:
+def _thread_error(problem: str, code: str, status: int = 400, **details: object) -> RequestError:
     """Return the error of a request whose thread cannot go on. SDKs read `code` and `details`."""
     return RequestError("thread", problem, status, error_code=code, **details)
 
 
-def unsupported() -> RequestError:
+def unsupported_error() -> RequestError:
     """Return the error for a request with a `thread` if the addon keeps no threads. It makes the
     SDKs continue without threads.
     """
-    return _error(UNSUPPORTED, "thread_unsupported_request", unsupported=["thread"])
+    return _thread_error(UNSUPPORTED, "thread_unsupported_request", unsupported=["thread"])
 
 
-def without(body: Mapping[str, object]) -> Mapping[str, object]:
+def request_without_thread(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return the request unchanged if it has no `thread`; else raise RequestError. The check is for
     a request that goes to a server's own Messages endpoint: such a server ignores `thread` and
     would answer without the earlier turns.
     """
     if body.get("thread") is not None:
-        raise unsupported()
+        raise unsupported_error()
     return body
 
 
-def complete(body: object, memory: Memory) -> tuple[object, Thread | None]:
+def with_kept_turns(body: object, memory: Memory) -> tuple[object, Thread | None]:
     """Return the request as a whole conversation, and its thread.
 
     If the request continues a thread, the kept turns are put before its messages, and the thread's
@@ -89,30 +89,30 @@ def complete(body: object, memory: Memory) -> tuple[object, Thread | None]:
     if thread is None:
         return body, None
     if not memory.bounds.keeps:
-        raise unsupported()
+        raise unsupported_error()
     if thread.one_of("type", ("create", "continue")) == "create":
-        return body, Thread(memory, own=_kept(request.values, *CREATE_ONLY))
+        return body, Thread(memory, own=_kept_fields(request.values, *CREATE_ONLY))
     previous = thread.required("previous_message_id", str)
-    whole = _continued(memory, previous, request.values)
-    return whole, Thread(memory, previous, _kept(request.values))
+    whole = _whole_request(memory, previous, request.values)
+    return whole, Thread(memory, previous, _kept_fields(request.values))
 
 
-def _kept(body: Mapping[str, object], *names: str) -> dict[str, object]:
+def _kept_fields(body: Mapping[str, object], *names: str) -> dict[str, object]:
     return {name: body[name] for name in (*names, "messages") if name in body}
 
 
-def _continued(memory: Memory, previous: str, body: Mapping[str, object]) -> dict[str, object]:
+def _whole_request(memory: Memory, previous: str, body: Mapping[str, object]) -> dict[str, object]:
     history = memory.history(_PREFIX + previous)
     if not history:
-        raise _error(UNKNOWN_THREAD.format(previous), "thread_not_found", 404)
+        raise _thread_error(UNKNOWN_THREAD.format(previous), "thread_not_found", 404)
     entries: list[dict[str, Any]] = [*map(json_text.object_in, history)]
     shapes = (("messages", list), ("reply", dict))
     if not all(isinstance(entry.get(name), kind) for entry in entries for name, kind in shapes):
-        raise _error(UNREADABLE.format(previous), "thread_not_found", 404)
+        raise _thread_error(UNREADABLE.format(previous), "thread_not_found", 404)
     created = {name: entries[0][name] for name in CREATE_ONLY if name in entries[0]}
     if changed := [name for name in CREATE_ONLY if body.get(name) not in (None, created.get(name))]:
         names = " and ".join(f"`{name}`" for name in changed)
-        raise _error(MISMATCH.format(names), "thread_fingerprint_mismatch")
+        raise _thread_error(MISMATCH.format(names), "thread_fingerprint_mismatch")
     earlier = [turn for entry in entries for turn in (*entry["messages"], entry["reply"])]
     own = Fields(body).optional("messages", list) or []
     return {**body, **created, "messages": [*earlier, *own]}

@@ -44,17 +44,17 @@ def _read_request(body: object, context: RequestContext) -> Conversation:
     """
     purpose, memory = context.purpose, context.memory
     if purpose is Purpose.COMPACTION:
-        body = compaction.request(body)
-    history = None if memory is None else state.complete(memory, body)
+        body = compaction.trigger_request(body)
+    history = None if memory is None else state.whole_input(memory, body)
     alone = history is None or history.is_alone
     turn_of = context.turn_of if alone else read_anew
     request, own = read(body, history.items if history else None, turn_of)
     if purpose is Purpose.COMPACTION:
         turns = history.items if history else input_items(Fields(body))
-        own = replace(own, repeated=compaction.users(turns))
+        own = replace(own, repeated=compaction.user_messages(turns))
     if memory is None or history is None:
         return replace(request, own=own)
-    own = replace(own, keep=partial(state.keep, memory, as_object(body), history))
+    own = replace(own, keep=partial(state.keep_response, memory, as_object(body), history))
     notes = (LEFT_OUT.format(history.left_out),) if history.left_out else ()
     return replace(request, own=own, notes=(*request.notes, *notes))
 
@@ -86,15 +86,15 @@ RESPONSES = Dialect(
         example={**SAMPLING, "max_output_tokens": 200, "input": "12 * 7"},
         refers=state.REFERS,
         native_option="responses",
-        native=thoughts.mend,
+        native=thoughts.native_request,
         blocks=PARTS,
     ),
     Answers(
-        error_body=errors.named,
+        error_body=errors.error_of_kind,
         error_reply=lambda status, body, _: errors.error_reply(status, body),
         refusal=_refusal,
         counted=lambda tokens: {"object": "response.input_tokens", "input_tokens": tokens},
-        own=state.answer,
+        own=state.answer_own,
     ),
     (
         Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/responses", "responses"),

@@ -9,7 +9,7 @@ another name, Codex asks for a summary in plain text instead.
 from collections.abc import Iterable
 
 from converter.core.dialects.responses import thoughts
-from converter.core.dialects.responses.output_items import with_id
+from converter.core.dialects.responses.output_items import shown_item
 from converter.core.model.conversation import TextBlock
 
 ITEM = "compaction"
@@ -23,7 +23,7 @@ HEAD = "Summary of the conversation so far:\n\n"
 NONE = "the model wrote no summary of the conversation, or only a part of one"
 
 
-def request(body: object) -> object:
+def trigger_request(body: object) -> object:
     """Return the body of a request to `/responses/compact` as a body for `/responses`, with an item
     `compaction_trigger` at the end of its input. A body of a wrong type is returned unchanged.
     """
@@ -36,45 +36,45 @@ def request(body: object) -> object:
     return {**body, "input": [*items, {"type": TRIGGER}], "stream": False, "store": False}
 
 
-def users(items: Iterable[object]) -> tuple[dict[str, object], ...]:
+def user_messages(items: Iterable[object]) -> tuple[dict[str, object], ...]:
     """Return the messages of the user among these items. `/responses/compact` answers with them,
     unchanged, and with the summary of the conversation.
     """
     return tuple(item for item in items if isinstance(item, dict) and item.get("role") == "user")
 
 
-def item(name: str, summary: str) -> dict[str, object]:
-    """Return an item `compaction` with this summary. `name`: the item's id without its prefix."""
-    return {"id": f"cmp_{name}", "type": ITEM, "encrypted_content": thoughts.encode(summary)}
+def compaction_item(id_part: str, summary: str) -> dict[str, object]:
+    """Return an item `compaction` with this summary. `id_part`: its id without the prefix."""
+    return {"id": f"cmp_{id_part}", "type": ITEM, "encrypted_content": thoughts.encode(summary)}
 
 
-def summaries(output: Iterable[dict[str, object]]) -> list[dict[str, object]]:
+def compaction_items(output: Iterable[dict[str, object]]) -> list[dict[str, object]]:
     """Return the items `compaction` in the output of a response."""
     return [item for item in output if item["type"] == ITEM]
 
 
-def answer(
-    response: dict[str, object], repeated: Iterable[dict[str, object]], name: str
+def compact_body(
+    response: dict[str, object], repeated: Iterable[dict[str, object]], id_part: str
 ) -> dict[str, object]:
     """Return the body of the answer to a request to `/responses/compact`.
 
     Arguments:
         response: the response whose output has the item `compaction`.
         repeated: the user's messages, which come before the summary.
-        name: the exchange's id, for the ids of messages: `7` -> `msg_7_in0`, `msg_7_in1`.
+        id_part: the exchange's id, for the ids of messages: `7` -> `msg_7_in0`, `msg_7_in1`.
     """
-    messages = [with_id(item, f"{name}_in{at}") for at, item in enumerate(repeated)]
+    messages = [shown_item(item, f"{id_part}_in{at}") for at, item in enumerate(repeated)]
     output = response["output"]
     return {
         "id": response["id"],
         "object": "response.compaction",
         "created_at": response["created_at"],
-        "output": [*messages, *(summaries(output) if isinstance(output, list) else ())],
+        "output": [*messages, *(compaction_items(output) if isinstance(output, list) else ())],
         "usage": response["usage"],
     }
 
 
-def read(sealed: str) -> TextBlock | None:
+def read_summary(sealed: str) -> TextBlock | None:
     """Return the summary in `sealed`, the `encrypted_content` of an item `compaction`, as a text
     block. None if another server made the item: then it cannot be read.
     """

@@ -81,15 +81,15 @@ class ResponsesDecoder(DialectDecoder):
             "response.reasoning_text.delta": self._thought,
             "response.reasoning_summary_text.delta": self._thought,
             "response.function_call_arguments.delta": self._arguments,
-            "response.output_item.added": self._added,
-            "response.output_item.done": self._done,
+            "response.output_item.added": self._item_added,
+            "response.output_item.done": self._item_done,
         }
 
     def _failure(self, error: Failure, parsed: object, _: Frame) -> Failure | None:
         fields = as_object(parsed)
         if fields.get("object") == "response" or isinstance(fields.get("response"), dict):
             return None  # `_end` reads the error, because the frame holds a whole response
-        return _named(error)
+        return _kind_from_code(error)
 
     def _read(self, parsed: object, _: Frame) -> Iterator[Event]:
         event = object_of(parsed)
@@ -107,7 +107,7 @@ class ResponsesDecoder(DialectDecoder):
         yield from self._start(response)
         for index, item in enumerate(list_of(response.get("output"))):
             event: dict[str, object] = {"item": item, "output_index": index}
-            yield from self._done(event, self._item(event))
+            yield from self._item_done(event, self._item(event))
         yield from self._end(response)
 
     def _start(self, response: dict[str, object]) -> Iterator[Event]:
@@ -122,7 +122,7 @@ class ResponsesDecoder(DialectDecoder):
 
     def _end(self, response: dict[str, object]) -> Iterator[Event]:
         if response.get("status") == "failed":
-            yield _named(server_error(response) or Failure(NO_MESSAGE))
+            yield _kind_from_code(server_error(response) or Failure(NO_MESSAGE))
             return
         word = string_of(as_object(response.get("incomplete_details")).get("reason"))
         ended = "tool_calls" if self._called else "stop"
@@ -176,7 +176,7 @@ class ResponsesDecoder(DialectDecoder):
             item.length += len(delta)
             yield ToolCall(item.index, "", "", delta)
 
-    def _added(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
+    def _item_added(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Yield the event that begins a call, if the announced item is a plain call.
 
         Arguments in this frame are not read, because they come again: in the first delta (vLLM,
@@ -191,14 +191,14 @@ class ResponsesDecoder(DialectDecoder):
         name = string_of(fields.get("name"))
         return ToolCall(item.index, id_of(fields.get("call_id")), name, arguments)
 
-    def _done(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
+    def _item_done(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Yield the events for a complete item: for a message, a thought and a plain call the text
         that came in no delta; for any other type a `DialectBlock` with the whole item.
         """
         fields = object_of(event["item"])
         kind = fields["type"]
         if kind == "message":
-            yield from () if item.length else _parts(fields)
+            yield from () if item.length else _text_parts(fields)
         elif kind == "reasoning":
             text = thinking_in(fields.get("content")) or thinking_in(fields.get("summary"))
             yield from [Thinking(text)] if text and not item.length else []
@@ -220,13 +220,13 @@ def _is_plain_call(item: dict[str, object]) -> bool:
     return item.get("type") == "function_call" and not item.get("namespace")
 
 
-def _parts(item: dict[str, object]) -> Iterator[Event]:
+def _text_parts(item: dict[str, object]) -> Iterator[Event]:
     for part in objects(item.get("content")):
         if text := part.get("text") or part.get("refusal"):
             yield Text(string_of(text), refusal="refusal" in part)
 
 
-def _named(error: Failure) -> Failure:
+def _kind_from_code(error: Failure) -> Failure:
     """Return the failure with its `code` as its `kind`, if it has a code: in a stream an error of
     this API has a code (`rate_limit_exceeded`) and no type.
     """

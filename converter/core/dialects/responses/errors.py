@@ -49,12 +49,12 @@ def error_body(
     `input.0.content`. `code`: the API's code; if it is empty, it follows from the status.
     """
     if too_long := context_length.overflow_in(message):
-        message, code = _too_long(too_long)
+        message, code = _length_error(too_long)
         param = param or (OF_REPLY if code == REPLY_TOO_LONG else "")
     error = {
         "message": message,
         "type": _TYPES.get(status, SERVER_ERROR if status >= 500 else BAD_REQUEST),
-        "param": _param(param) or None,
+        "param": _api_path(param) or None,
         "code": code or _CODES.get(status),
     }
     return {"error": error}
@@ -77,7 +77,7 @@ def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
     `kind`: the type of the server's error. `status`: the HTTP status that it would have, else 0.
     """
     if too_long := context_length.overflow_in(message):
-        own, code = _too_long(too_long)
+        own, code = _length_error(too_long)
         return {"code": code if code in FINAL else FINAL_CODE, "message": own}
     if kind in _REFUSALS or 400 <= status < 429 or status == 500:
         return {"code": FINAL_CODE, "message": message}
@@ -85,7 +85,7 @@ def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
     return {"code": code, "message": message}
 
 
-def named(message: str, kind: str, status: int) -> dict[str, object]:
+def error_of_kind(message: str, kind: str, status: int) -> dict[str, object]:
     """Return the body of an error whose `kind` is a type of the Messages API, such as
     `not_found_error`, as all dialects get it from the rest of the addon.
     """
@@ -93,7 +93,7 @@ def named(message: str, kind: str, status: int) -> dict[str, object]:
     return error_body(message, own_status)
 
 
-def _too_long(overflow: context_length.ContextOverflow) -> tuple[str, str]:
+def _length_error(overflow: context_length.ContextOverflow) -> tuple[str, str]:
     """Return the message and the code of the error for a request that does not fit into the model's
     context. If the reply that it allows is too long, the code is another one: a client must not
     compact the conversation then.
@@ -108,7 +108,7 @@ def _too_long(overflow: context_length.ContextOverflow) -> tuple[str, str]:
     return message, TOO_LONG
 
 
-def _param(path: str) -> str:
+def _api_path(path: str) -> str:
     """Return the path of a field as the API writes it: `input.0.content` -> `input[0].content`."""
     parts = path.split(".")
     return parts[0] + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in parts[1:])

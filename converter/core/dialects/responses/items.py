@@ -74,12 +74,12 @@ class Items:
         joined later, when the request to the server is written.
         """
         kind = kind_of(item)
-        name = self._name(item, kind)
-        turn = self.turn_of(item.values, partial(self._read, item, kind, name), name)
+        name = self._name_or_call_id(item, kind)
+        turn = self.turn_of(item.values, partial(self._read_item, item, kind, name), name)
         if turn.blocks or turn.role != "assistant":
             self.turns.append(turn)
 
-    def _name(self, item: Fields, kind: str) -> str:
+    def _name_or_call_id(self, item: Fields, kind: str) -> str:
         """Return what other parts of the request decide about an item: for a call the name of its
         function in the `toolbox`, for a tool's output the id of its call, else an empty string.
         Record the ids of a call for its output.
@@ -88,7 +88,7 @@ class Items:
             name = item.required("name", str) if call_kind in ("function", "custom") else call_kind
             call = call_id_of(item)
             self._calls |= dict.fromkeys((call, item.optional("id", str) or call), call)
-            return self.toolbox.flat(name, item.optional("namespace", str) or "")
+            return self.toolbox.function_name(name, item.optional("namespace", str) or "")
         if kind not in _OUTPUTS:
             return ""
         call = call_id_of(item)
@@ -96,8 +96,8 @@ class Items:
             raise item.error("call_id", NO_CALL.format(call))
         return self._calls.get(call, call)
 
-    def _read(self, item: Fields, kind: str, name: str) -> tuple[Turn, bool]:
-        """Return the turn of an item. `name` is the result of `_name`.
+    def _read_item(self, item: Fields, kind: str, name: str) -> tuple[Turn, bool]:
+        """Return the turn of an item. `name` is the result of `_name_or_call_id`.
 
         Return also True if the item must be read again in the next request, even if that has the
         same item: reading it adds a note, or its text depends on the offered tools.
@@ -117,26 +117,26 @@ class Items:
             arguments = long_json.spaced(CALL_KINDS[call_kind].read(item))
             return Turn("assistant", (ToolUse(call_id_of(item), name, arguments),))
         if kind in _OUTPUTS:
-            is_find = kind == "tool_search_output"
-            content = self._finds(item) if is_find else tuple(read_parts(item, "output", left_out))
+            find = kind == "tool_search_output"
+            content = self._tool_list(item) if find else tuple(read_parts(item, "output", left_out))
             return Turn("user", (ToolResult(name, content, item.values.get("status") == "failed"),))
         # Only a summary that the addon wrote can be read; other servers encrypt theirs.
         if kind == compaction.ITEM:
-            summary = compaction.read(item.optional("encrypted_content", str) or "")
+            summary = compaction.read_summary(item.optional("encrypted_content", str) or "")
             if summary is not None:
                 return Turn("user", (summary,))
         left_out |= {kind} - SILENT
         return Turn("assistant", ())
 
-    def _finds(self, item: Fields) -> tuple[ContentBlock, ...]:
+    def _tool_list(self, item: Fields) -> tuple[ContentBlock, ...]:
         names = list[str]()
         for tool in item.children("tools"):
             name = tool.optional("name", str) or ""
             if tool.values.get("type") == "namespace":
                 inner = (str(each.values.get("name")) for each in tool.children("tools"))
-                names += (self.toolbox.flat(each, name) for each in inner)
+                names += (self.toolbox.function_name(each, name) for each in inner)
             else:
-                names.append(self.toolbox.flat(name))
+                names.append(self.toolbox.function_name(name))
         return (TextBlock(f"Tools found: {', '.join(names) or 'none'}"),)
 
 

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from converter.core.dialects.responses import thoughts
-from converter.core.dialects.responses.tools import CALL_KINDS, ToolName, named
+from converter.core.dialects.responses.tools import CALL_KINDS, ToolName, name_fields
 
 RUNNING, COMPLETED, INCOMPLETE = "in_progress", "completed", "incomplete"
 
@@ -49,18 +49,18 @@ class OutputItem(ABC):
         }
 
 
-def added(item: dict[str, object], index: int) -> dict[str, object]:
+def added_event(item: dict[str, object], index: int) -> dict[str, object]:
     """Return the event that announces an item at this index of the output."""
     return {"type": "response.output_item.added", "output_index": index, "item": item}
 
 
-def done(item: dict[str, object], index: int) -> dict[str, object]:
+def done_event(item: dict[str, object], index: int) -> dict[str, object]:
     """Return the event that sends a complete item, at this index of the output."""
     return {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
 @dataclass(frozen=True, slots=True)
-class TextForm:
+class TextItemFormat:
     """The wire format of a type of item that holds text: a message, or a thought. Such an item has
     a list of parts, here always of one part, which has the text.
 
@@ -86,7 +86,7 @@ class TextForm:
     beside: dict[str, object]
 
 
-MESSAGE = TextForm(
+MESSAGE = TextItemFormat(
     "msg",
     {"type": "message", "status": RUNNING, "role": "assistant"},
     "content",
@@ -97,7 +97,7 @@ MESSAGE = TextForm(
     {"logprobs": []},
 )
 """The type of item for the answer. A refusal is sent so, too, because Codex shows no refusals."""
-THOUGHT = TextForm(
+THOUGHT = TextItemFormat(
     "rs",
     {"type": "reasoning", "status": RUNNING},
     "summary",
@@ -117,27 +117,27 @@ class TextItem(OutputItem):
     text as `encrypted_content`, too, so that a client can send the thought back.
     """
 
-    def __init__(self, name: str, index: int, form: TextForm, sealed: bool = False) -> None:
+    def __init__(self, name: str, index: int, form: TextItemFormat, sealed: bool = False) -> None:
         super().__init__(f"{form.prefix}_{name}", index)
-        self._form, self._sealed = form, sealed
+        self._format, self._sealed = form, sealed
 
     def _event(self, kind: str, **fields: object) -> dict[str, object]:
-        return super()._event(kind, **{self._form.index: 0}, **fields)
+        return super()._event(kind, **{self._format.index: 0}, **fields)
 
     def start(self) -> list[dict[str, object]]:
         """Return the events that announce the item and its only part."""
-        item = {"id": self._id, **self._form.item, self._form.parts: list[dict[str, object]]()}
-        part = self._event(f"{self._form.part_event}.added", part=self._form.part)
-        return [added(item, self._index), part]
+        item = {"id": self._id, **self._format.item, self._format.parts: list[dict[str, object]]()}
+        part = self._event(f"{self._format.part_event}.added", part=self._format.part)
+        return [added_event(item, self._index), part]
 
     def feed(self, text: str) -> list[dict[str, object]]:
         """Add a piece of text, and return the event for it."""
         super().feed(text)
-        return [self._event(f"{self._form.event}.delta", delta=text, **self._form.beside)]
+        return [self._event(f"{self._format.event}.delta", delta=text, **self._format.beside)]
 
     def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
         """Return the item with all its text, and the events that end the text and the part."""
-        form, text = self._form, "".join(self._pieces)
+        form, text = self._format, "".join(self._pieces)
         part = form.part | {"text": text}
         item = {"id": self._id, **form.item, "status": status, form.parts: [part]}
         sealed = {"encrypted_content": thoughts.encode(text)} if self._sealed else {}
@@ -166,9 +166,9 @@ class OtherCall(OutputItem):
         arguments = json.loads("".join(self._pieces))
         item = self._item(status, self._kind.write(self._tool, arguments))
         if self._tool.kind != "custom":
-            return item, [added({**item, "status": RUNNING}, self._index)]
+            return item, [added_event({**item, "status": RUNNING}, self._index)]
         return item, [
-            added({**item, "status": RUNNING, "input": ""}, self._index),
+            added_event({**item, "status": RUNNING, "input": ""}, self._index),
             self._event("custom_tool_call_input.delta", delta=item["input"]),
             self._event("custom_tool_call_input.done", input=item["input"]),
         ]
@@ -177,12 +177,12 @@ class OtherCall(OutputItem):
 class FunctionCall(OtherCall):
     """A call of a function. Its arguments are sent piece by piece, as they come."""
 
-    def _of(self, status: str, arguments: str) -> dict[str, object]:
-        return self._item(status, {**named(self._tool), "arguments": arguments})
+    def _call_item(self, status: str, arguments: str) -> dict[str, object]:
+        return self._item(status, {**name_fields(self._tool), "arguments": arguments})
 
     def start(self) -> list[dict[str, object]]:
         """Return the event that announces the call."""
-        return [added(self._of(RUNNING, ""), self._index)]
+        return [added_event(self._call_item(RUNNING, ""), self._index)]
 
     def feed(self, text: str) -> list[dict[str, object]]:
         """Add a piece of the arguments, and return the event for it."""
@@ -193,18 +193,18 @@ class FunctionCall(OtherCall):
         """Return the complete call, and the event that ends its arguments."""
         text, name = "".join(self._pieces), self._tool.name
         event = self._event("function_call_arguments.done", name=name, arguments=text)
-        return self._of(status, text), [event]
+        return self._call_item(status, text), [event]
 
 
-def with_id(item: object, name: str) -> object:
+def shown_item(item: object, id_part: str) -> object:
     """Return an item of a request's input as the API shows it later: with an id, a type, a status,
     and with a list of parts if its content is a string. Fields that the item has are kept.
 
-    `name`: the id without its prefix, for an item without an id: `7_in0` -> `msg_7_in0`.
+    `id_part`: the id without its prefix, for an item without an id: `7_in0` -> `msg_7_in0`.
     """
     if not isinstance(item, dict):
         return item
-    shown = {"id": f"msg_{name}", "type": "message", "status": "completed", **item}
+    shown = {"id": f"msg_{id_part}", "type": "message", "status": "completed", **item}
     if isinstance(content := item.get("content"), str):
         answered = item.get("role") == "assistant"
         part = {"type": "output_text", "annotations": []} if answered else {"type": "input_text"}

@@ -57,11 +57,11 @@ class ResponseContext:
     keep: Callable[[dict[str, object]], None] = lambda _: None
 
 
-def begun(context: ReplyContext, echoed: Mapping[str, object], model: str) -> dict[str, object]:
+def start_json(context: ReplyContext, echo: Mapping[str, object], model: str) -> dict[str, object]:
     """Return the response as the first events have it: without output, and without the request's
     long fields, which only the last event repeats (Codex's tools alone have 39 kB).
 
-    `echoed`: the fields of the request that a response repeats. `model`: the server's name of the
+    `echo`: the fields of the request that a response repeats. `model`: the server's name of the
     model, for a request without one.
     """
     return {
@@ -74,8 +74,8 @@ def begun(context: ReplyContext, echoed: Mapping[str, object], model: str) -> di
         "incomplete_details": None,
         "model": context.model or model,
         "output": [],
-        "parallel_tool_calls": echoed.get("parallel_tool_calls", True),
-        "tool_choice": echoed.get("tool_choice", "auto"),
+        "parallel_tool_calls": echo.get("parallel_tool_calls", True),
+        "tool_choice": echo.get("tool_choice", "auto"),
         "tools": [],
         "usage": None,
     }
@@ -100,7 +100,7 @@ ECHOED: Mapping[str, object] = {
 """Field that a response repeats from its request -> its value if the request lacks the field."""
 
 
-def echo(request: Fields) -> dict[str, object]:
+def echoed_fields(request: Fields) -> dict[str, object]:
     """Return the fields that a response repeats from this request, with their default values where
     the request lacks them.
     """
@@ -149,7 +149,7 @@ def read(
             not read again.
     """
     request = Fields(body)
-    refuse(request)
+    refuse_unsupported(request)
     own = input_items(request) if items is None else items
     entries = [Fields(item, f"input.{index}") for index, item in enumerate(own)]
     toolbox = Toolbox()
@@ -186,7 +186,7 @@ def read(
     )
     context = ResponseContext(
         toolbox=toolbox,
-        echo=echo(request),
+        echo=echoed_fields(request),
         encrypted=_ENCRYPTED in (request.optional("include", list) or []),
         repeats=_CODEX in request.values,
         compacts=compacts,
@@ -194,7 +194,7 @@ def read(
     return conversation, context
 
 
-def refuse(request: Fields) -> None:
+def refuse_unsupported(request: Fields) -> None:
     """Raise RequestError if a request needs a feature that the addon lacks, and whose lack the
     client could not see in the answer: background mode, or a prompt template of OpenAI.
     """
@@ -234,19 +234,19 @@ def _choice(
     fields = Fields(value, "tool_choice")
     offered = {tool.name for tool in toolbox.tools}
     if fields.required("type", str) == "allowed_tools":
-        allowed = {_flat(tool, toolbox) for tool in fields.children("tools")}
+        allowed = {_function_name(tool, toolbox) for tool in fields.children("tools")}
         mode = CHOICES[fields.one_of("mode", ("auto", "required"))]
         return ToolChoice(mode), [tool for tool in toolbox.tools if tool.name in allowed]
-    name = _flat(fields, toolbox)
+    name = _function_name(fields, toolbox)
     if name in offered:
         return ToolChoice("named", name), toolbox.tools
     notes.append(f"tool_choice {name!r} left out: no such tool is offered, the model chooses")
     return ToolChoice("auto"), toolbox.tools
 
 
-def _flat(tool: Fields, toolbox: Toolbox) -> str:
+def _function_name(tool: Fields, toolbox: Toolbox) -> str:
     name = tool.optional("name", str) or tool.optional("type", str) or ""
-    return toolbox.flat(name, tool.optional("namespace", str) or "")
+    return toolbox.function_name(name, tool.optional("namespace", str) or "")
 
 
 def _effort(request: Fields) -> str:

@@ -14,7 +14,7 @@ from converter.core.dialects.block_writer import (
     thinking_tokens,
 )
 from converter.core.dialects.responses import compaction
-from converter.core.dialects.responses.compaction import NONE, summaries
+from converter.core.dialects.responses.compaction import NONE, compaction_items
 from converter.core.dialects.responses.decoder import NAME
 from converter.core.dialects.responses.errors import FINAL_CODE, SERVER_ERROR, error_body, failure
 from converter.core.dialects.responses.output_items import (
@@ -26,10 +26,10 @@ from converter.core.dialects.responses.output_items import (
     OtherCall,
     OutputItem,
     TextItem,
-    added,
-    done,
+    added_event,
+    done_event,
 )
-from converter.core.dialects.responses.request_reader import ResponseContext, begun
+from converter.core.dialects.responses.request_reader import ResponseContext, start_json
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     DialectBlock,
@@ -51,7 +51,7 @@ the response is complete.
 """
 
 
-def counts(usage: Usage | None, thinking: int, text: int) -> Mapping[str, object] | None:
+def usage_json(usage: Usage | None, thinking: int, text: int) -> Mapping[str, object] | None:
     """Return the `usage` of a response; None if the server did not count. `thinking` and `text`:
     how many characters were sent as thinking, and as anything else; by them the thinking tokens
     are estimated.
@@ -110,10 +110,10 @@ class ResponsesEncoder(BlockWriter):
 
     def frame_of(self, event: dict[str, object]) -> bytes:
         """Return the frame for this event, with the event's `sequence_number`."""
-        number = self._numbers(1)
+        number = self._reserve_numbers(1)
         return super().frame_of({"type": event["type"], COUNTER: number, **event})
 
-    def _numbers(self, count: int) -> int:
+    def _reserve_numbers(self, count: int) -> int:
         """Reserve the sequence numbers of the next `count` events, and return the first one."""
         first, self._sequence = self._sequence, self._sequence + count
         return first
@@ -123,7 +123,7 @@ class ResponsesEncoder(BlockWriter):
         sequence number of the first of these frames.
         """
         super().record_unparsed_text(kind, text, frames)
-        return self._numbers(frames)
+        return self._reserve_numbers(frames)
 
     def comment_frames(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
         """Return a ping in place of a server's comment (`: keep-alive`): clients do not take a
@@ -158,8 +158,8 @@ class ResponsesEncoder(BlockWriter):
         if repeated is None:
             return self._result
         # This answer must have a `usage`, even if the server did not count.
-        usage = self._result["usage"] or counts(Usage(0, 0), 0, 0)
-        return compaction.answer({**self._result, "usage": usage}, repeated, self._context.id)
+        usage = self._result["usage"] or usage_json(Usage(0, 0), 0, 0)
+        return compaction.compact_body({**self._result, "usage": usage}, repeated, self._context.id)
 
     def _start(self, event: Start) -> Iterator[dict[str, object]]:
         """Yield the events that begin the response. If the server speaks this dialect, too, the
@@ -167,7 +167,7 @@ class ResponsesEncoder(BlockWriter):
         """
         self._started = True
         own = own_fields(event.own, NAME) or {}
-        self._result = {**begun(self._context, self._own.echo, event.model), **own}
+        self._result = {**start_json(self._context, self._own.echo, event.model), **own}
         for kind in ("created", "in_progress"):
             yield {"type": f"response.{kind}", "response": self._result}
 
@@ -187,7 +187,7 @@ class ResponsesEncoder(BlockWriter):
             error = failure(CUT_CALL)
         elif reason == "content_filter" and self._own.repeats:
             error = {"code": FINAL_CODE, "message": FILTERED}
-        elif self._own.repeated is not None and not summaries(self.output):
+        elif self._own.repeated is not None and not compaction_items(self.output):
             error = failure(NONE)
         ending: dict[str, object] = {"status": INCOMPLETE if reason else COMPLETED}
         if error:
@@ -195,16 +195,16 @@ class ResponsesEncoder(BlockWriter):
             ending = {"status": "failed", "error": error}
         elif reason:
             ending["incomplete_details"] = {"reason": reason}
-        yield self._last({**(own_fields(own, NAME) or {}), **ending})
+        yield self._last_event({**(own_fields(own, NAME) or {}), **ending})
 
     def _fail(self, event: Failure) -> Iterator[dict[str, object]]:
         if not self._started:
             yield from self._start(Start("", ""))
         yield from self.finish(whole=False)
         error = failure(event.message, event.kind, event.status)
-        yield self._last({"status": "failed", "error": error})
+        yield self._last_event({"status": "failed", "error": error})
 
-    def _last(self, ending: dict[str, object]) -> dict[str, object]:
+    def _last_event(self, ending: dict[str, object]) -> dict[str, object]:
         """Return the last event of the stream, with the whole response, and keep the response for
         later requests. `ending`: fields of the response that tell how it ended.
         """
@@ -214,7 +214,7 @@ class ResponsesEncoder(BlockWriter):
             **self._own.echo,
             **ending,
             "output": self.output,
-            "usage": counts(self._usage, self.thinking_length, self.text_length),
+            "usage": usage_json(self._usage, self.thinking_length, self.text_length),
         }
         self._own.keep(self._result)
         return {"type": f"response.{ending['status']}", "response": self._result}
@@ -228,11 +228,11 @@ class ResponsesEncoder(BlockWriter):
         yield from self._close_block()
         self._status = COMPLETED
         if whole and (summary := "".join(self._summary).strip()):
-            self._hold(len(summary))
+            self._count_length(len(summary))
             name = f"{self._context.id}_{len(self.output)}"
-            yield from self._at_once(compaction.item(name, summary))
+            yield from self._complete_item(compaction.compaction_item(name, summary))
 
-    def _at_once(self, item: dict[str, object]) -> Iterator[dict[str, object]]:
+    def _complete_item(self, item: dict[str, object]) -> Iterator[dict[str, object]]:
         """Yield the events of an item that is sent complete, without pieces."""
         yield from self._open_block(OTHER, item)
         yield from self._close_block()
@@ -256,11 +256,11 @@ class ResponsesEncoder(BlockWriter):
         """
         index = len(self.output)
         name = f"{self._context.id}_{index}"
-        self._hold(_ITEM_COST)
+        self._count_length(_ITEM_COST)
         if isinstance(block, dict):
             item = {"id": name, **block}
             self.output.append(item)
-            return [added(item, index), done(item, index)]
+            return [added_event(item, index), done_event(item, index)]
         if block:
             tool = self._own.toolbox.find(block.name)
             call = FunctionCall if tool.kind == "function" else OtherCall
@@ -272,7 +272,7 @@ class ResponsesEncoder(BlockWriter):
         return self._item.start()
 
     def _fill(self, text: str, pieces: int = 1) -> list[dict[str, object]]:
-        self._hold(len(text) + pieces * _PIECE_COST)
+        self._count_length(len(text) + pieces * _PIECE_COST)
         return self._item.feed(text) if self._item else []
 
     def _finish(self, kind: str, signature: str) -> Iterator[dict[str, object]]:  # noqa: ARG002
@@ -281,7 +281,7 @@ class ResponsesEncoder(BlockWriter):
         item, events = self._item.finish(self._status)
         self._item = None
         yield from events
-        yield done(item, len(self.output))
+        yield done_event(item, len(self.output))
         self.output.append(item)
 
     def _record_cut_call(self) -> None:
@@ -293,9 +293,9 @@ class ResponsesEncoder(BlockWriter):
         if isinstance(event, MappedField):
             self.leave_out({event.key})
         elif event.dialect == NAME:
-            yield from self._at_once(dict(event.event))
+            yield from self._complete_item(dict(event.event))
 
-    def _hold(self, length: int) -> None:
+    def _count_length(self, length: int) -> None:
         """Add `length` to the number of characters that stay in memory until the last event repeats
         them. Raises TooMuchError above `OUTPUT_LIMIT`.
         """

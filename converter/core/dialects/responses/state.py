@@ -18,8 +18,8 @@ from urllib.parse import parse_qsl
 
 from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.error_words import list_of, string_of
-from converter.core.dialects.responses.output_items import with_id
-from converter.core.dialects.responses.request_reader import input_items, refuse
+from converter.core.dialects.responses.output_items import shown_item
+from converter.core.dialects.responses.request_reader import input_items, refuse_unsupported
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import Memory
 from converter.core.wire import json_text, long_json
@@ -95,62 +95,62 @@ class WholeInput:
     is_alone: bool = False
 
 
-def complete(memory: Memory, body: object) -> WholeInput:
+def whole_input(memory: Memory, body: object) -> WholeInput:
     """Return the whole input of a request: its history, and its own items with kept items in place
     of references. Raises RequestError if the memory lacks one of them.
     """
     request = Fields(body)
-    refuse(request)
-    previous = _previous(memory, request)
+    refuse_unsupported(request)
+    previous = _previous_entry(memory, request)
     before = memory.history(previous) if previous else []
     if before is None or not all(map(_is_readable, before)):
         why = "" if before is None else UNREADABLE
-        if conversation := _conversation(request.values):
-            raise no_conversation(conversation, why)
+        if conversation := _conversation_id(request.values):
+            raise unknown_conversation(conversation, why)
         problem = f"Previous response with id '{previous}' not found.{why}"
         raise UnknownError("previous_response_id", problem, 400, "previous_response_not_found")
     items = items_of(before)
     own: list[object] = []
     left_out, sent = 0, input_items(request)
     for item in sent:
-        resolved = _resolved(memory, item)
+        resolved = _resolve_reference(memory, item)
         left_out += resolved is None
         own += [] if resolved is None else [resolved]
     is_alone = [*map(id, sent)] == [*map(id, (*items, *own))]
     return WholeInput([*items, *own], own, previous, left_out, is_alone)
 
 
-def keep(
+def keep_response(
     memory: Memory, body: Mapping[str, object], history: WholeInput, response: dict[str, object]
 ) -> None:
     """Keep a response together with its request's own items, unless the request has `store: false`
-    or the response failed. `history`: the request's input, as `complete` returned it.
+    or the response failed. `history`: the result of `whole_input`.
     """
     if body.get("store") is False or response.get("status") not in KEPT:
         return
     key = str(response["id"])
     own = [
-        with_id(item, f"{key.removeprefix(_RESPONSE)}_in{at}")
+        shown_item(item, f"{key.removeprefix(_RESPONSE)}_in{at}")
         for at, item in enumerate(history.own)
     ]
-    names = names_of((*list_of(response["output"]), *own), key)
+    names = memory_names((*list_of(response["output"]), *own), key)
     value = long_json.write({"response": response, "input": own})
-    name = _conversation(body)
+    name = _conversation_id(body)
     line = LINE + name if name else ""
     memory.keep(key, value, history.previous, names, line)
 
 
-def names_of(items: Iterable[object], key: str = "") -> list[str]:
+def memory_names(items: Iterable[object], key: str = "") -> list[str]:
     """Return the names by which the memory shall find an entry with these items.
 
     `key`: the id of the response whose entry it is, if any. An item with an id from this response
     needs no name, because the id says which response it is: `msg_7_0` -> `resp_7`.
     """
     ids = (str(item.get("id")) for item in items if isinstance(item, dict))
-    return [ITEM + name for name in ids if not key or _response_of(name) != key]
+    return [ITEM + name for name in ids if not key or _response_of_item(name) != key]
 
 
-def _response_of(name: str) -> str:
+def _response_of_item(name: str) -> str:
     """Return the id of the response that gave an item its id: `msg_7_0` -> `resp_7`. Empty if the
     item's id has another shape.
     """
@@ -158,19 +158,19 @@ def _response_of(name: str) -> str:
     return f"{_RESPONSE}{match[1]}" if match else ""
 
 
-def _previous(memory: Memory, request: Fields) -> str:
+def _previous_entry(memory: Memory, request: Fields) -> str:
     previous = request.optional("previous_response_id", str)
-    conversation = _conversation(request.values)
+    conversation = _conversation_id(request.values)
     if previous and conversation:
         raise RequestError("previous_response_id", BOTH)
     if not conversation:
         return previous or ""
     if line := memory.find(LINE + conversation):
         return line
-    raise no_conversation(conversation)
+    raise unknown_conversation(conversation)
 
 
-def _conversation(body: Mapping[str, object]) -> str:
+def _conversation_id(body: Mapping[str, object]) -> str:
     """Return the id in the request's field `conversation`, which holds the id itself or an object
     with it; empty if there is none.
     """
@@ -178,7 +178,7 @@ def _conversation(body: Mapping[str, object]) -> str:
     return string_of(conversation.get("id") if isinstance(conversation, dict) else conversation)
 
 
-def _resolved(memory: Memory, item: object) -> object | None:
+def _resolve_reference(memory: Memory, item: object) -> object | None:
     """Return the kept item to which `item` refers, or `item` itself if it is no reference. None if
     it refers to a thought that is not kept: a conversation can go on without it. Raises
     RequestError if it refers to another item that is not kept.
@@ -190,8 +190,8 @@ def _resolved(memory: Memory, item: object) -> object | None:
     is_reference = fields.get("type") == "item_reference" or fields.keys() == {"id"}
     if not (is_reference and isinstance(name, str)):
         return item
-    for find in (_response_of, lambda name: memory.find(ITEM + name)):
-        for kept in _items(read(memory.get(find(name)))):
+    for find in (_response_of_item, lambda name: memory.find(ITEM + name)):
+        for kept in _items_of_entry(read_entry(memory.get(find(name)))):
             if isinstance(kept, dict) and kept.get("id") == name:
                 return kept
     if name.startswith(_REASONING):
@@ -205,19 +205,19 @@ def items_of(history: Iterable[bytes]) -> list[object]:
     """
     items: list[object] = []
     for value in history:
-        kept = read(value)
+        kept = read_entry(value)
         if removed := kept.get(REMOVED):
             items = [item for item in items if as_object(item).get("id") != removed]
-        items += _items(kept)
+        items += _items_of_entry(kept)
     return items
 
 
-def _items(kept: dict[str, object]) -> Iterator[object]:
+def _items_of_entry(kept: dict[str, object]) -> Iterator[object]:
     yield from list_of(kept.get("input"))
     yield from list_of(as_object(kept.get("response")).get("output"))
 
 
-def read(value: bytes | None) -> dict[str, object]:
+def read_entry(value: bytes | None) -> dict[str, object]:
     """Return the JSON object in `value`, the bytes of an entry; an empty object for None, which
     stands for a missing entry.
     """
@@ -226,14 +226,14 @@ def read(value: bytes | None) -> dict[str, object]:
 
 def _is_readable(value: bytes) -> bool:
     """Return True if `value` is an entry that this version of the addon can have written."""
-    kept = read(value)
+    kept = read_entry(value)
     shapes = (("input", list), ("response", dict), ("conversation", dict), (REMOVED, str))
     return any(name in kept for name, _ in shapes) and all(
         isinstance(kept[name], shape) for name, shape in shapes if name in kept
     )
 
 
-def no_conversation(key: str, why: str = "") -> UnknownError:
+def unknown_conversation(key: str, why: str = "") -> UnknownError:
     """Return the error for a conversation that is not kept from its beginning on. `key`: its id.
     `why`: a sentence that is added to the message.
     """
@@ -246,7 +246,7 @@ returns the body. `_ROWS` has one such function for each method and path.
 """
 
 
-def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Mapping[str, object]]:
+def answer_own(asking: OwnRequest, memory: Memory) -> tuple[int, Mapping[str, object]]:
     """Return the status and body of the answer to a request that needs no model. Raises
     RequestError if the request is wrong or names an unknown id, and UnreadableError if its body is
     no JSON.
@@ -260,36 +260,36 @@ def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Mapping[str, object
     raise RequestError("", NO_SUCH.format(asking.method, path), 404)
 
 
-def _kept(memory: Memory, key: str, kind: str) -> dict[str, object]:
+def _kept_entry(memory: Memory, key: str, kind: str) -> dict[str, object]:
     """Return the entry with this key as JSON. `kind`: `response` or `conversation`. Raises
     UnknownError if there is no entry of this kind.
     """
-    kept = read(memory.get(key))
+    kept = read_entry(memory.get(key))
     if isinstance(kept.get(kind), dict):
         return kept
     raise UnknownError("", f"{kind.capitalize()} with id '{key}' not found.")
 
 
-def _shown(memory: Memory, key: str, kind: str) -> dict[str, object]:
+def _kept_object(memory: Memory, key: str, kind: str) -> dict[str, object]:
     """Return the object of a kept response or conversation, which is the API's answer to a GET.
     `kind`: `response` or `conversation`.
     """
-    return as_object(_kept(memory, key, kind)[kind])
+    return as_object(_kept_entry(memory, key, kind)[kind])
 
 
 def _retrieve(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
-    response = _shown(memory, key, "response")
+    response = _kept_object(memory, key, "response")
     if _query(asking).get("stream") == "true":
         raise RequestError("", NO_STREAM)
     return response
 
 
 def _cancel(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
-    _shown(memory, key, "response")
+    _kept_object(memory, key, "response")
     raise RequestError("", NO_CANCEL)
 
 
-def _drop(kind: str, name: str) -> _Row:
+def _removal_of(kind: str, name: str) -> _Row:
     """Return a function that removes the entry of a response, or the first entry of a conversation,
     without which the conversation is unknown.
 
@@ -297,22 +297,22 @@ def _drop(kind: str, name: str) -> _Row:
     """
 
     def drop(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
-        _shown(memory, key, kind)
+        _kept_object(memory, key, kind)
         memory.forget(key)
         return {"id": key, "object": name, "deleted": True}
 
     return drop
 
 
-def _input(memory: Memory, key: str) -> list[dict[str, object]]:
+def _input_items(memory: Memory, key: str) -> list[dict[str, object]]:
     """Return the items of the request that got the response with this key."""
-    return objects(_kept(memory, key, "response").get("input"))
+    return objects(_kept_entry(memory, key, "response").get("input"))
 
 
-def _create(memory: Memory, asking: OwnRequest, _: str) -> dict[str, object]:
+def _create_conversation(memory: Memory, asking: OwnRequest, _: str) -> dict[str, object]:
     """Create a conversation with the request's items, and return it."""
     body, key = json_text.read(asking.body or b"{}"), f"conv_{asking.id}"
-    own = _own(body, key)
+    own = _new_items(body, key)
     conversation = {
         "id": key,
         "object": "conversation",
@@ -320,7 +320,7 @@ def _create(memory: Memory, asking: OwnRequest, _: str) -> dict[str, object]:
         "metadata": Fields(body).optional("metadata", dict) or {},
     }
     value = json_text.write({"conversation": conversation, "input": own})
-    memory.keep(key, value, names=[LINE + key, *names_of(own)])
+    memory.keep(key, value, names=[LINE + key, *memory_names(own)])
     return conversation
 
 
@@ -328,11 +328,11 @@ def _all_items(memory: Memory, key: str) -> list[dict[str, object]]:
     """Return all items of a conversation, the oldest one first."""
     history = memory.history(memory.find(LINE + key))
     if not history:
-        raise no_conversation(key)
+        raise unknown_conversation(key)
     return objects(items_of(history))
 
 
-def _item(memory: Memory, item_path: str) -> dict[str, object]:
+def _item_at_path(memory: Memory, item_path: str) -> dict[str, object]:
     key, name = item_path.split("/items/")
     for item in _all_items(memory, key):
         if item.get("id") == name:
@@ -340,34 +340,34 @@ def _item(memory: Memory, item_path: str) -> dict[str, object]:
     raise UnknownError("", f"Item with id '{name}' not found.")
 
 
-def _add(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
+def _add_items(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
     """Add the request's items to a conversation, and return them as the API's object `list`."""
     entry = f"{key}_{asking.id}"
-    own = _own(json_text.read(asking.body), entry)
-    _shown(memory, key, "conversation")
-    _append(memory, key, entry, {"input": own}, names_of(own))
-    return _listed(own, more=False)
+    own = _new_items(json_text.read(asking.body), entry)
+    _kept_object(memory, key, "conversation")
+    _append_entry(memory, key, entry, {"input": own}, memory_names(own))
+    return _list_object(own, more=False)
 
 
-def _remove(memory: Memory, asking: OwnRequest, item_path: str) -> dict[str, object]:
+def _remove_item(memory: Memory, asking: OwnRequest, item_path: str) -> dict[str, object]:
     """Remove an item from its conversation, and return the conversation's object. `item_path`: the
     ids of both, as in `conv_7/items/msg_7_in0`.
     """
     key, name = item_path.split("/items/")
-    _item(memory, item_path)
-    _append(memory, key, f"{key}_{asking.id}", {REMOVED: name})
-    return _shown(memory, key, "conversation")
+    _item_at_path(memory, item_path)
+    _append_entry(memory, key, f"{key}_{asking.id}", {REMOVED: name})
+    return _kept_object(memory, key, "conversation")
 
 
-def _append(
+def _append_entry(
     memory: Memory, key: str, entry: str, value: dict[str, object], names: Iterable[str] = ()
 ) -> None:
     memory.keep(entry, json_text.write(value), key, names, LINE + key)
 
 
-def _own(body: object, name: str) -> list[dict[str, object]]:
+def _new_items(body: object, name: str) -> list[dict[str, object]]:
     items = Fields(body).optional("items", list) or []
-    return objects([with_id(item, f"{name}_in{at}") for at, item in enumerate(items)])
+    return objects([shown_item(item, f"{name}_in{at}") for at, item in enumerate(items)])
 
 
 def _list(entries: Callable[[Memory, str], list[dict[str, object]]]) -> _Row:
@@ -384,10 +384,10 @@ def _page(items: list[dict[str, object]], query: Mapping[str, str]) -> dict[str,
     ids = [item.get("id") for item in items]
     begin = ids.index(query["after"]) + 1 if query.get("after") in ids else 0
     limit = int(written) if (written := query.get("limit", "")[:_DIGITS]).isdecimal() else PAGE
-    return _listed(items[begin : begin + limit], begin + limit < len(items))
+    return _list_object(items[begin : begin + limit], begin + limit < len(items))
 
 
-def _listed(items: list[dict[str, object]], more: bool) -> dict[str, object]:
+def _list_object(items: list[dict[str, object]], more: bool) -> dict[str, object]:
     names = [item.get("id") for item in items] or [None]
     return {
         "object": "list",
@@ -409,14 +409,14 @@ _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
     for method, pattern, row in (
         ("POST", _RESPONSES + "/cancel", _cancel),
         ("GET", _RESPONSES, _retrieve),
-        ("DELETE", _RESPONSES, _drop("response", "response")),
-        ("GET", _RESPONSES + "/input_items", _list(_input)),
-        ("POST", r"/(?P<key>conversations)", _create),
-        ("GET", _CONVERSATIONS, lambda memory, _, key: _shown(memory, key, "conversation")),
-        ("DELETE", _CONVERSATIONS, _drop("conversation", "conversation.deleted")),
+        ("DELETE", _RESPONSES, _removal_of("response", "response")),
+        ("GET", _RESPONSES + "/input_items", _list(_input_items)),
+        ("POST", r"/(?P<key>conversations)", _create_conversation),
+        ("GET", _CONVERSATIONS, lambda memory, _, key: _kept_object(memory, key, "conversation")),
+        ("DELETE", _CONVERSATIONS, _removal_of("conversation", "conversation.deleted")),
         ("GET", _CONVERSATIONS + "/items", _list(_all_items)),
-        ("POST", _CONVERSATIONS + "/items", _add),
-        ("GET", _ITEM, lambda memory, _, item_path: _item(memory, item_path)),
-        ("DELETE", _ITEM, _remove),
+        ("POST", _CONVERSATIONS + "/items", _add_items),
+        ("GET", _ITEM, lambda memory, _, item_path: _item_at_path(memory, item_path)),
+        ("DELETE", _ITEM, _remove_item),
     )
 )

@@ -39,7 +39,7 @@ Codex read it.
 """
 
 
-def mend(body: Mapping[str, object]) -> Mapping[str, object]:
+def native_request(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a request, which a server's own Responses endpoint will answer, in a form that local
     servers accept; the same object if nothing has to change.
 
@@ -55,11 +55,11 @@ def mend(body: Mapping[str, object]) -> Mapping[str, object]:
     items = body.get("input")
     if not isinstance(items, list):
         return body
-    mended = [_mended(item) for item in items]
+    mended = [_native_item(item) for item in items]
     return body if mended == items else {**body, "input": mended}
 
 
-def _mended(item: object) -> object:
+def _native_item(item: object) -> object:
     if not isinstance(item, dict) or item.get("type") != "reasoning":
         return item
     sealed = item.get("encrypted_content")

@@ -85,14 +85,14 @@ class Toolbox:
         if (namespace, name) in self._flat:
             # In later requests Codex offers the tools that a search has found a second time.
             return
-        flat = self._free(flat_name(name, namespace))
+        flat = self._unused_name(flat_name(name, namespace))
         self._flat[namespace, name] = flat
         self._names[flat] = ToolName(kind, name, namespace)
         descriptions = (about, entry.optional("description", str))
         description = "\n\n".join(text for text in descriptions if text)
         self.tools.append(CALL_KINDS[kind].offer(flat, description, entry))
 
-    def _free(self, flat: str) -> str:
+    def _unused_name(self, flat: str) -> str:
         """Return a name that no other function of the request has: `flat` itself, or `flat_2` if
         that is taken.
         """
@@ -102,7 +102,7 @@ class Toolbox:
             free = f"{flat[: NAME_LIMIT - 4]}_{count}"
         return free
 
-    def flat(self, name: str, namespace: str = "") -> str:
+    def function_name(self, name: str, namespace: str = "") -> str:
         """Return the name of the function for a tool. The tool need not be offered: a call in the
         history may be of a tool that only an earlier request offered.
         """
@@ -169,7 +169,7 @@ class CallKind:
     write: Callable[[ToolName, Mapping[str, object]], dict[str, object]]
 
 
-def named(tool: ToolName) -> dict[str, object]:
+def name_fields(tool: ToolName) -> dict[str, object]:
     """Return the fields of an item that name its tool: `name`, and `namespace` if it has one."""
     return {"name": tool.name, **({"namespace": tool.namespace} if tool.namespace else {})}
 
@@ -178,7 +178,7 @@ def _read_arguments(item: Fields) -> Mapping[str, object]:
     return read_arguments(item.values.get("arguments"))
 
 
-def free_text(arguments: Mapping[str, object]) -> str:
+def free_text_in(arguments: Mapping[str, object]) -> str:
     """Return the free text for a custom tool from the arguments of the function's call:
     `{"input": "ls"}` -> `ls`. The model may have used another key, or plain text instead of JSON.
     """
@@ -197,7 +197,7 @@ CALL_KINDS = {
         ),
         _read_arguments,
         lambda tool, arguments: {
-            **named(tool),
+            **name_fields(tool),
             "arguments": json.dumps(arguments, ensure_ascii=False),
         },
     ),
@@ -206,7 +206,7 @@ CALL_KINDS = {
         "ctc",
         _custom,
         lambda item: {CUSTOM_INPUT: item.optional("input", str) or ""},
-        lambda tool, arguments: {**named(tool), "input": free_text(arguments)},
+        lambda tool, arguments: {**name_fields(tool), "input": free_text_in(arguments)},
     ),
     "tool_search": CallKind(
         "tool_search_call",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.core.dialects.anthropic.encoder import counts, stop
+from converter.core.dialects.anthropic.encoder import stop_fields, usage_json
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import End, Event, Finish, Own, Start, Text, Thinking, Usage
 from tests.support.messages_of import HEAD, complete, written
@@ -24,11 +24,11 @@ from tests.support.messages_of import HEAD, complete, written
     ],
 )
 def test_reasons_to_stop(finish: Finish, called: bool, expected: tuple[str, str | None]) -> None:
-    assert stop(finish, called) == expected
+    assert stop_fields(finish, called) == expected
 
 
 def test_cached_and_created_tokens_are_apart_from_the_input() -> None:
-    reported = counts(Usage(10, 5, cached=3, created=2), 0, 9)
+    reported = usage_json(Usage(10, 5, cached=3, created=2), 0, 9)
     assert reported == {
         "input_tokens": 5,
         "cache_read_input_tokens": 3,
@@ -38,7 +38,7 @@ def test_cached_and_created_tokens_are_apart_from_the_input() -> None:
 
 
 def test_an_input_is_never_less_than_nothing() -> None:
-    assert counts(Usage(1, 5, cached=3), 0, 9)["input_tokens"] == 0
+    assert usage_json(Usage(1, 5, cached=3), 0, 9)["input_tokens"] == 0
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_an_input_is_never_less_than_nothing() -> None:
     ids=["estimated by characters", "the server's count", "never more than the output"],
 )
 def test_thinking_tokens(thinking: int | None, expected: int) -> None:
-    reported = counts(Usage(1, 8, thinking=thinking), 75, 25)
+    reported = usage_json(Usage(1, 8, thinking=thinking), 75, 25)
     assert reported["output_tokens_details"] == {"thinking_tokens": expected}
 
 

@@ -9,7 +9,7 @@ from anthropic.types import ModelInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.dialects.anthropic.models import write
+from converter.core.dialects.anthropic.models import anthropic_models
 from converter.core.wire import json_text
 from tests.support.rows import rows_of
 from tests.support.strategies import law
@@ -25,7 +25,7 @@ EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 def _written(value: object) -> dict[str, Any]:
-    written = write(json.dumps(value).encode())
+    written = anthropic_models(json.dumps(value).encode())
     assert written is not None
     return written
 
@@ -136,7 +136,7 @@ BODIES = [
 
 @pytest.mark.parametrize("body", BODIES, ids=repr)
 def test_another_body_is_no_list(body: bytes) -> None:
-    assert write(body) is None
+    assert anthropic_models(body) is None
 
 
 _LEAVES = (
@@ -153,5 +153,5 @@ _JSON = st.recursive(
 @law(400)
 @given(value=_JSON)
 def test_whatever_a_server_says_nothing_is_raised(value: object) -> None:
-    written = write(json.dumps(value).encode())
+    written = anthropic_models(json.dumps(value).encode())
     assert written is None or json_text.write(written)

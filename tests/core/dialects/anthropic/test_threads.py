@@ -52,7 +52,7 @@ def exchange(memory: Memory, body: object, name: str = "one", form: Form = Form.
 
 
 def whole(memory: Memory, body: object) -> Mapping[str, Any]:
-    completed, thread = threads.complete(body, memory)
+    completed, thread = threads.with_kept_turns(body, memory)
     assert thread
     assert isinstance(completed, dict)
     return completed
@@ -89,7 +89,7 @@ def test_a_turn_without_messages_of_its_own_goes_on(memory: Memory) -> None:
 def test_a_request_without_a_thread_is_left_as_it_is(memory: Memory) -> None:
     for thread in ({}, {"thread": None}):
         body = {"messages": [MORE], **thread}
-        assert threads.complete(body, memory) == (body, None)
+        assert threads.with_kept_turns(body, memory) == (body, None)
     exchange(memory, CREATE | {"thread": None}, "1")
     assert memory.size == 0
 
@@ -102,7 +102,7 @@ def test_without_a_memory_a_request_stands_alone() -> None:
 def refusal(memory: Memory, body: object) -> tuple[int, Mapping[str, Any]]:
     assert ANTHROPIC.answers.refusal
     with pytest.raises(RequestError) as caught:
-        threads.complete(body, memory)
+        threads.with_kept_turns(body, memory)
     status, answer = ANTHROPIC.answers.refusal(caught.value)
     assert answer["type"] == "error"
     error = answer["error"]

@@ -8,7 +8,13 @@ from openai.types.responses import CompactedResponse
 
 from converter.core.dialects.dialect import Purpose, RequestContext
 from converter.core.dialects.responses import thoughts
-from converter.core.dialects.responses.compaction import HEAD, NONE, PROMPT, request, users
+from converter.core.dialects.responses.compaction import (
+    HEAD,
+    NONE,
+    PROMPT,
+    trigger_request,
+    user_messages,
+)
 from converter.core.dialects.responses.request_reader import ResponseContext, read
 from converter.core.dialects.table import RESPONSES
 from converter.core.dialects.wire_form import ReplyContext
@@ -83,13 +89,13 @@ def test_a_summary_of_somebody_else_is_left_out_and_named() -> None:
 
 
 def test_the_answer_of_its_own_endpoint_repeats_the_users_messages() -> None:
-    body = request(
+    body = trigger_request(
         {
             "model": "m",
             "input": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}],
         }
     )
-    repeated = users(body["input"])  # type: ignore[index]
+    repeated = user_messages(body["input"])  # type: ignore[index]
     context = replace(
         context_of(input=body["input"]),  # type: ignore[index]
         own=ResponseContext(compacts=True, repeated=repeated),
@@ -112,13 +118,13 @@ def test_no_summary_is_an_error_there() -> None:
     ("sent", "items"), [("hi", [{"role": "user", "content": "hi"}, TRIGGER]), (None, [TRIGGER])]
 )
 def test_a_request_to_its_own_endpoint_asks_by_an_item(sent: Any, items: list[Any]) -> None:
-    requested = request({"model": "m", "input": sent, "stream": True})
+    requested = trigger_request({"model": "m", "input": sent, "stream": True})
     assert requested == {"model": "m", "input": items, "stream": False, "store": False}
 
 
 @pytest.mark.parametrize("body", ["no object", {"input": 5}])
 def test_what_breaks_the_format_is_left_to_the_reader(body: Any) -> None:
-    assert request(body) == body
+    assert trigger_request(body) == body
 
 
 @pytest.mark.parametrize("memory", [None, Memory(9, 10_000)], ids=["no memory", "a memory"])

@@ -2,7 +2,13 @@ import json
 
 import pytest
 
-from converter.core.dialects.responses.errors import FINAL, error_body, error_reply, failure, named
+from converter.core.dialects.responses.errors import (
+    FINAL,
+    error_body,
+    error_of_kind,
+    error_reply,
+    failure,
+)
 
 TOO_LONG = "request (20 tokens) exceeds the available context size (10 tokens)"
 
@@ -82,4 +88,4 @@ def test_a_failure_inside_a_stream_has_its_code(kind: str, status: int, code: st
     ],
 )
 def test_an_error_of_ours_is_one_of_the_api(kind: str, status: int, type_name: str) -> None:
-    assert named("no", kind, status)["error"]["type"] == type_name  # type: ignore[index]
+    assert error_of_kind("no", kind, status)["error"]["type"] == type_name  # type: ignore[index]

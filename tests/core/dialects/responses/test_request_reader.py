@@ -8,9 +8,9 @@ from converter.core.dialects.request_settings import RequestSettings
 from converter.core.dialects.responses.request_reader import (
     ECHOED,
     SILENT,
-    begun,
-    echo,
+    echoed_fields,
     read,
+    start_json,
 )
 from converter.core.dialects.server_fields import SERVER_FIELDS
 from converter.core.dialects.wire_form import ReplyContext
@@ -148,7 +148,7 @@ def test_what_cannot_be_answered_is_refused_with_its_path(
 
 
 def test_a_request_that_says_nothing_has_the_apis_defaults() -> None:
-    sent = echo(Fields({}))
+    sent = echoed_fields(Fields({}))
     assert sent.items() >= ECHOED.items()
     assert sent["reasoning"] == {"effort": None, "summary": None}
     assert sent["text"] == {"format": {"type": "text"}}
@@ -156,7 +156,9 @@ def test_a_request_that_says_nothing_has_the_apis_defaults() -> None:
 
 
 def test_what_the_request_says_is_repeated() -> None:
-    sent = echo(Fields({"store": False, "text": {"verbosity": "low"}, "top_p": 0.5, "tools": None}))
+    sent = echoed_fields(
+        Fields({"store": False, "text": {"verbosity": "low"}, "top_p": 0.5, "tools": None})
+    )
     assert (sent["store"], sent["top_p"], sent["tools"]) == (False, 0.5, [])
     assert sent["text"] == {"format": {"type": "text"}, "verbosity": "low"}
 
@@ -167,12 +169,14 @@ ROWS = rows_of(__file__)
 
 
 def test_a_response_begins_as_the_apis_type() -> None:
-    response = Response.model_validate(begun(ReplyContext(), {"tool_choice": "required"}, "served"))
+    response = Response.model_validate(
+        start_json(ReplyContext(), {"tool_choice": "required"}, "served")
+    )
     assert (response.id, response.model, response.tool_choice) == ("resp_1", "asked", "required")
 
 
 def test_the_server_names_the_model_when_nobody_else_does() -> None:
-    assert begun(ReplyContext(), {}, "served")["model"] == "served"
+    assert start_json(ReplyContext(), {}, "served")["model"] == "served"
 
 
 def test_fields_of_local_servers_go_to_the_server() -> None:

@@ -10,7 +10,7 @@ from converter.core.dialects.responses.request_reader import ResponseContext
 from converter.core.dialects.responses.response_events import (
     FILTERED,
     ResponsesEncoder,
-    counts,
+    usage_json,
 )
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
@@ -147,13 +147,13 @@ def test_a_filtered_reply_has_failed_for_good_where_the_client_would_ask_again()
 def test_thinking_is_counted_by_the_server_or_by_its_share(
     usage: Usage, thought: int, answer: int, thinking: int
 ) -> None:
-    counted = counts(usage, thought, answer)
+    counted = usage_json(usage, thought, answer)
     assert counted is not None
     assert counted["output_tokens_details"] == {"reasoning_tokens": thinking}
 
 
 def test_a_count_that_never_came_is_none() -> None:
-    assert counts(None, 1, 1) is None
+    assert usage_json(None, 1, 1) is None
 
 
 pytestmark = pytest.mark.slow

@@ -8,9 +8,9 @@ from converter.core.dialects.responses.state import (
     BOTH,
     ITEM,
     UnknownError,
-    answer,
-    complete,
-    keep,
+    answer_own,
+    keep_response,
+    whole_input,
 )
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import Memory
@@ -30,10 +30,10 @@ def memory() -> Memory:
 
 def turn(kept: Memory, name: str, **body: Any) -> list[object]:
     """One exchange: its whole input, and its response kept."""
-    history = complete(kept, body)
+    history = whole_input(kept, body)
     output = [{**item, "id": item["id"].format(name)} for item in OUTPUT]
     response: dict[str, Any] = {"id": f"resp_{name}", "status": "completed", "output": output}
-    keep(kept, body, history, response)
+    keep_response(kept, body, history, response)
     return history.items
 
 
@@ -63,7 +63,7 @@ def test_two_may_go_on_from_the_same_response() -> None:
 def test_a_conversation_grows_by_itself(form: object) -> None:
     kept = memory()
     begun = b'{"items": [{"role": "user", "content": "zero"}]}'
-    assert answer(OwnRequest("POST", "/v1/conversations", begun, "1", 5), kept)[0] == 200
+    assert answer_own(OwnRequest("POST", "/v1/conversations", begun, "1", 5), kept)[0] == 200
     turn(kept, "a", input="one", conversation=form)
     items = turn(kept, "b", input="two", conversation=form)
     assert kinds(items) == [("message", "user"), *TURN, ("message", "user")]
@@ -73,23 +73,23 @@ def test_a_reference_is_the_item_that_was_sent() -> None:
     kept = memory()
     turn(kept, "a", input="one")
     items = [{"type": "item_reference", "id": "rs_a"}, {"id": "msg_a"}]
-    assert kinds(complete(kept, {"input": items}).items) == TURN[1:]
+    assert kinds(whole_input(kept, {"input": items}).items) == TURN[1:]
 
 
 def test_an_item_with_its_id_from_a_response_is_read_there_or_where_it_was_sent_again() -> None:
     kept, item = memory(), {**OUTPUT[1], "id": "msg_a_1"}
-    completed = complete(kept, {"input": "one"})
-    keep(kept, {}, completed, {"id": "resp_a", "status": "completed", "output": [item]})
+    completed = whole_input(kept, {"input": "one"})
+    keep_response(kept, {}, completed, {"id": "resp_a", "status": "completed", "output": [item]})
     request = {"input": [{"id": "msg_a_in0"}, {"id": "msg_a_1"}]}
-    assert kinds(complete(kept, request).items) == [TURN[0], TURN[2]]
+    assert kinds(whole_input(kept, request).items) == [TURN[0], TURN[2]]
     assert kept.find(f"{ITEM}msg_a_1") == ""
     turn(kept, "b", input=[item])
     kept.forget("resp_a")
-    assert complete(kept, {"input": [{"id": "msg_a_1"}]}).items == [item]
+    assert whole_input(kept, {"input": [{"id": "msg_a_1"}]}).items == [item]
 
 
 def test_a_thought_that_is_no_longer_kept_is_left_out_and_counted() -> None:
-    history = complete(memory(), {"input": [{"type": "item_reference", "id": "rs_x"}]})
+    history = whole_input(memory(), {"input": [{"type": "item_reference", "id": "rs_x"}]})
     assert (history.items, history.left_out) == ([], 1)
 
 
@@ -101,7 +101,7 @@ def test_what_is_not_kept_is_refused_with_the_apis_text(
     body: dict[str, Any], status: int, code: str, message: str
 ) -> None:
     with pytest.raises(UnknownError) as raised:
-        complete(memory(), body)
+        whole_input(memory(), body)
     assert (raised.value.status, raised.value.details, raised.value.message) == (
         status,
         {"code": code},
@@ -112,7 +112,7 @@ def test_what_is_not_kept_is_refused_with_the_apis_text(
 def test_two_histories_at_once_are_refused() -> None:
     body = {"input": "a", "previous_response_id": "resp_x", "conversation": "conv_x"}
     with pytest.raises(RequestError, match="Mutually exclusive") as raised:
-        complete(memory(), body)
+        whole_input(memory(), body)
     assert BOTH in raised.value.message
 
 
@@ -122,7 +122,7 @@ def test_a_history_with_a_gap_is_refused() -> None:
     turn(kept, "b", input="two", previous_response_id="resp_a")
     kept.forget("resp_a")
     with pytest.raises(UnknownError):
-        complete(kept, {"input": "three", "previous_response_id": "resp_b"})
+        whole_input(kept, {"input": "three", "previous_response_id": "resp_b"})
 
 
 ODD = [b"{}", b"null", b"[1,2]", b"no JSON", b'{"input": "x"}', b'{"response": []}']
@@ -144,7 +144,7 @@ def test_a_history_with_an_entry_of_another_shape_is_taken_as_not_there(
     kept.keep("resp_a", entry)
     kept.keep("resp_b", b'{"input": []}', "resp_a", ["conversation conv_x"])
     with pytest.raises(UnknownError, match=re.escape(f"{message} What is kept of it cannot")):
-        complete(kept, {"input": "three", **body})
+        whole_input(kept, {"input": "three", **body})
 
 
 @pytest.mark.parametrize("entry", ODD)
@@ -152,7 +152,7 @@ def test_an_item_of_an_entry_of_another_shape_is_not_read(entry: bytes) -> None:
     kept = memory()
     kept.keep("resp_a", entry, names=["item msg_1"])
     with pytest.raises(UnknownError, match="Item with id 'msg_1' not found"):
-        complete(kept, {"input": [{"type": "item_reference", "id": "msg_1"}]})
+        whole_input(kept, {"input": [{"type": "item_reference", "id": "msg_1"}]})
 
 
 def test_a_client_that_stores_nothing_leaves_nothing() -> None:
@@ -163,7 +163,10 @@ def test_a_client_that_stores_nothing_leaves_nothing() -> None:
 
 def test_a_failed_response_is_not_kept() -> None:
     kept = memory()
-    keep(
-        kept, {}, complete(kept, {"input": "a"}), {"id": "resp_a", "status": "failed", "output": []}
+    keep_response(
+        kept,
+        {},
+        whole_input(kept, {"input": "a"}),
+        {"id": "resp_a", "status": "failed", "output": []},
     )
     assert kept.size == 0

@@ -4,7 +4,7 @@ import pytest
 from openai.types.responses.response_item_list import ResponseItemList
 
 from converter.core.dialects.dialect import OwnRequest
-from converter.core.dialects.responses.state import complete, keep
+from converter.core.dialects.responses.state import keep_response, whole_input
 from converter.core.model.memory import Memory
 from tests.support.responses_of import own_answer
 from tests.support.rows import rows_of
@@ -18,7 +18,9 @@ ROWS = rows_of(__file__)
 def memory() -> Memory:
     kept = Memory(10, 10_000)
     body = {"input": "hi"}
-    keep(kept, body, complete(kept, body), {"id": "resp_1", "status": "completed", "output": []})
+    keep_response(
+        kept, body, whole_input(kept, body), {"id": "resp_1", "status": "completed", "output": []}
+    )
     return kept
 
 
@@ -52,7 +54,9 @@ def test_the_input_is_listed_in_pages_the_last_item_first(
 ) -> None:
     kept = Memory(10, 10_000)
     body = {"input": [{"role": "user", "content": text} for text in "abc"]}
-    keep(kept, body, complete(kept, body), {"id": "resp_1", "status": "completed", "output": []})
+    keep_response(
+        kept, body, whole_input(kept, body), {"id": "resp_1", "status": "completed", "output": []}
+    )
     listed = fetch(kept, "GET", f"/v1/responses/resp_1/input_items{query}")[1]
     assert [item["id"] for item in listed["data"]] == shown
     assert (listed["first_id"], listed["last_id"]) == ((shown[0], shown[-1]) if shown else (None, None))  # fmt: skip

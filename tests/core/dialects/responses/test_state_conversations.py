@@ -7,8 +7,8 @@ import pytest
 from openai.types.conversations import ConversationItemList
 
 from converter.core.dialects.dialect import OwnRequest
-from converter.core.dialects.responses.output_items import with_id
-from converter.core.dialects.responses.state import UnknownError, complete, keep
+from converter.core.dialects.responses.output_items import shown_item
+from converter.core.dialects.responses.state import UnknownError, keep_response, whole_input
 from converter.core.model.memory import Memory
 from tests.support.responses_of import own_answer
 
@@ -77,7 +77,7 @@ def test_an_item_that_is_taken_out_is_no_longer_sent(begun: Memory) -> None:
     assert request(begun, "DELETE", f"{ITEMS}/{name}", name="z")[1]["id"] == "conv_x"
     assert listed(begun) == ["a"]
     assert request(begun, "GET", f"{ITEMS}/{name}")[0] == 404
-    items = complete(begun, {"input": "c", "conversation": "conv_x"}).items
+    items = whole_input(begun, {"input": "c", "conversation": "conv_x"}).items
     assert [item["content"] for item in items if isinstance(item, dict)] == [
         [{"type": "input_text", "text": "a"}],
         "c",
@@ -86,9 +86,9 @@ def test_an_item_that_is_taken_out_is_no_longer_sent(begun: Memory) -> None:
 
 def test_the_output_of_a_response_is_in_its_conversation(begun: Memory) -> None:
     body = {"input": "b", "conversation": "conv_x"}
-    output = [with_id({"role": "assistant", "content": "c"}, "1")]
+    output = [shown_item({"role": "assistant", "content": "c"}, "1")]
     response: dict[str, Any] = {"id": "resp_1", "status": "completed", "output": output}
-    keep(begun, body, complete(begun, body), response)
+    keep_response(begun, body, whole_input(begun, body), response)
     added(begun, "d", name="y")
     assert listed(begun) == ["a", "b", "c", "d"]
 
@@ -104,7 +104,7 @@ def test_the_output_of_a_response_is_in_its_conversation(begun: Memory) -> None:
     ],
 )
 def test_what_is_not_kept_is_refused(begun: Memory, method: str, path: str) -> None:
-    keep(begun, {}, complete(begun, {"input": "b"}), {"id": "resp_1", "status": "completed", "output": []})  # fmt: skip
+    keep_response(begun, {}, whole_input(begun, {"input": "b"}), {"id": "resp_1", "status": "completed", "output": []})  # fmt: skip
     status, answer = request(begun, method, path, b'{"items": []}')
     assert (status, "not found" in answer["error"]["message"]) == (404, True)
 
@@ -114,17 +114,17 @@ def test_a_conversation_that_was_deleted_does_not_go_on(begun: Memory) -> None:
     request(begun, "DELETE", "/v1/conversations/conv_x")
     assert request(begun, "GET", ITEMS)[0] == 404
     with pytest.raises(UnknownError, match="Conversation with id 'conv_x' not found"):
-        complete(begun, {"input": "c", "conversation": "conv_x"})
+        whole_input(begun, {"input": "c", "conversation": "conv_x"})
 
 
 def test_what_is_sent_at_one_time_is_all_kept(begun: Memory) -> None:
     fields = {"model": "m", "conversation": "conv_x"}
     bodies = [{**fields, "input": text} for text in "bcd"]
-    histories = [complete(begun, body) for body in bodies]
+    histories = [whole_input(begun, body) for body in bodies]
     added(begun, "meanwhile", name="y")
     for body, history in zip(bodies, histories, strict=True):
         name = f"resp_{body['input']}"
-        keep(begun, body, history, {"id": name, "status": "completed", "output": []})
+        keep_response(begun, body, history, {"id": name, "status": "completed", "output": []})
     assert listed(begun) == ["a", "meanwhile", "b", "c", "d"]
 
 
@@ -133,9 +133,9 @@ def test_an_item_s_id_is_neither_a_conversation_s_nor_an_earlier_item_s(begun: M
         item = {"role": "user", "id": name, "type": "message", "content": f"poison {at}"}
         body = {"model": "m", "input": [item]}
         response: dict[str, object] = {"id": f"resp_{at}", "status": "completed", "output": []}
-        keep(begun, body, complete(begun, body), response)
+        keep_response(begun, body, whole_input(begun, body), response)
     assert listed(begun) == ["a"]
-    (only,) = complete(begun, {"model": "m", "input": [{"id": "msg_1"}]}).items
+    (only,) = whole_input(begun, {"model": "m", "input": [{"id": "msg_1"}]}).items
     assert "poison 1" in str(only)
 
 

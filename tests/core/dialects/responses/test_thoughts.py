@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.dialects.responses.thoughts import MARK, decode, encode, mend
+from converter.core.dialects.responses.thoughts import MARK, decode, encode, native_request
 
 
 @given(st.text())
@@ -25,7 +25,7 @@ RAW = [{"type": "reasoning_text", "text": "why"}]
 
 
 def mended(**fields: Any) -> Any:
-    body = mend({"model": "m", "input": [{"type": "reasoning", "id": "rs", **fields}]})
+    body = native_request({"model": "m", "input": [{"type": "reasoning", "id": "rs", **fields}]})
     return body["input"][0]  # type: ignore[index]
 
 
@@ -54,4 +54,4 @@ def test_a_seal_of_the_servers_own_stays() -> None:
     ],
 )
 def test_what_needs_no_mending_is_the_same_request(body: dict[str, Any]) -> None:
-    assert mend(body) is body
+    assert native_request(body) is body

@@ -12,8 +12,8 @@ from converter.core.dialects.responses.tools import (
     Toolbox,
     ToolName,
     flat_name,
-    free_text,
-    named,
+    free_text_in,
+    name_fields,
 )
 from converter.core.model.conversation import RequestError, Tool
 from converter.core.wire.checked import Fields
@@ -57,7 +57,7 @@ def test_a_namespace_is_joined_and_mapped_back() -> None:
         ("mcp__m__g", ""),
     ]
     assert toolbox.find("mcp__m__g") == ToolName("function", "g", "mcp__m")
-    assert toolbox.flat("g", "mcp__m") == "mcp__m__g"
+    assert toolbox.function_name("g", "mcp__m") == "mcp__m__g"
 
 
 def test_a_custom_tool_of_a_namespace_stays_custom() -> None:
@@ -82,7 +82,7 @@ def test_two_tools_whose_joined_names_meet_stay_apart() -> None:
     toolbox = offered(namespace("a", function("b__c")), namespace("a__b", function("c")))
     assert [tool.name for tool in toolbox.tools] == ["a__b__c", "a__b__c_2"]
     assert toolbox.find("a__b__c_2") == ToolName("function", "c", "a__b")
-    assert toolbox.flat("c", "a__b") == "a__b__c_2"
+    assert toolbox.function_name("c", "a__b") == "a__b__c_2"
 
 
 def test_a_tool_offered_twice_is_offered_once() -> None:
@@ -136,7 +136,7 @@ def test_every_tool_has_a_name_of_its_own_that_leads_back(pairs: list[tuple[str,
     toolbox = offered(*(namespace(space, function(name)) for space, name in pairs))
     assert len({tool.name for tool in toolbox.tools}) == len(toolbox.tools) == len({*pairs})
     for space, name in pairs:
-        flat = toolbox.flat(name, space)
+        flat = toolbox.function_name(name, space)
         assert flat.isascii()
         assert len(flat) <= NAME_LIMIT
         assert toolbox.find(flat) == ToolName("function", name, space)
@@ -168,8 +168,8 @@ def test_what_a_reply_says_is_what_the_history_gives_back(kind: str) -> None:
 
 
 def test_a_name_comes_with_its_namespace() -> None:
-    assert named(ToolName("function", "f", "n")) == {"name": "f", "namespace": "n"}
-    assert named(ToolName("function", "f")) == {"name": "f"}
+    assert name_fields(ToolName("function", "f", "n")) == {"name": "f", "namespace": "n"}
+    assert name_fields(ToolName("function", "f")) == {"name": "f"}
 
 
 @pytest.mark.parametrize(
@@ -185,4 +185,4 @@ def test_a_name_comes_with_its_namespace() -> None:
 def test_a_custom_tools_text_is_read_wherever_the_model_put_it(
     arguments: dict[str, Any], text: str
 ) -> None:
-    assert free_text(arguments) == text
+    assert free_text_in(arguments) == text
