@@ -52,20 +52,20 @@ class FlowKeeper(Watcher):
         """Measure a finished flow, and remove the oldest flows beyond the limits."""
         view = flow_list()
         if flow.live and view is not None:  # Not `and view`: an empty list of flows is false.
-            self._forget(flow.id)
-            self._measure(flow)
+            self._stop_counting(flow.id)
+            self._count_bytes(flow)
             self._whole[flow.id] = None
             self._trim(view)
 
     error = response
 
-    def _measure(self, flow: HTTPFlow) -> None:
+    def _count_bytes(self, flow: HTTPFlow) -> None:
         """Count a flow's bytes towards the limits, in place of its earlier count."""
         size = size_of(flow)
         self._total += size - self._sizes.get(flow.id, 0)
         self._sizes[flow.id] = size
 
-    def _forget(self, name: str) -> None:
+    def _stop_counting(self, name: str) -> None:
         """Count the flow with this id towards the limits no more."""
         self._total -= self._sizes.pop(name, 0)
         self._whole.pop(name, None)
@@ -83,12 +83,12 @@ class FlowKeeper(Watcher):
             if flow := self._removable(view, name):
                 del self._whole[name]
                 drop_server_bytes(flow)
-                self._measure(flow)
+                self._count_bytes(flow)
         for name in list(self._sizes):
             if self._total <= limits.flow_bytes and len(self._sizes) <= limits.flows:
                 break
             if flow := self._removable(view, name):
-                self._forget(name)
+                self._stop_counting(name)
                 view.remove([flow])
 
     def _removable(self, view: "View", name: str) -> HTTPFlow | None:
@@ -97,12 +97,12 @@ class FlowKeeper(Watcher):
         """
         flow = view.get_by_id(name)
         if not isinstance(flow, HTTPFlow):
-            self._forget(name)
+            self._stop_counting(name)
             return None
-        return None if stays(view, flow) else flow
+        return None if must_stay(view, flow) else flow
 
 
-def stays(view: "View", flow: Flow) -> bool:
+def must_stay(view: "View", flow: Flow) -> bool:
     """Return True if a flow must not be removed: a person has marked it, the console shows it, or
     it is intercepted. `view`: mitmproxy's list of flows.
     """

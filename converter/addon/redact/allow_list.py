@@ -64,12 +64,12 @@ def parts_of_link(text: str) -> dict[str, str] | None:
     return {name: part or "" for name, part in match.groupdict().items()} if match else None
 
 
-def _image(value: object) -> object:
+def _image_url(value: object) -> object:
     """Return the kept part of the field `image_url`, which is a link or an object with a link: the
     link is cut by `cut_link`.
     """
     return (
-        cut_link(value) if isinstance(value, str) else kept(value, {"url": cut_link, "detail": ALL})
+        cut_link(value) if isinstance(value, str) else keep(value, {"url": cut_link, "detail": ALL})
     )
 
 
@@ -86,8 +86,8 @@ _SOURCE: dict[str, Rule] = {
 _BLOCK: dict[str, Rule] = {
     **dict.fromkeys(_names("type text thinking signature data id name input tool_use_id is_error")),
     **dict.fromkeys(("title", "context", "tool_name", "refusal", "closed")),
-    "source": lambda value: cut_link(value) if isinstance(value, str) else kept(value, _SOURCE),
-    "image_url": _image,
+    "source": lambda value: cut_link(value) if isinstance(value, str) else keep(value, _SOURCE),
+    "image_url": _image_url,
     "input_audio": {"data": ALL, "format": ALL},
 }
 _BLOCK["content"] = _SOURCE["content"] = _BLOCK
@@ -190,14 +190,14 @@ text is not hidden, because the recording could not be read without these texts.
 """
 
 
-def kept(value: object, table: Rule) -> object:
+def keep(value: object, rule: Rule) -> object:
     """Return the part of a value that a rule keeps. If the rule is a table, and the value an array,
     the table applies to each item.
     """
-    if callable(table):
-        return table(value)
-    if table is None or not isinstance(value, dict | list):
+    if callable(rule):
+        return rule(value)
+    if rule is None or not isinstance(value, dict | list):
         return value
     if isinstance(value, list):
-        return [kept(item, table) for item in value]
-    return {name: kept(inner, table[name]) for name, inner in value.items() if name in table}
+        return [keep(item, rule) for item in value]
+    return {name: keep(inner, rule[name]) for name, inner in value.items() if name in rule}

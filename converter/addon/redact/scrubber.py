@@ -44,12 +44,12 @@ class Scrubber:
             if len(secret) >= LEAST_SECRET and secret not in PROTOCOL and set(secret) != {"x"}
         }
         self.secrets = sorted(
-            {form for secret in names for form in _forms(secret)}, key=len, reverse=True
+            {form for secret in names for form in _spellings(secret)}, key=len, reverse=True
         )
         self._secret = re.compile("|".join(map(re.escape, self.secrets)) or _NEVER)
         self._begins = {secret[:LEAST_SECRET] for secret in self.secrets}
         self._names: dict[str, str] = _renamed_paths(
-            {form for path in paths for form in (path, self.hidden(path))}
+            {form for path in paths for form in (path, self.hide_secrets(path))}
         )
         self._name = re.compile(
             "|".join(map(re.escape, sorted(self._names, key=len, reverse=True))) or _NEVER
@@ -57,15 +57,15 @@ class Scrubber:
         self._addresses = sorted({*addresses} - _LOOPBACK - {""}, key=len, reverse=True)
         self._address = re.compile("|".join(map(_address_pattern, self._addresses)) or _NEVER)
         self._long = sorted([*self._names, *self._addresses], key=len, reverse=True)
-        self._anywhere = re.compile("|".join(map(_anywhere, self._long)) or _NEVER)
+        self._anywhere = re.compile("|".join(map(_loose_pattern, self._long)) or _NEVER)
 
-    def hidden(self, text: str) -> str:
+    def hide_secrets(self, text: str) -> str:
         """Return the text with an `x` for each character of a secret.
 
         If the text ends with the beginning of a secret (at least `LEAST_SECRET` characters), that
         is hidden, too: the text may have been cut off there.
         """
-        if not _holds(text, self._begins):
+        if not _contains_any(text, self._begins):
             return text
         text = self._secret.sub(lambda match: "x" * len(match[0]), text)
         for secret in self.secrets:
@@ -76,17 +76,17 @@ class Scrubber:
                     return text[:-length] + "x" * length
         return text
 
-    def hidden_over(self, parts: Sequence[str]) -> Sequence[str]:
+    def hide_across(self, parts: Sequence[str]) -> Sequence[str]:
         """Return the successive parts of a text with an `x` for each character of a secret, even of
         a secret that begins in one part and ends in another.
 
         Addresses and paths that begin in one part and end in another are hidden in the same way:
-        `["at gpu-", "box:80"]` -> `["at xxxx", "xxxxxx"]`. All others are left for `renamed`, which
-        gets each part by itself and would not recognise those.
+        `["at gpu-", "box:80"]` -> `["at xxxx", "xxxxxx"]`. All others are left for
+        `replace_names`, which gets each part by itself and would not recognise those.
         """
         whole = "".join(parts)
-        hidden = self.hidden(whole)
-        if _holds(hidden, self._long):
+        hidden = self.hide_secrets(whole)
+        if _contains_any(hidden, self._long):
             hidden = self._hide_cut(hidden, list(accumulate(map(len, parts))))
         if hidden == whole:
             return parts
@@ -100,29 +100,29 @@ class Scrubber:
         which it ends.
         """
 
-        def masked(match: re.Match[str]) -> str:
+        def mask_if_cut(match: re.Match[str]) -> str:
             """Return the matched text as it is if one part has all of it, else an `x` for each
             character.
             """
             first, last = (bisect_right(ends, at) for at in (match.start(), match.end() - 1))
             return match[0] if first == last else "x" * len(match[0])
 
-        return self._anywhere.sub(masked, text)
+        return self._anywhere.sub(mask_if_cut, text)
 
-    def renamed(self, text: str) -> str:
+    def replace_names(self, text: str) -> str:
         """Return the text with other names for the server's addresses and the model's paths:
         `gpu-box:80` -> `127.0.0.1:8000`, `gpu-box` -> `127.0.0.1`, `/home/me/qwen3.gguf` ->
         `qwen3.gguf`.
         """
-        if _holds(text, self._names):
+        if _contains_any(text, self._names):
             text = self._name.sub(lambda match: self._names[match[0]], text)
-        if _holds(text, self._addresses):
+        if _contains_any(text, self._addresses):
             text = self._address.sub(lambda match: HERE if _has_port(match[0]) else _HOST, text)
         return text
 
     def text(self, text: str) -> str:
         """Return a text, which no frame or chunk cuts, without secrets, addresses and paths."""
-        return self.renamed(self.hidden(text))
+        return self.replace_names(self.hide_secrets(text))
 
     def error_text(self, text: str) -> str:
         """Return an error message of mitmproxy without secrets, addresses and paths. Every IPv4
@@ -131,14 +131,14 @@ class Scrubber:
         return _ADDRESS.sub(_HOST, self.text(text))
 
 
-def _holds(text: str, parts: Iterable[str]) -> bool:
+def _contains_any(text: str, parts: Iterable[str]) -> bool:
     """Return True if a text contains one of the `parts`. Most texts contain none: this quick test
     spares them the search with a pattern of all parts, which takes far longer.
     """
     return any(part in text for part in parts)
 
 
-def _forms(secret: str) -> set[str]:
+def _spellings(secret: str) -> set[str]:
     """Return the spellings of a secret: in plain text, in JSON, and in a URL (`a&b` -> `a%26b`)."""
     return {
         secret,
@@ -161,7 +161,7 @@ def _address_pattern(address: str) -> str:
     return before + re.escape(address) + r"(?![\w-]|\.\w)"
 
 
-def _anywhere(long: str) -> str:
+def _loose_pattern(long: str) -> str:
     """Return a pattern that matches an address or path in a text joined from parts. Unlike
     `_address_pattern` it accepts any characters before and behind, because these may come from
     another part, which in the recording is not joined to this one.

@@ -25,7 +25,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import monotonic, sleep
 from typing import Self
 
-from converter.addon.redact.allow_list import REQUEST, kept
+from converter.addon.redact.allow_list import REQUEST, keep
 from converter.addon.servers.profiles import GENERIC, by_name
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.server_fields import CONTROL
@@ -324,7 +324,7 @@ def _are_equal_in(
     the allow-list are left out, because a recording lacks them.
     """
     one, other = (
-        [_comparable_value(kept(body.get(name), REQUEST[name])) for name in names]
+        [_comparable_value(keep(body.get(name), REQUEST[name])) for name in names]
         for body in (request, recorded)
     )
     return one == other

@@ -150,7 +150,7 @@ def _messages_text(record: FlowRecord, text: TracedText | None) -> str:
     if text is None:
         return ""
     keys = (*secrets_of_headers(record.sides.headers), *secrets_of_link(record.flow.request.url))
-    return Scrubber(keys, (), ()).hidden(json_text.write(text.messages()).decode())
+    return Scrubber(keys, (), ()).hide_secrets(json_text.write(text.messages()).decode())
 
 
 def _nanoseconds(at: float) -> int:

@@ -1,6 +1,6 @@
 import pytest
 
-from converter.addon.redact.allow_list import HEADERS, REQUEST, cut_link, is_kept, kept
+from converter.addon.redact.allow_list import HEADERS, REQUEST, cut_link, is_kept, keep
 from converter.addon.redact.scrubber import secrets_of_body
 from converter.core.dialects.server_fields import ROUTING_FIELDS, SHAPING_FIELDS
 from tests.support.rows import rows_of
@@ -11,7 +11,7 @@ BODY = ROWS["body"]
 
 
 def test_what_is_not_on_the_list_is_left_out() -> None:
-    assert kept(BODY, REQUEST) == {
+    assert keep(BODY, REQUEST) == {
         "model": "m",
         "messages": [
             {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
@@ -39,7 +39,7 @@ def test_of_an_ollama_clients_request_its_options_are_kept() -> None:
         "messages": [{"role": "tool", "content": "sunny", "tool_name": "look"}],
     }
     options = {**body["options"], "owner": "me"}  # type: ignore[dict-item]
-    assert kept({**body, "options": options}, REQUEST) == body
+    assert keep({**body, "options": options}, REQUEST) == body
 
 
 def test_of_options_and_choices_only_listed_fields_are_kept() -> None:
@@ -57,7 +57,7 @@ def test_of_options_and_choices_only_listed_fields_are_kept() -> None:
             "owner": "me",
         },
     }
-    assert kept(body, REQUEST) == {
+    assert keep(body, REQUEST) == {
         "stream_options": {
             "include_usage": True,
             "include_obfuscation": False,
@@ -69,7 +69,7 @@ def test_of_options_and_choices_only_listed_fields_are_kept() -> None:
             "disable_parallel_tool_use": True,
         },
     }
-    assert kept({"tool_choice": "auto"}, REQUEST) == {"tool_choice": "auto"}
+    assert keep({"tool_choice": "auto"}, REQUEST) == {"tool_choice": "auto"}
 
 
 USUAL = ROWS["usual"]
@@ -93,8 +93,8 @@ def test_a_header_nobody_listed_is_left_out() -> None:
 
 
 def test_what_was_kept_is_kept_again() -> None:
-    once = kept(BODY, REQUEST)
-    assert kept(once, REQUEST) == once
+    once = keep(BODY, REQUEST)
+    assert keep(once, REQUEST) == once
 
 
 def test_all_that_a_messages_request_may_ask_of_a_local_server_is_on_the_list() -> None:

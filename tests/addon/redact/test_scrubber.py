@@ -43,7 +43,7 @@ def test_addresses_become_this_machine() -> None:
 def over(*parts: str) -> list[str]:
     """Parts of a text without secrets, places and names that are cut."""
     return list(
-        Scrubber(["s3cret!"], ["gpu.lan:8080", "gpu.lan", "llm"], ["/home/bob/a.gguf"]).hidden_over(
+        Scrubber(["s3cret!"], ["gpu.lan:8080", "gpu.lan", "llm"], ["/home/bob/a.gguf"]).hide_across(
             parts
         )
     )

@@ -20,7 +20,7 @@ from converter.addon.redact.allow_list import (
     QUERY,
     REQUEST,
     is_kept,
-    kept,
+    keep,
 )
 from converter.addon.redact.scrubber import (
     Scrubber,
@@ -112,7 +112,7 @@ def _scrubber(recording: Recording) -> Scrubber:
     for request in (recording.request, recording.sent):
         fields = json_text.read_or_none(request.body)
         secrets |= {*secrets_of_headers(request.headers), *secrets_of_link(request.path)}
-        secrets |= {*secrets_of_body(fields, kept(fields, REQUEST))}
+        secrets |= {*secrets_of_body(fields, keep(fields, REQUEST))}
         secrets |= {part for part in prefix_of(request).split("/") if re.search(r"\d", part)}
     return Scrubber(secrets, recording.hosts, _model_paths(recording))
 
@@ -169,7 +169,7 @@ class Redaction:
 
     def _redacted_request_body(self, body: bytes) -> bytes:
         """Return a request's body with only the fields on the allow-list, redacted."""
-        fields = kept(json_text.read_or_none(body), REQUEST)
+        fields = keep(json_text.read_or_none(body), REQUEST)
         if not isinstance(fields, dict):
             return b""
         # Claude Code's billing line is left out: it differs in each request, and the addon does not
@@ -220,7 +220,7 @@ class Redaction:
         """Return the bytes that replace each token. In a stream a secret may begin in one frame and
         end in the next, so all strings at one path are searched as one text.
         """
-        hide = cache(self.scrubber.hidden)
+        hide = cache(self.scrubber.hide_secrets)
         hidden = [str(token.value) for token in tokens]
         paths: defaultdict[Path, list[int]] = defaultdict(list)
         for number, token in enumerate(tokens):
@@ -229,7 +229,7 @@ class Redaction:
             else:
                 hidden[number] = hide(hidden[number])
         for numbers in paths.values():
-            parts = self.scrubber.hidden_over([hidden[number] for number in numbers])
+            parts = self.scrubber.hide_across([hidden[number] for number in numbers])
             for number, part in zip(numbers, parts, strict=True):
                 hidden[number] = part
         # Cached, because most tokens of a stream are repeated.
@@ -242,7 +242,7 @@ class Redaction:
         value = self.normaliser.normal_value(token)
         if value == token.value and token.value not in PROTOCOL:
             if isinstance(value, str):
-                value = self.scrubber.renamed(hidden)
+                value = self.scrubber.replace_names(hidden)
             elif hidden != str(value):
                 value = 0
         if value == token.value:
