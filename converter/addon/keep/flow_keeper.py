@@ -66,7 +66,7 @@ class FlowKeeper(Watcher):
         self._sizes[flow.id] = size
 
     def _stop_counting(self, name: str) -> None:
-        """Count the flow with this id towards the limits no more."""
+        """Take the flow with this id out of the count of flows and bytes."""
         self._total -= self._sizes.pop(name, 0)
         self._whole.pop(name, None)
 
@@ -93,7 +93,7 @@ class FlowKeeper(Watcher):
 
     def _removable(self, view: "View", name: str) -> HTTPFlow | None:
         """Return the flow with this id if it may be changed or removed, else None. A flow that a
-        person has removed from mitmweb's list counts no more from now on.
+        person has removed from mitmweb's list is taken out of the count.
         """
         flow = view.get_by_id(name)
         if not isinstance(flow, HTTPFlow):

@@ -191,8 +191,8 @@ text is not hidden, because the recording could not be read without these texts.
 
 
 def keep(value: object, rule: Rule) -> object:
-    """Return the part of a value that a rule keeps. If the rule is a table, and the value an array,
-    the table applies to each item.
+    """Return the part of a value that a rule keeps: with the rule `{"a": ALL}`, `{"a": 1, "b": 2}`
+    -> `{"a": 1}`. If the value is an array, a table applies to each item.
     """
     if callable(rule):
         return rule(value)

@@ -111,7 +111,7 @@ class Scrubber:
 
     def replace_names(self, text: str) -> str:
         """Return the text with other names for the server's addresses and the model's paths:
-        `gpu-box:80` -> `127.0.0.1:8000`, `gpu-box` -> `127.0.0.1`, `/home/me/qwen3.gguf` ->
+        `gpu.lan:80` -> `127.0.0.1:8000`, `gpu.lan` -> `127.0.0.1`, `/home/me/qwen3.gguf` ->
         `qwen3.gguf`.
         """
         if _contains_any(text, self._names):
@@ -121,7 +121,7 @@ class Scrubber:
         return text
 
     def text(self, text: str) -> str:
-        """Return a text, which no frame or chunk cuts, without secrets, addresses and paths."""
+        """Return a complete text, not a piece of a stream, without secrets, addresses and paths."""
         return self.replace_names(self.hide_secrets(text))
 
     def error_text(self, text: str) -> str:

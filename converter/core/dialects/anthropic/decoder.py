@@ -184,7 +184,7 @@ def _usage(entry: dict[str, object]) -> Usage:
 
 def _kind(fields: dict[str, object]) -> str:
     """Return the `type` of a block or a delta; empty if it has none. Raises MisshapenError for a
-    type that is no string: clients may fail on such a frame, so it must not pass.
+    type that is no string, because clients may fail on such a frame.
     """
     kind = fields.get("type")
     if not isinstance(kind, str | None):

@@ -52,8 +52,8 @@ already has calls. A client that reads `content` before `type` then finds no cal
 
 
 def stop_fields(finish: Finish, has_call: bool) -> tuple[str, str | None]:
-    """Return the `stop_reason` and the `stop_sequence` of a message. `called`: True if the message
-    has a call.
+    """Return the `stop_reason` and the `stop_sequence` of a message. `has_call`: True if the
+    message has a tool call.
 
     If a reply ended for several reasons, the first of these counts, as on vLLM's Messages endpoint:
     the length, a call, a stop string.
@@ -119,7 +119,7 @@ def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
 
 
 def _parsed_input(arguments: str) -> object:
-    """Return the input of a call, parsed from `written`, its JSON text.
+    """Return the input of a call, parsed from `arguments`, its JSON text.
 
     If the call was cut off, only the complete values are returned, as Anthropic's SDKs do. A text
     that Python cannot parse (a thousand nested lists) is returned as `{"arguments": TEXT}`.

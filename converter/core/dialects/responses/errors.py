@@ -86,8 +86,8 @@ def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
 
 
 def error_of_kind(message: str, kind: str, status: int) -> dict[str, object]:
-    """Return the body of an error whose `kind` is a type of the Messages API, such as
-    `not_found_error`, as all dialects get it from the rest of the addon.
+    """Return the body of an error. `kind`: its type in the Messages API, such as `not_found_error`,
+    by which the addon names errors for clients of all dialects.
     """
     own_status = 400 if kind == BAD_REQUEST else 404 if kind == "not_found_error" else status
     return error_body(message, own_status)

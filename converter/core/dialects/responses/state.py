@@ -59,7 +59,7 @@ NO_STREAM = "This response cannot be streamed because it was not created with ba
 NO_CANCEL = "Cannot cancel a synchronous response."
 NO_SUCH = "Invalid URL ({} {})"
 PAGE = 20
-"""How many items a page of a conversation's items has if the client sets no `limit`."""
+"""How many items an answer lists at once if the client sets no `limit`."""
 _DIGITS = 6
 """How many digits of a client's `limit` are read: no conversation has more items, and Python
 refuses numbers of thousands of digits.
