@@ -339,11 +339,14 @@ class AwaitedReply:
         evidence, because an answer may quote a closer on a line of its own.
         """
         body = self.request.body
-        if initial_state.request(initial_state.Facts(body)) or grammar_of(body) is not Grammar.NONE:
+        if (
+            initial_state.state_by_request(initial_state.Facts(body))
+            or grammar_of(body) is not Grammar.NONE
+        ):
             return None
         if not begun.inside:
             return begun
-        if not findings.beginning.closer_apart or initial_state.speaks_of_closers(body):
+        if not findings.beginning.closer_apart or initial_state.mentions_closer(body):
             return None
         sure = findings.beginning.confirmed and prompt_state and prompt_state.inside
         return begun if sure else InitialState.LIKELY_THINKING

@@ -19,7 +19,7 @@ from converter.addon.exchange.earlier_thoughts import (
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.servers import initial_state, prompts, refusals
-from converter.addon.servers.earlier_calls import with_arguments
+from converter.addon.servers.earlier_calls import with_object_arguments
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.model_names import OFF, Row
 from converter.addon.servers.profiles import (
@@ -238,7 +238,7 @@ class ReadRequest:
         if self.served_model:
             conversation = replace(conversation, model=self.served_model)
         options, earlier = self.exchange.settings, NO_EARLIER
-        history = options.history.read_by(conversation.model, server)
+        history = options.history.history_for(conversation.model, server)
         order = options.history.order
         settings = request_settings(server, conversation, history.form, order, parses)
         run_of = (self.repeated.translated,) if self.repeated else ()
@@ -256,12 +256,12 @@ class ReadRequest:
         `server`: the server that gets the request; `None` if it is not known yet.
         """
         chosen = self.exchange.settings
-        return chosen.restore != "off" and chosen.history.read_by(self.model, server).wanted
+        return chosen.restore != "off" and chosen.history.history_for(self.model, server).wanted
 
     def restored(self, memory: Memory, server: Server | None) -> "ReadRequest":
         """Return a chat completion with the thoughts from `memory` that its client has dropped."""
         settings = self.exchange.settings
-        history = settings.history.read_by(self.model, server)
+        history = settings.history.history_for(self.model, server)
         join = without_folds if settings.fields == (FOLDED,) else "".join
         body, earlier = restore(self.body, history, memory, join, self._hash_of)
         if earlier.restored:
@@ -342,7 +342,11 @@ def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> Rea
     if exchange.native:
         mended = exchange.client.requests.native(fields)
     else:
-        mend = partial(repeated.mended, mend=with_arguments) if repeated else with_arguments
+        mend = (
+            partial(repeated.mended, mend=with_object_arguments)
+            if repeated
+            else with_object_arguments
+        )
         mended = map_messages(fields, mend)
     if exchange.settings.fields == (FOLDED,):
         mended = remove_folds(mended)

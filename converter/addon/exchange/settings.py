@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 
 from converter.addon.exchange import option_readers as reader
 from converter.addon.exchange.option_readers import FOLDED, one_of
-from converter.addon.servers.chat_templates import WrittenHistory
+from converter.addon.servers.chat_templates import HistoryOptions
 from converter.addon.servers.model_names import Rows, read_rows
 from converter.addon.servers.profiles import SERVERS, Server
 from converter.core.dialects.reasoning_fields import read_map
@@ -92,7 +92,7 @@ which must not get into a recording.
 """
 
 
-def _read_history(written: Sequence[str]) -> WrittenHistory:
+def _read_history(written: Sequence[str]) -> HistoryOptions:
     """Return the value of the option `think_history`. `written` may name two things, each at most
     once: where a request has earlier thoughts (`tags`: in tags in the text), and where tool results
     stand in a user's message (`tools-first`: before its text).
@@ -103,7 +103,7 @@ def _read_history(written: Sequence[str]) -> WrittenHistory:
         raise ValueError(f"expected one place for thoughts, got {', '.join(thoughts)}")
     orders = [name for name in chosen if name in _ORDERS] or ["as-written"]
     field_name = None if thoughts[0] == AUTO else cast(HistoryForm, thoughts[0])
-    return WrittenHistory(field_name, cast(Order, orders[-1]))
+    return HistoryOptions(field_name, cast(Order, orders[-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class Settings:
         reader.read_server,
         (AUTO, *sorted(row.name for row in SERVERS)),
     )
-    history: WrittenHistory = _option(
+    history: HistoryOptions = _option(
         [AUTO],
         "where earlier thoughts go in a translated request, and tool results in a user turn",
         _read_history,

@@ -20,7 +20,7 @@ from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.layer_contract import Refusal
 from converter.addon.log_lines import report
 from converter.addon.servers import refusals, unread_replies
-from converter.addon.servers.initial_state import end_of_prompt
+from converter.addon.servers.initial_state import state_after_prompt
 from converter.addon.servers.refusals import SCHEMA_KEYS
 from converter.addon.servers.unread_replies import COMPLETION_PATH, RENDERED, TEMPLATE_PATH
 from converter.core.dialects.error_words import server_message
@@ -74,8 +74,8 @@ def unparsed_request(
     completion `body` with its tools as text in the system turn.
     """
     if not isinstance(prompt, str) or record.awaited is None:
-        return unread_replies.read_by_us(body), ""
-    record.awaited = replace(record.awaited, initial=end_of_prompt(prompt), as_text=True)
+        return unread_replies.with_tools_as_text(body), ""
+    record.awaited = replace(record.awaited, initial=state_after_prompt(prompt), as_text=True)
     return unread_replies.text_completion(body, prompt), record.exchange.prefix + COMPLETION_PATH
 
 
@@ -172,7 +172,7 @@ class RefusalReader(NextRequest):
         sent = http_messages.content_of(self._record.sides.sent)
         body, text = json_text.read_or_none(sent), sent.decode("utf-8", "replace")
         message, request = server_message(answer), self._record.request
-        names = refusals.refused(status, message, text)
+        names = refusals.refused_parts(status, message, text)
         if not isinstance(body, dict):
             return
         if not names and refusals.refuses_pictures(status, message, body):
@@ -180,12 +180,12 @@ class RefusalReader(NextRequest):
         names = refusals.next_parts(names, self.left_out)
         if names <= self.left_out:
             return
-        if RENDERED in names & request.may_lack and unread_replies.is_plain(body):
+        if RENDERED in names & request.may_lack and unread_replies.fits_text_completion(body):
             # this request for the prompt logs no line: the completion after it logs `UNREAD`
             self._next, self.renders = body, True
             self._path = self._record.exchange.prefix + TEMPLATE_PATH
         else:
-            spared = refusals.without(body, names, request.may_lack)
+            spared = refusals.without_parts(body, names, request.may_lack)
             self._next = {} if spared is body else spared
             new = names - self.left_out
             shown = (name for name in new if name not in SCHEMA_KEYS or f'"{name}"' in text)

@@ -89,7 +89,7 @@ class ReplySteps:
         sent, request = record.sides.sent, record.request
         if failure and sent and record.exchange.endpoint.is_chat:
             text = http_messages.content_of(sent).decode("utf-8", "replace")
-            names = refusals.refused(500, failure, text) & request.may_lack & READERS
+            names = refusals.refused_parts(500, failure, text) & request.may_lack & READERS
             if names:
                 self._servers.saw_refusal(record.upstream, request.body, names)
 
@@ -270,12 +270,12 @@ class ReplySteps:
         status = response.status_code
         if status == remedies.WANTS_KEY:
             return remedies.FOR_KEY
-        if not remedies.lacks_model(status, server_message(body)):
+        if not remedies.is_unknown_model(status, server_message(body)):
             return ""
         client = credentials(record.flow.request.headers)
         served = await self._client.models(record.upstream, client)
         names = [str(entry["id"]) for entry in served]
-        return remedies.for_model(record.request.requested_model, names)
+        return remedies.model_remedy(record.request.requested_model, names)
 
 
 async def _rewrite_counterpart(record: FlowRecord) -> None:

@@ -400,7 +400,7 @@ async def avoid_server_parser(pending: PendingRequest) -> None:
     record, body, servers = pending.record, pending.sent, pending.client.servers
     reads = RENDERED in record.request.may_lack
     unread = reads and RENDERED in servers.refused(record.upstream, body)
-    if not unread or record.awaited is None or not unread_replies.is_plain(body):
+    if not unread or record.awaited is None or not unread_replies.fits_text_completion(body):
         return
     prompt = await pending.client.prompt(record.upstream, pending.keys, body, record.length)
     text, path = unparsed_request(record, body, prompt)

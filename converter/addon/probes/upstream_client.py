@@ -37,15 +37,15 @@ from converter.addon.servers.probes import (
     Probe,
     ProbeReply,
     ProbeRequest,
-    Settled,
+    ProbeResult,
+    advance_probe,
     count_tokens,
     end_thought,
     is_certain,
     prompt_pieces,
     prompt_state,
-    recognise,
+    recognise_server,
     rendered_prompt,
-    step,
 )
 from converter.addon.servers.profiles import GENERIC, Server
 from converter.addon.servers.refused_fields import FIELD
@@ -316,7 +316,7 @@ class UpstreamClient:
         probes = [self._fetch(upstream, headers, ProbeRequest(path)) for path in IDENTITY_PATHS]
         replies = await asyncio.gather(*probes)
         by_path = dict(zip(IDENTITY_PATHS, replies, strict=True))
-        server = recognise(by_path)
+        server = recognise_server(by_path)
         if server:  # `None` as long as a NIM loads: its replies could be those of a vLLM.
             self.servers.recognised(upstream, server, is_certain(server, by_path))
             self._answered(upstream)
@@ -365,8 +365,8 @@ async def carried[Result](
     """
     reply: ProbeReply | None = None
     while True:
-        next_step = await aside(size, partial(step, probe, reply), worker)
-        if isinstance(next_step, Settled):
+        next_step = await aside(size, partial(advance_probe, probe, reply), worker)
+        if isinstance(next_step, ProbeResult):
             return next_step.result
         reply = await ask(next_step)
 

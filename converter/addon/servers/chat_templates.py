@@ -53,7 +53,7 @@ ALL, LOOP, NEVER = TemplateHistory(), TemplateHistory(loop=True), TemplateHistor
 EXACT, EXACT_LOOP = TemplateHistory(exact=True), TemplateHistory(loop=True, exact=True)
 
 
-def _kept_by(*, exact: bool = False, **switches: object) -> TemplateHistory:
+def _history_with(*, exact: bool = False, **switches: object) -> TemplateHistory:
     """Return the `TemplateHistory` of a template that drops earlier thoughts unless a request has
     the entries `switches` in its `chat_template_kwargs`, such as `preserve_thinking=True`.
     """
@@ -126,7 +126,7 @@ TEMPLATES = (
     # Qwen-Qwen3-0.6B
     Template(r"qwen3.*thinking", always=True, history=LOOP),
     # Source: the model card and chat_template.jinja of Qwen3.6-35B-A3B
-    Template(r"qwen3[._][6-9]", history=_kept_by(preserve_thinking=True)),
+    Template(r"qwen3[._][6-9]", history=_history_with(preserve_thinking=True)),
     # Source: llama.cpp's template Qwen3.5-4B
     Template(r"qwen3[._]5", history=LOOP),
     # Source: vLLM's reasoning parser for IQuest, which reads replies as vLLM's parser for Qwen3.5
@@ -135,9 +135,9 @@ TEMPLATES = (
     # Source: vLLM's reasoning parser for Holo2
     Template(r"holo-?2"),
     # Source: llama.cpp's template GLM-4.7-Flash
-    Template(r"glm-?4[._]7", bare_closer=True, history=_kept_by(clear_thinking=False)),
+    Template(r"glm-?4[._]7", bare_closer=True, history=_history_with(clear_thinking=False)),
     # Source: ik_llama.cpp's template GLM-5.2; SGLang's code treats GLM-5.3 in the same manner
-    Template(r"glm-?5", history=_kept_by(clear_thinking=False, exact=True)),
+    Template(r"glm-?5", history=_history_with(clear_thinking=False, exact=True)),
     # Source: ik_llama.cpp's template DeepSeek-V4.1
     Template(r"deepseek-?v4[._]1", bare_closer=True, history=EXACT),
     # Source: llama.cpp's template unsloth-MiniMax-M2
@@ -165,7 +165,7 @@ TEMPLATES = (
     # Source: vLLM's reasoning parser for K2 Horizon: at every effort the reply begins in a thought
     Template(r"k2-?horizon", always=True),
     # Source: NVIDIA Dynamo's reasoning parser kimi_k25; chat_template.jinja of Kimi-K2.6
-    Template(r"kimi-?k2[._][5-9]", history=_kept_by(preserve_thinking=True, exact=True)),
+    Template(r"kimi-?k2[._][5-9]", history=_history_with(preserve_thinking=True, exact=True)),
     # Source: llama.cpp's template Kimi-K3
     Template(r"kimi-?k3", history=EXACT),
     # Source: llama.cpp's template inclusionai-ling-3.0-flash
@@ -215,7 +215,7 @@ UNKNOWN = TemplateHistory("tags")
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenHistory:
+class HistoryOptions:
     """The user's options for the form in which the earlier turns of a request are sent.
 
     Attributes:
@@ -227,7 +227,7 @@ class WrittenHistory:
     thoughts: HistoryForm | None
     order: Order
 
-    def read_by(self, model: str, server: Server | None) -> TemplateHistory:
+    def history_for(self, model: str, server: Server | None) -> TemplateHistory:
         """Return how earlier thoughts are sent to this model on this server. `server` is `None` if
         the server has not been recognised.
 

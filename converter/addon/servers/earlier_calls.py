@@ -19,7 +19,7 @@ from converter.core.wire import long_json
 from converter.core.wire.json_text import UnreadableError, as_object, objects
 
 
-def with_arguments(message: object, *, anew: bool = False) -> object:
+def with_object_arguments(message: object, *, anew: bool = False) -> object:
     """Return a message of a chat-completions request in which the arguments of each call are a JSON
     object, or the text of a JSON object: servers refuse a history with any other text. Return
     `message` itself if nothing changes.
@@ -30,21 +30,21 @@ def with_arguments(message: object, *, anew: bool = False) -> object:
     calls = message.get("tool_calls") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(calls, list):
         return message
-    changed = [_with_arguments(call, anew) for call in calls]
+    changed = [_call_with_object_arguments(call, anew) for call in calls]
     return message if changed == calls else {**message, "tool_calls": changed}
 
 
-def _with_arguments(call: object, anew: bool) -> object:
+def _call_with_object_arguments(call: object, anew: bool) -> object:
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(call, dict) or not isinstance(function, dict):
         return call
     arguments = function.get("arguments")
-    if isinstance(arguments, dict) or (not anew and _is_object(arguments)):
+    if isinstance(arguments, dict) or (not anew and _is_object_text(arguments)):
         return call
     return {**call, "function": {**function, "arguments": text_of(read_arguments(arguments))}}
 
 
-def _is_object(arguments: object) -> bool:
+def _is_object_text(arguments: object) -> bool:
     """Return True if `arguments` are the text of a strict JSON object, or too long to check."""
     try:
         return isinstance(long_json.read_strictly(str(arguments)), dict)
@@ -61,28 +61,30 @@ def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:
     Calls are counted from the conversation's first, which is 0: its second call, of the tool
     `read`, gets `functions.read:1`. So the ids of a history stay the same when the history grows.
     """
-    ids, renamed = CallIds(frozenset(), ""), _Renamed()
-    return map_messages(body, lambda each: _with_ids(as_object(each), ids, renamed) or each)
+    ids, new_ids = CallIds(frozenset(), ""), _NewIds()
+    return map_messages(
+        body, lambda each: _turn_with_new_ids(as_object(each), ids, new_ids) or each
+    )
 
 
 def with_short_ids(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request in which calls and results have ids of nine letters and
     digits. A new id depends on the old id alone. Return `body` itself if nothing changes.
     """
-    return map_messages(body, _shortened)
+    return map_messages(body, _message_with_short_ids)
 
 
-def _shortened(message: object) -> object:
+def _message_with_short_ids(message: object) -> object:
     turn = as_object(message)
     calls, answered = turn.get("tool_calls"), turn.get("tool_call_id")
     if isinstance(answered, str):
         return {**turn, "tool_call_id": short_id(answered)}
     if not isinstance(calls, list):
         return message
-    return {**turn, "tool_calls": [_with_short_id(call) for call in calls]}
+    return {**turn, "tool_calls": [_call_with_short_id(call) for call in calls]}
 
 
-def _with_short_id(call: object) -> object:
+def _call_with_short_id(call: object) -> object:
     if not isinstance(call, dict) or not isinstance(call.get("id"), str):
         return call
     return {**call, "id": short_id(call["id"])}
@@ -108,7 +110,7 @@ def with_ids_of_model(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 @dataclass(slots=True)
-class _Renamed:
+class _NewIds:
     """The new ids of the calls in the turns of a request that were changed so far.
 
     Attributes:
@@ -121,27 +123,31 @@ class _Renamed:
     names: dict[str, list[str]] = field(default_factory=dict)
 
 
-def _with_ids(
-    turn: Mapping[str, object], ids: CallIds, renamed: _Renamed
+def _turn_with_new_ids(
+    turn: Mapping[str, object], ids: CallIds, new_ids: _NewIds
 ) -> Mapping[str, object] | None:
     """Return a turn with new ids of its calls or its result; `None` for a turn that has neither.
-    `ids` makes the new ids unique; the ids of calls are added to `renamed`.
+    `ids` makes the new ids unique; the ids of calls are added to `new_ids`.
     """
     calls = [*objects(turn.get("tool_calls"))]
     if calls and calls == turn["tool_calls"]:
-        counted_calls = [_numbered(call, ids, at) for at, call in enumerate(calls, renamed.number)]
-        renamed.number += len(calls)
-        renamed.names |= {str(call.get("id")): [] for call in calls}
+        counted_calls = [
+            _call_with_counted_id(call, ids, at) for at, call in enumerate(calls, new_ids.number)
+        ]
+        new_ids.number += len(calls)
+        new_ids.names |= {str(call.get("id")): [] for call in calls}
         for call, counted in zip(calls, counted_calls, strict=True):
-            renamed.names[str(call.get("id"))].append(str(counted.get("id")))
+            new_ids.names[str(call.get("id"))].append(str(counted.get("id")))
         return {**turn, "tool_calls": counted_calls}
-    if not (names := renamed.names.get(str(turn.get("tool_call_id")))):
+    if not (names := new_ids.names.get(str(turn.get("tool_call_id")))):
         return None
     # if several calls had this old id, the first result belongs to the first call, and so on
     return {**turn, "tool_call_id": names.pop(0) if len(names) > 1 else names[0]}
 
 
-def _numbered(call: Mapping[str, object], ids: CallIds, number: int) -> Mapping[str, object]:
+def _call_with_counted_id(
+    call: Mapping[str, object], ids: CallIds, number: int
+) -> Mapping[str, object]:
     """Return a call with an id of the form `functions.NAME:NUMBER`. `number` counts the calls of
     the conversation. An id that has this form already stays, unless an earlier call has the same
     id.

@@ -2,8 +2,8 @@
 already opened in the prompt.
 
 The templates of most thinking models end the prompt with an opener, so that the reply has only the
-closer. `RULES` has the rules, the surest first; docs/reading.md explains them under the same names.
-If the user has set `think_start`, no rule is used.
+closer. `RULES` has the rules, the surest first; docs/reading.md explains
+`state_by_NAME` under NAME. If the user has set `think_start`, no rule is used.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,12 +23,12 @@ from converter.core.reading.thought_row import Lone
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
 
-_WISHES = frozenset(fields_with_use(Use.WISH))
+_SWITCH_NAMES = frozenset(fields_with_use(Use.WISH))
 _OFF = (False, "disabled", "none", "no_think")
 _CLOSERS = {
     closer.strip() for family in TABLE if family.lone is not Lone.TEXT for closer in family.closes
 }
-_BEGUN = 1 << 17
+_SEARCHED = 1 << 17
 """If a request ends with an assistant turn, only so many characters at its end are searched for
 marks.
 """
@@ -57,7 +57,7 @@ class Facts:
     corrected: InitialState | None = None
 
 
-def request(facts: Facts) -> InitialState | None:
+def state_by_request(facts: Facts) -> InitialState | None:
     """Return the state at the end of the request's last turn if this turn is the assistant's, as
     the reply then continues the turn: inside a thought that the turn left open, or in text. `None`
     for any other last turn.
@@ -65,7 +65,7 @@ def request(facts: Facts) -> InitialState | None:
     begun = content_of(begun_message(facts.body))
     if not isinstance(begun, str) or not begun:
         return None
-    end = begun[-_BEGUN:]
+    end = begun[-_SEARCHED:]
     inside = any(
         _last_offset(end, family.opens) > _last_offset(end, family.closes)
         for family in FAMILIES
@@ -79,12 +79,12 @@ def ends_in_closed_thought(body: Mapping[str, object]) -> bool:
     which continues this turn, begins with the answer.
     """
     begun = content_of(begun_message(body))
-    end = begun[-_BEGUN:] if isinstance(begun, str) else ""
+    end = begun[-_SEARCHED:] if isinstance(begun, str) else ""
     closed = any(closer in end for closer in _CLOSERS)
-    return closed and request(Facts(body)) is InitialState.TEXT
+    return closed and state_by_request(Facts(body)) is InitialState.TEXT
 
 
-def server(facts: Facts) -> InitialState | None:
+def state_by_server(facts: Facts) -> InitialState | None:
     """Return where the reply begins by the kind of its server; `None` if the kind does not show it.
 
     - From a server that sends thoughts in a field of their own: where an earlier reply really
@@ -97,7 +97,7 @@ def server(facts: Facts) -> InitialState | None:
     return facts.corrected if facts.repeats_opener else None
 
 
-def prompt(facts: Facts) -> InitialState | None:
+def state_by_prompt(facts: Facts) -> InitialState | None:
     """Return where the reply begins by the end of the rendered prompt; `None` if that is not known.
 
     For a server that may repeat the opener, an opener at the prompt's end makes a thought only
@@ -111,14 +111,14 @@ def prompt(facts: Facts) -> InitialState | None:
     return InitialState.LIKELY_THINKING if opened else InitialState.TEXT
 
 
-def correction(facts: Facts) -> InitialState | None:
+def state_by_correction(facts: Facts) -> InitialState | None:
     """Return where an earlier reply to a request with the same switches of thinking really began;
     `None` if no reply has shown it.
     """
     return facts.corrected
 
 
-def switches(facts: Facts) -> InitialState | None:
+def state_by_switches(facts: Facts) -> InitialState | None:
     """Return `TEXT` if the request turns thinking off, unless the model's template opens a thought
     even then; `None` for any other request.
     """
@@ -126,23 +126,23 @@ def switches(facts: Facts) -> InitialState | None:
 
 
 def _is_switched_off(body: Mapping[str, object]) -> bool:
-    off = any(wish in _OFF for wish in _wishes(body))
-    return off and not ((row := _row_of(body)) and row.always)
+    off = any(wish in _OFF for wish in _switch_values(body))
+    return off and not ((row := _opening_row(body)) and row.always)
 
 
-def model(facts: Facts) -> InitialState | None:
+def state_by_model(facts: Facts) -> InitialState | None:
     """Return where the reply probably begins by the model's row in `TEMPLATES`: `LIKELY_THINKING`
     if the model's template opens a thought for this request, else `TEXT`. `None` if the model has
     no row, or a row whose template never opens a thought.
     """
-    row = _row_of(facts.body)
+    row = _opening_row(facts.body)
     if row is None:
         return None
-    opened = not row.switches or _is_set(facts.body, row.switches)
+    opened = not row.switches or _has_switch(facts.body, row.switches)
     return InitialState.LIKELY_THINKING if opened else InitialState.TEXT
 
 
-def speaks_of_closers(body: Mapping[str, object]) -> bool:
+def mentions_closer(body: Mapping[str, object]) -> bool:
     """Return True if a closer stands in a turn that is not the assistant's, or in a tool's
     description. Then the reply may quote a closer, and a closer in the reply does not prove that
     the reply began inside a thought.
@@ -154,30 +154,37 @@ def speaks_of_closers(body: Mapping[str, object]) -> bool:
 
 def asks_for_thinking(body: Mapping[str, object]) -> bool:
     """Return True if the request, or its `chat_template_kwargs`, turns thinking on."""
-    return any(wish and wish not in _OFF for wish in _wishes(body))
+    return any(wish and wish not in _OFF for wish in _switch_values(body))
 
 
-def _wishes(body: Mapping[str, object]) -> list[object]:
+def _switch_values(body: Mapping[str, object]) -> list[object]:
     """Return the values of the switches of thinking in a request and its `chat_template_kwargs`:
     `{"reasoning_effort": "low", "thinking": {"type": "enabled"}}` -> `["low", "enabled"]`.
     """
-    if TEMPLATE not in body and _WISHES.isdisjoint(body):
+    if TEMPLATE not in body and _SWITCH_NAMES.isdisjoint(body):
         return []  # most requests have no switch: they need no merged copy of their fields
     fields = {**body, **as_object(body.get(TEMPLATE))}
-    wishes = [value for name, value in fields.items() if name in _WISHES]
+    wishes = [value for name, value in fields.items() if name in _SWITCH_NAMES]
     return [
         one.get("type", one.get("effort", True)) if isinstance(one, dict) else one for one in wishes
     ]
 
 
-def _row_of(body: Mapping[str, object]) -> Template | None:
+def _opening_row(body: Mapping[str, object]) -> Template | None:
     """Return the row of the request's model if its template opens thoughts; else `None`."""
     row = template_of(str(body.get("model") or ""))
     return row if row and row.opens else None
 
 
 type Rule = Callable[[Facts], InitialState | None]
-RULES: tuple[Rule, ...] = (request, server, prompt, correction, switches, model)
+RULES: tuple[Rule, ...] = (
+    state_by_request,
+    state_by_server,
+    state_by_prompt,
+    state_by_correction,
+    state_by_switches,
+    state_by_model,
+)
 """The rules about where a reply begins, the surest first. The first result that is not `None`
 decides.
 """
@@ -200,7 +207,7 @@ def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
     Always False if the model's template, with thinking off, writes a closer without its opener,
     because the model may repeat that closer.
     """
-    row = _row_of(body)
+    row = _opening_row(body)
     if row and row.bare_closer:
         return False
     opens = row is not None and not row.switches
@@ -218,12 +225,14 @@ def turns_thinking_off(body: Mapping[str, object]) -> bool:
 
 def needs_prompt(facts: Facts) -> bool:
     """Return True if the server should be asked how the prompt ends: this is not known yet, and no
-    surer rule (a rule before `prompt` in `RULES`) has a result.
+    surer rule (a rule before `state_by_prompt` in `RULES`) has a result.
     """
-    return facts.prompt is None and _first_result(RULES[: RULES.index(prompt)], facts) is None
+    return (
+        facts.prompt is None and _first_result(RULES[: RULES.index(state_by_prompt)], facts) is None
+    )
 
 
-def end_of_prompt(rendered: str) -> InitialState:
+def state_after_prompt(rendered: str) -> InitialState:
     """Return where the reply to a rendered prompt begins: `THINKING` if the prompt ends with an
     opener (`<|assistant|><think>`), else `TEXT`.
     """
@@ -236,7 +245,7 @@ def begins_in_thought(facts: Facts, thinks: bool) -> bool:
     send in the text or in a field of its own. `thinks` is True if the model is known to think
     without a switch in the request.
     """
-    if (state := request(facts) or switches(facts)) is not None:
+    if (state := state_by_request(facts) or state_by_switches(facts)) is not None:
         return state.inside
     state = facts.prompt or facts.corrected
     return thinks or (state is not None and state.inside)
@@ -251,7 +260,7 @@ def _last_offset(text: str, marks: Iterable[str]) -> int:
     return max(map(text.rfind, marks))
 
 
-def _is_set(body: Mapping[str, object], wanted: Switches) -> bool:
+def _has_switch(body: Mapping[str, object], wanted: Switches) -> bool:
     """Return True if the request, or its `chat_template_kwargs`, has a field of `wanted` with one
     of the values that `wanted` lists for this field.
     """

@@ -89,7 +89,7 @@ _TESTS: Mapping[str, Callable[[str], bool]] = {
     SERVER: _NAMES.__contains__,
     PROMPT: {*_STATES, UNREPORTED, ""}.__contains__,
     BEGINS: _STATES.__contains__,
-    REFUSES: lambda word: all(map(refusals.is_name, word.splitlines())),
+    REFUSES: lambda word: all(map(refusals.is_part_name, word.splitlines())),
     **dict.fromkeys((REPEATS, PARSES, THINKS), not_),
 }
 """Name or prefix of a lesson -> function that returns True if a stored word is valid for it."""
@@ -303,7 +303,7 @@ class KnownServers:
         showed it, or because the model's row in `TEMPLATES` opens a thought for this request.
         """
         seen = self._word(upstream, THINKS + _model_digest(body)) is not None
-        named = initial_state.model(Facts(body))
+        named = initial_state.state_by_model(Facts(body))
         return seen or (named is not None and named.inside)
 
     def thinks_first(
@@ -344,9 +344,9 @@ class KnownServers:
         """
         if not (names := self.refused(upstream, body)):
             return body
-        body = refusals.without(body, names, may_lack)
+        body = refusals.without_parts(body, names, may_lack)
         if refusals.SCHEMAS in names & may_lack:
-            body = refusals.without_schemas(body, partial(self._refused, upstream))
+            body = refusals.without_schema_keywords(body, partial(self._refused, upstream))
         return body
 
     def refused(self, upstream: Upstream, body: Mapping[str, object]) -> frozenset[str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 
-from converter.addon.servers.initial_state import end_of_prompt
+from converter.addon.servers.initial_state import state_after_prompt
 from converter.addon.servers.profiles import GENERIC, SERVERS, Fingerprint, Server
 from converter.addon.servers.unread_replies import TEMPLATE_PATH
 from converter.core.dialects.server_fields import TEMPLATE
@@ -48,29 +48,34 @@ type Probe[Result] = Generator[ProbeRequest, ProbeReply | None, Result]
 
 
 @dataclass(frozen=True, slots=True)
-class Settled[Result]:
+class ProbeResult[Result]:
     """The result of a probe that has ended. A generator ends with a StopIteration that has the
-    result, but a future of asyncio cannot hold a StopIteration, so `step` returns this object.
+    result, but a future of asyncio cannot hold a StopIteration, so `advance_probe`
+    returns this object.
     """
 
     result: Result
 
 
-def step[Result](probe: Probe[Result], reply: ProbeReply | None) -> ProbeRequest | Settled[Result]:
+def advance_probe[Result](
+    probe: Probe[Result], reply: ProbeReply | None
+) -> ProbeRequest | ProbeResult[Result]:
     """Send a reply into a probe. Return the probe's next request, or its result if it has ended."""
     try:
         return probe.send(reply)
     except StopIteration as settled:
-        return Settled(settled.value)
+        return ProbeResult(settled.value)
 
 
-IDENTITY_PATHS = tuple(dict.fromkeys(mark.path for server in SERVERS for mark in server.marks))
+IDENTITY_PATHS = tuple(
+    dict.fromkeys(fingerprint.path for server in SERVERS for fingerprint in server.fingerprints)
+)
 """The paths that a server is asked for to recognise it: its replies show its kind. All are
 requested at the same time, because a server may never answer one of them.
 """
 
 
-def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
+def recognise_server(replies: Mapping[str, ProbeReply | None]) -> Server | None:
     """Return the first row of `SERVERS` with a fingerprint in these replies (path of
     `IDENTITY_PATHS` -> reply, `None` if none came).
 
@@ -80,7 +85,7 @@ def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
     """
     replied = {path: reply for path, reply in replies.items() if reply is not None}
     for server in SERVERS:
-        if any(_fits(mark, replied) for mark in server.marks):
+        if any(_has_fingerprint(fingerprint, replied) for fingerprint in server.fingerprints):
             return server
     silent = len(replied) < len(IDENTITY_PATHS)
     shut = any(reply.status in _SHUT or reply.status >= 500 for reply in replied.values())
@@ -99,23 +104,25 @@ def is_certain(server: Server, replies: Mapping[str, ProbeReply | None]) -> bool
     if server is GENERIC and listed and as_object(listed.value()).get("data") == []:
         return False
     before = SERVERS[: SERVERS.index(server)] if server in SERVERS else SERVERS
-    return all(replies.get(mark.path) for row in before for mark in row.marks)
+    return all(replies.get(fingerprint.path) for row in before for fingerprint in row.fingerprints)
 
 
-def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
-    """Return True if the reply to the path of the fingerprint `mark` has this fingerprint."""
-    reply = replies.get(mark.path)
+def _has_fingerprint(fingerprint: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
+    """Return True if the reply to the path of `fingerprint` has this fingerprint."""
+    reply = replies.get(fingerprint.path)
     if reply is None:
         return False
     value = as_object(reply.value())
     listed = objects(value.get("data"))
-    if mark.lacks and (not listed or any(mark.lacks in model for model in listed)):
+    if fingerprint.lacks and (not listed or any(fingerprint.lacks in model for model in listed)):
         return False
-    if mark.header:
-        return mark.value in reply.headers.get(mark.header, "").lower()
-    telling = [each for each in (value, *listed) if not mark.beside or mark.beside in each]
-    matches = [each[mark.field] for each in telling if mark.field in each]
-    return mark.value in matches if mark.value else bool(matches)
+    if fingerprint.header:
+        return fingerprint.value in reply.headers.get(fingerprint.header, "").lower()
+    telling = [
+        each for each in (value, *listed) if not fingerprint.beside or fingerprint.beside in each
+    ]
+    matches = [each[fingerprint.field] for each in telling if fingerprint.field in each]
+    return fingerprint.value in matches if fingerprint.value else bool(matches)
 
 
 def end_thought(reply_id: str, model: object) -> Probe[bool | None]:
@@ -141,7 +148,9 @@ def count_tokens(
     if server.name == "llama.cpp":
         # llama.cpp of autumn 2026 counts the tokens; an older one only renders the prompt, and
         # turns the rendered prompt into tokens
-        counted = _field((yield ProbeRequest(_COUNTED_AT, json_text.write(body))), "input_tokens")
+        counted = _reply_field(
+            (yield ProbeRequest(_COUNTED_AT, json_text.write(body))), "input_tokens"
+        )
         if type(counted) is int:
             return counted
         tokens = yield from _tokens_on_llama(body)
@@ -151,7 +160,7 @@ def count_tokens(
     if count is None and request and server.name == "sglang":
         # an SGLang whose /tokenize takes no messages may have the Messages API's endpoint for a
         # count, to which the client's request goes
-        count = _field((yield request), "input_tokens")
+        count = _reply_field((yield request), "input_tokens")
     return count if type(count) is int else None
 
 
@@ -161,16 +170,16 @@ def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialSta
     """
     if server.name == "llama.cpp":
         prompt = yield from rendered_prompt(_without_begun_turn(body))
-        return None if prompt is None else end_of_prompt(prompt)
+        return None if prompt is None else state_after_prompt(prompt)
     if server.name == "sglang":
-        text = yield from _tail_on_sglang(body)
-        return None if text is None else end_of_prompt(text)
+        text = yield from _prompt_tail_on_sglang(body)
+        return None if text is None else state_after_prompt(text)
     tokens = yield from _tokens_on_vllm(server, body)
     if not tokens:
         return None
     # vLLM reports tokens as byte-level BPE spells them: `Ċ` is a line feed, `Ġ` is a blank
     tail = "".join(map(str, tokens[-_TAIL:]))
-    return end_of_prompt(tail.replace("Ċ", "\n").replace("Ġ", " "))
+    return state_after_prompt(tail.replace("Ċ", "\n").replace("Ġ", " "))
 
 
 def prompt_pieces(server: Server, body: Mapping[str, object]) -> Probe[list[bytes] | None]:
@@ -190,7 +199,7 @@ def rendered_prompt(body: Mapping[str, object]) -> Probe[str | None]:
     servers.
     """
     reply = yield ProbeRequest(TEMPLATE_PATH, json_text.write(body))
-    prompt = _field(reply, "prompt")
+    prompt = _reply_field(reply, "prompt")
     return prompt if isinstance(prompt, str) else None
 
 
@@ -203,7 +212,7 @@ def _tokens_on_llama(
     fields = {"content": prompt, "add_special": True, "parse_special": True}
     if with_pieces:
         fields["with_pieces"] = True
-    tokens = _field((yield ProbeRequest("/tokenize", json_text.write(fields))), "tokens")
+    tokens = _reply_field((yield ProbeRequest("/tokenize", json_text.write(fields))), "tokens")
     return tokens if isinstance(tokens, list) else None
 
 
@@ -233,7 +242,7 @@ def _tokens_on_vllm(server: Server, body: Mapping[str, object]) -> Probe[list[ob
     return tokens if isinstance(tokens, list) else None
 
 
-def _tail_on_sglang(body: Mapping[str, object]) -> Probe[str | None]:
+def _prompt_tail_on_sglang(body: Mapping[str, object]) -> Probe[str | None]:
     """Return the text of the last tokens of a prompt, `None` if the server does not report it.
     SGLang 0.5.23 reports a prompt as token ids, so a second request turns the last ids into text.
     """
@@ -241,7 +250,7 @@ def _tail_on_sglang(body: Mapping[str, object]) -> Probe[str | None]:
     if not isinstance(tokens, list) or not tokens:
         return None
     fields = {"tokens": tokens[-_TAIL:], "skip_special_tokens": False}
-    text = _field((yield ProbeRequest("/detokenize", json_text.write(fields))), "text")
+    text = _reply_field((yield ProbeRequest("/detokenize", json_text.write(fields))), "text")
     return text if isinstance(text, str) else None
 
 
@@ -250,7 +259,7 @@ def _tokenize(body: Mapping[str, object], name: str, **more: object) -> Probe[ob
     and return the field `name` of its reply. `more`: further fields for `/tokenize`.
     """
     fields = {field: body[field] for field in _TEMPLATED if field in body} | more
-    return _field((yield ProbeRequest("/tokenize", json_text.write(fields))), name)
+    return _reply_field((yield ProbeRequest("/tokenize", json_text.write(fields))), name)
 
 
 def _vocabulary_bytes(token: str) -> bytes:
@@ -265,7 +274,7 @@ def _vocabulary_bytes(token: str) -> bytes:
     return token.replace("▁", " ").encode(errors="replace")
 
 
-def _field(reply: ProbeReply | None, name: str) -> object:
+def _reply_field(reply: ProbeReply | None, name: str) -> object:
     """Return a field of the reply's JSON object; `None` without a reply or the field."""
     return as_object(reply and reply.value()).get(name)
 
@@ -328,7 +337,7 @@ def addon_identity(server: str) -> bytes:
     return json_text.write({"name": _NAME, "server": server or ANY_SERVER})
 
 
-def server_behind(value: object) -> str:
+def server_of_addon(value: object) -> str:
     """Return the server that the JSON of a reply at `ADDON_PATH` names; empty if the reply is not
     the addon's.
     """

@@ -40,14 +40,14 @@ class Fingerprint:
     lacks: str = ""
 
 
-def _template(**switches: object) -> dict[str, object]:
+def _template_paths(**switches: object) -> dict[str, object]:
     """Return switches of a chat template as paths of body fields with their values:
     `thinking=True` -> `{"chat_template_kwargs.thinking": True}`.
     """
     return {f"{TEMPLATE}.{name}": value for name, value in switches.items()}
 
 
-TEMPLATE_ON = _template(
+TEMPLATE_ON = _template_paths(
     enable_thinking=True, thinking=True, thinking_mode="enabled", reasoning=True
 )
 SWITCHES_OFF = dict[str, object](
@@ -75,7 +75,7 @@ class Server:
 
     Attributes:
         name: The server's name in logs, stores and the option `think_server`.
-        marks: The server's fingerprints, of which one is enough to identify it.
+        fingerprints: The server's fingerprints, of which one is enough to identify it.
         leaves_out: Body fields that the server refuses or ignores, so that they are not sent.
         on: Body fields that turn thinking on.
         off: Body fields that turn thinking off.
@@ -103,7 +103,7 @@ class Server:
     """
 
     name: str
-    marks: tuple[Fingerprint, ...] = ()
+    fingerprints: tuple[Fingerprint, ...] = ()
     leaves_out: frozenset[str] = frozenset()
     on: Mapping[str, object] = field(default_factory=dict)
     off: Mapping[str, object] = field(default_factory=dict)
@@ -123,20 +123,20 @@ class Server:
     ends_thoughts: bool = False
 
 
-def _owned_by(owner: str, beside: str = "") -> Fingerprint:
+def _owner_fingerprint(owner: str, beside: str = "") -> Fingerprint:
     """Return the fingerprint of a server that lists a model with the value `owner` in the field
     `owned_by`. `beside`: another field that the same model must have; empty: none.
     """
     return Fingerprint("/v1/models", field="owned_by", value=owner, beside=beside)
 
 
-def _by_template(
-    name: str, *marks: Fingerprint, on: Mapping[str, object] = TEMPLATE_ON, **more: Any
+def _template_server(
+    name: str, *fingerprints: Fingerprint, on: Mapping[str, object] = TEMPLATE_ON, **more: Any
 ) -> Server:
     """Return the row of a server that passes switches of thinking to the model's chat template.
     `more`: further fields of `Server`.
     """
-    return Server(name, marks, on=on, off=_template(**SWITCHES_OFF), **more)
+    return Server(name, fingerprints, on=on, off=_template_paths(**SWITCHES_OFF), **more)
 
 
 EFFORT_CEILINGS = {"minimal": 1024, "low": 2048, "medium": 4096}
@@ -152,24 +152,24 @@ SERVERS = (
     # model's server, the effort `none` too.
     Server(
         name="litellm",
-        marks=(Fingerprint("/v1/models", header="x-litellm-version", value="."),),
+        fingerprints=(Fingerprint("/v1/models", header="x-litellm-version", value="."),),
         leaves_out=frozenset({"top_k"}),
         off=EFFORT_OFF,
         effort=EFFORT,
     ),
-    _by_template(
+    _template_server(
         "nim",
         Fingerprint("/v1/metadata", field="modelInfo"),
         # GLM's template reads earlier thoughts only if `clear_thinking` is false (NVIDIA's card of
         # GLM 5).
-        on={**TEMPLATE_ON, **_template(clear_thinking=False)},
+        on={**TEMPLATE_ON, **_template_paths(clear_thinking=False)},
         budget=("nvext.max_thinking_tokens",),
         effort=EFFORT,
         tool_turn_history="reasoning_content",
     ),
-    _by_template(
+    _template_server(
         "vllm",
-        _owned_by("vllm"),
+        _owner_fingerprint("vllm"),
         Fingerprint("/version", field="version"),
         budget=(TEMPLATE_BUDGET,),
         # vLLM 0.32 answers this field with a 400 if it was started without --reasoning-parser and
@@ -179,9 +179,9 @@ SERVERS = (
         prefill={"continue_final_message": True, "add_generation_prompt": False},
         continues="message",
     ),
-    _by_template(
+    _template_server(
         "sglang",
-        _owned_by("sglang"),
+        _owner_fingerprint("sglang"),
         budget=(TEMPLATE_BUDGET,),
         effort=EFFORT,
         efforts=ALL_EFFORTS,
@@ -190,10 +190,10 @@ SERVERS = (
         # opener already.
         continues="prompt",
     ),
-    _by_template(
+    _template_server(
         "llama.cpp",
         Fingerprint("/v1/models", header="server", value="llama.cpp"),
-        _owned_by("llamacpp"),
+        _owner_fingerprint("llamacpp"),
         budget=("thinking_budget_tokens", TEMPLATE_BUDGET),
         effort=f"{TEMPLATE}.{EFFORT}",
         # llama.cpp 11549 accepts a tool's name as tool_choice, but the model may still call any
@@ -209,7 +209,7 @@ SERVERS = (
     ),
     Server(
         name="ollama",
-        marks=(Fingerprint("/api/version", field="version"),),
+        fingerprints=(Fingerprint("/api/version", field="version"),),
         # Ollama's chat-completions endpoint ignores these fields, and reports no error.
         leaves_out=frozenset({"top_k", "parallel_tool_calls", "tool_choice", "user"}),
         # The row has no fields `on`: on Ollama a model that can think does so without them, and a
@@ -222,45 +222,45 @@ SERVERS = (
     ),
     Server(
         name="lmstudio",
-        marks=(_owned_by("organization_owner"),),
+        fingerprints=(_owner_fingerprint("organization_owner"),),
         effort=EFFORT,
         effort_models=("gpt-oss",),
         # LM Studio answers a request that has a tool's name as tool_choice with the error:
         # "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
         named_tool_choice=False,
     ),
-    _by_template(
+    _template_server(
         "transformers",
         # transformers serve 5.24 lists a model from a local folder with the owner `local`. This
         # fingerprint does not fit models of the hub, whose owner is the owner on the hub.
-        _owned_by("local", beside="status"),
+        _owner_fingerprint("local", beside="status"),
         # transformers serve 5.24 answers a field that OpenAI's API lacks with a 422; 5.23 refused
         # more fields.
         leaves_out=frozenset({"top_k"}),
         counts=True,
     ),
-    _by_template("vllm-mlx", _owned_by("vllm-mlx")),
-    _by_template("rapid-mlx", _owned_by("rapid-mlx")),
+    _template_server("vllm-mlx", _owner_fingerprint("vllm-mlx")),
+    _template_server("rapid-mlx", _owner_fingerprint("rapid-mlx")),
     # Seen in fusion-mlx 0.10, the successor of oMLX and Rapid-MLX.
-    _by_template("fusion-mlx", _owned_by("local", beside="modality")),
+    _template_server("fusion-mlx", _owner_fingerprint("local", beside="modality")),
     # mlx-vlm 0.7.10 thinks only if a request has `enable_thinking` outside of
     # `chat_template_kwargs`, which it ignores.
     Server(
         name="mlx-vlm",
-        marks=(Fingerprint("/v1/models", field="loaded", lacks="owned_by"),),
+        fingerprints=(Fingerprint("/v1/models", field="loaded", lacks="owned_by"),),
         on={"enable_thinking": True},
         off={"enable_thinking": False},
     ),
-    _by_template("dasllama", _owned_by("dasllama")),
+    _template_server("dasllama", _owner_fingerprint("dasllama")),
     # OGX 1.5, formerly Llama Stack, is a gateway that passes the effort on to the model's server.
     Server(
         name="ogx",
-        marks=(_owned_by("ogx"),),
+        fingerprints=(_owner_fingerprint("ogx"),),
         leaves_out=frozenset({"top_k"}),
         off=EFFORT_OFF,
         effort=EFFORT,
     ),
-    _by_template(
+    _template_server(
         "mlx-lm",
         # mlx-lm 0.32 runs on Python's http.server, and its models have no `owned_by`.
         Fingerprint("/v1/models", header="server", value="basehttp", lacks="owned_by"),
@@ -269,7 +269,7 @@ SERVERS = (
     # not known.
     Server(
         name="xinference",
-        marks=(_owned_by("xinference"),),
+        fingerprints=(_owner_fingerprint("xinference"),),
         leaves_out=frozenset({"top_k"}),
     ),
     # An unknown server gets only fields of OpenAI's chat-completions reference, because it may
@@ -349,13 +349,13 @@ def thinking_fields(
     their own.
     """
     if switch is not None and switch.mode in ("disabled", "between_tools"):
-        return nested(server.off)
+        return nest_fields(server.off)
     enabled = switch is not None and switch.mode == "enabled"
     budget = switch.budget if switch is not None else None
     switched = server.on if enabled else {}
     paths = server.budget + (server.parser_budget if parses else ())
     budgets = {path: budget for path in paths if budget is not None}
-    return nested({**switched, **budgets, **_effort_field(server, effort, budget, model)})
+    return nest_fields({**switched, **budgets, **_effort_field(server, effort, budget, model)})
 
 
 def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> str:
@@ -390,7 +390,7 @@ def _effort_field(
     return {server.effort: word} if server.effort and fits and word else {}
 
 
-def nested(paths: Mapping[str, object]) -> dict[str, object]:
+def nest_fields(paths: Mapping[str, object]) -> dict[str, object]:
     """Return the body fields at these paths: `{"a": 1, "b.c": 2}` -> `{"a": 1, "b": {"c": 2}}`."""
     groups: dict[str, dict[str, object]] = {}
     for path, value in paths.items():

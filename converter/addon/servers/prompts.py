@@ -49,7 +49,7 @@ _REQUEST_FIELDS = ("tools", "tool_choice", "parallel_tool_calls")
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class CallStyle:
     """A group of models that write calls in the same form.
 
     Attributes:
@@ -65,7 +65,7 @@ class Family:
     form: str
     parameter: str = ""
 
-    def call(self, name: str, arguments: Mapping[str, object]) -> str:
+    def write_call(self, name: str, arguments: Mapping[str, object]) -> str:
         """Return the text of a call as these models write it."""
         parameters = "".join(
             self.parameter.format(key=key, value=value if isinstance(value, str) else spaced(value))
@@ -75,21 +75,21 @@ class Family:
         return self.form.format(name=name, parameters=parameters, whole=whole)
 
 
-HERMES = Family("hermes", "", "<tool_call>\n{whole}\n</tool_call>")
-FAMILIES = (
-    Family(
+HERMES = CallStyle("hermes", "", "<tool_call>\n{whole}\n</tool_call>")
+CALL_STYLES = (
+    CallStyle(
         "qwen3-coder",
         r"qwen3?-?coder|qwen-?3\.[5-9]|nemotron-?3|step-?3\.5",
         "<tool_call>\n<function={name}>\n{parameters}</function>\n</tool_call>",
         "<parameter={key}>\n{value}\n</parameter>\n",
     ),
-    Family(
+    CallStyle(
         "glm",
         r"glm-?[45]",
         "<tool_call>{name}\n{parameters}</tool_call>",
         "<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n",
     ),
-    Family(
+    CallStyle(
         "minimax",
         r"minimax-?m2",
         '<minimax:tool_call>\n<invoke name="{name}">\n{parameters}</invoke>\n</minimax:tool_call>',
@@ -100,9 +100,9 @@ _RESULT = "<tool_response>\n{}\n</tool_response>"
 """The text of a tool's result, with `{}` for its content. It is the same for all models."""
 
 
-def family_of(model: str) -> Family:
-    """Return the first row of `FAMILIES` whose pattern fits a model's name, else `HERMES`."""
-    rows = (row for row in FAMILIES if re.search(row.pattern, model, re.IGNORECASE))
+def call_style_of(model: str) -> CallStyle:
+    """Return the first row of `CALL_STYLES` whose pattern fits a model's name, else `HERMES`."""
+    rows = (row for row in CALL_STYLES if re.search(row.pattern, model, re.IGNORECASE))
     return next(rows, HERMES)
 
 
@@ -113,12 +113,12 @@ def describe_tools(body: Mapping[str, object]) -> dict[str, object] | None:
     messages, tools = body.get("messages"), body.get("tools")
     if not isinstance(messages, list) or not isinstance(tools, list) or not tools:
         return None
-    family = family_of(str(body.get("model") or ""))
-    written: list[Any] = _merged(_as_text(messages, family))
+    style = call_style_of(str(body.get("model") or ""))
+    written: list[Any] = _with_joined_user_turns(_with_calls_as_text(messages, style))
     if body.get("tool_choice") != "none":
-        lines, example = "\n".join(map(spaced, tools)), family.call(*_EXAMPLE)
+        lines, example = "\n".join(map(spaced, tools)), style.write_call(*_EXAMPLE)
         text = _TOOL_PROMPT.format(tools=lines, example=example, choice=_choice_text(body))
-        written = _in_system(written, text)
+        written = _with_system_text(written, text)
     rest = {name: value for name, value in body.items() if name not in _REQUEST_FIELDS}
     return with_messages(rest, written)
 
@@ -136,19 +136,21 @@ def _choice_text(body: Mapping[str, object]) -> str:
             return _CHOICES["one"] if body.get("parallel_tool_calls") is False else ""
 
 
-def _in_system(messages: Sequence[Any], text: str) -> list[object]:
+def _with_system_text(messages: Sequence[Any], text: str) -> list[object]:
     """Return the messages with `text` at the end of the system turn that comes first. If the first
     turn is no system turn, one with `text` is added.
     """
     first = messages[0] if messages else {}
     if role_of(first) not in SYSTEM:
         return [{"role": "system", "content": text}, *messages]
-    system = _text(first)
+    system = _text_of(first)
     return [{**first, "content": f"{system}\n\n{text}" if system else text}, *messages[1:]]
 
 
-def _as_text(messages: Iterable[object], family: Family) -> Iterable[Mapping[str, object]]:
-    """Yield the messages with calls as text, as models of `family` write them, and with results of
+def _with_calls_as_text(
+    messages: Iterable[object], style: CallStyle
+) -> Iterable[Mapping[str, object]]:
+    """Yield the messages with calls as text, written in this style, and with results of
     tools as user turns.
     """
     for message in messages:
@@ -156,33 +158,33 @@ def _as_text(messages: Iterable[object], family: Family) -> Iterable[Mapping[str
             continue  # left out: a server would refuse a message that is not an object
         calls = message.get("tool_calls")
         if role_of(message) == "tool":
-            yield {"role": "user", "content": _RESULT.format(_text(message))}
+            yield {"role": "user", "content": _RESULT.format(_text_of(message))}
         elif isinstance(calls, list):
-            yield _with_calls_in_text(message, calls, family)
+            yield _with_calls_in_text(message, calls, style)
         else:
             yield message
 
 
 def _with_calls_in_text(
-    message: Mapping[str, object], calls: Sequence[object], family: Family
+    message: Mapping[str, object], calls: Sequence[object], style: CallStyle
 ) -> Mapping[str, object]:
-    pieces = [_text(message)]
+    pieces = [_text_of(message)]
     for call in calls:
         match call:
             case {"function": {"name": str(name), **fields}}:
-                pieces.append(family.call(name, read_arguments(fields.get("arguments"))))
+                pieces.append(style.write_call(name, read_arguments(fields.get("arguments"))))
             case _:
                 continue
     rest = {name: value for name, value in message.items() if name != "tool_calls"}
     return {**rest, "content": "\n".join(filter(None, pieces))}
 
 
-def _text(message: object) -> str:
+def _text_of(message: object) -> str:
     """Return the text of a message: its parts' texts, with an empty line between two parts."""
     return "\n\n".join(content_texts(message))
 
 
-def _merged(messages: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
+def _with_joined_user_turns(messages: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
     """Return the messages with neighbouring user turns joined into one, because templates want user
     and assistant turns to alternate.
     """
@@ -217,7 +219,7 @@ def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, ob
     if any(role_of(each) == "system" and TAG in str(content_of(each)) for each in messages):
         return None
     asks = _ASKS.format(limit=_LIMIT.format(budget=budget) if budget else "")
-    return with_messages(body, _in_system(messages, asks))
+    return with_messages(body, _with_system_text(messages, asks))
 
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
@@ -263,14 +265,14 @@ def _turn_fields(server: Server, turn: Turn, marks: Marks, inside: bool) -> dict
     if server.continues == "reasoning" and isinstance(turn[0], Thinking):
         # If `content` is an empty string, llama.cpp supposes that the answer has not begun, and
         # continues the thought. With an empty text part its template closes the thought.
-        rest = _in_tags(turn[1:], marks) or [{"type": "text", "text": ""}]
+        rest = _text_with_marks(turn[1:], marks) or [{"type": "text", "text": ""}]
         return {"reasoning_content": turn[0].text, "content": rest}
-    text = _in_tags(turn, marks)
+    text = _text_with_marks(turn, marks)
     opened = server.continues == "prompt" and inside
     return {"content": text.removeprefix(f"{marks[0]}\n") if opened else text}
 
 
-def _in_tags(turn: Turn, marks: Marks) -> str:
+def _text_with_marks(turn: Turn, marks: Marks) -> str:
     """Return the reply so far as one text, with each thought between `marks`."""
     return "".join(
         part.text if isinstance(part, Text) else f"{marks[0]}\n{part.text}\n{marks[1]}\n\n"

@@ -16,10 +16,10 @@ from functools import partial
 from urllib.parse import unquote_plus
 
 from converter.addon.servers import refused_messages, unread_replies
-from converter.addon.servers.refused_fields import FIELD, is_field, named, without_fields
+from converter.addon.servers.refused_fields import FIELD, is_field, unknown_fields, without_fields
 from converter.addon.servers.refused_turns import (
-    by_turns,
-    continued,
+    with_alternating_turns,
+    with_continuation,
     with_one_begun_turn,
     with_one_system_turn,
     without_thought_behind_prefill,
@@ -167,7 +167,7 @@ _DATA = re.compile(r"data:([\w.+/-]*)[^,]*,")
 _NO_WORD = re.compile(r"\W+")
 
 
-def refused(status: int, error: str, sent: str = "") -> frozenset[str]:
+def refused_parts(status: int, error: str, sent: str = "") -> frozenset[str]:
     """Return the names of the parts that a server's error refuses; empty for any other error.
 
     `sent`: the text of the request. A match of a row in `error` that also stands in `sent` does not
@@ -177,9 +177,9 @@ def refused(status: int, error: str, sent: str = "") -> frozenset[str]:
         return frozenset()
     for row, *parts in _ROWS:
         if match := re.search(row, error):
-            return frozenset() if _stands_in(match[0], sent) else frozenset(parts)
-    quoted, names = named(error)
-    return frozenset() if quoted and _stands_in(quoted, sent) else names
+            return frozenset() if _is_in_request(match[0], sent) else frozenset(parts)
+    quoted, names = unknown_fields(error)
+    return frozenset() if quoted and _is_in_request(quoted, sent) else names
 
 
 def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> bool:
@@ -196,10 +196,10 @@ def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> boo
         return False
     texts = (text for text in strings_of([*messages_of(body)]) if not text.startswith("data:"))
     sent = "\n".join(texts)
-    return any(not _stands_in(each, sent) for each in quoted)
+    return any(not _is_in_request(each, sent) for each in quoted)
 
 
-def _stands_in(quoted: str, sent: str) -> bool:
+def _is_in_request(quoted: str, sent: str) -> bool:
     """Return True if the request's text `sent` contains the text `quoted` from an error, whatever
     the punctuation and URL escapes.
     """
@@ -208,17 +208,19 @@ def _stands_in(quoted: str, sent: str) -> bool:
     return any(plain in _NO_WORD.sub(" ", spelled).lower() for spelled in spellings)
 
 
-def pared(part: object, names: frozenset[str]) -> object:
+def without_keywords(part: object, names: frozenset[str]) -> object:
     """Return a tool or a response format with the keywords `names` left out of its schema."""
     for outer, inner in _HELD_IN if names else ():
         held = part.get(outer) if isinstance(part, dict) else None
         if isinstance(part, dict) and isinstance(held, dict) and inner in held:
-            schema = _schema(held[inner], held[inner], names)
+            schema = _schema_without_keywords(held[inner], held[inner], names)
             return {**part, outer: {**held, inner: schema}}
     return part
 
 
-def _schema(part: object, root: object, names: frozenset[str], deepest: int = DEEPEST) -> object:
+def _schema_without_keywords(
+    part: object, root: object, names: frozenset[str], deepest: int = DEEPEST
+) -> object:
     """Return `part`, the JSON schema `root` or a schema within it, without the keywords `names`. If
     `ODD` is among the names, a part that restricts nothing becomes `{}`. `deepest`: how many levels
     of schemas are changed.
@@ -228,22 +230,24 @@ def _schema(part: object, root: object, names: frozenset[str], deepest: int = DE
         return {} if odd else part
     if odd and "$ref" in part and not _has_target(root, part["$ref"]):
         return {}
-    left_out = names | _odd_of(part) if odd else names
-    pare = partial(_schema, root=root, names=names, deepest=deepest - 1)
-    return {name: _under(name, each, pare) for name, each in part.items() if name not in left_out}
+    left_out = names | _odd_keywords(part) if odd else names
+    trim = partial(_schema_without_keywords, root=root, names=names, deepest=deepest - 1)
+    return {
+        name: _trim_value(name, each, trim) for name, each in part.items() if name not in left_out
+    }
 
 
-def _under(name: str, value: object, pare: Callable[[object], object]) -> object:
-    """Return `value`, which a JSON schema has under the keyword `name`, with `pare` applied to each
+def _trim_value(name: str, value: object, trim: Callable[[object], object]) -> object:
+    """Return `value`, which a JSON schema has under the keyword `name`, with `trim` applied to each
     schema in the value.
     """
     if name in _NAMED and isinstance(value, dict):
-        return {own: pare(schema) for own, schema in value.items()}
+        return {own: trim(schema) for own, schema in value.items()}
     if name in _LISTED and isinstance(value, list):
-        return [pare(schema) for schema in value]
+        return [trim(schema) for schema in value]
     if name not in _INNER or (name in _BOOLEAN and isinstance(value, bool)):
         return value
-    return pare(value)
+    return trim(value)
 
 
 def _has_target(at: object, reference: object) -> bool:
@@ -255,7 +259,7 @@ def _has_target(at: object, reference: object) -> bool:
     return first == "#" and isinstance(at, dict)
 
 
-def _odd_of(schema: Mapping[str, object]) -> frozenset[str]:
+def _odd_keywords(schema: Mapping[str, object]) -> frozenset[str]:
     """Return the keywords of a JSON schema that a server's grammar cannot express: `type` with an
     unknown type, an empty `enum`, and empty `properties` together with `additionalProperties`.
     """
@@ -268,7 +272,7 @@ def _odd_of(schema: Mapping[str, object]) -> frozenset[str]:
     return frozenset(odd)
 
 
-def without_schemas(
+def without_schema_keywords(
     body: Mapping[str, object], keys_of: Callable[[str], frozenset[str]]
 ) -> Mapping[str, object]:
     """Return a chat-completions request with keywords left out of the schemas in its tools and
@@ -276,9 +280,9 @@ def without_schemas(
     """
     changed = dict(body)
     if isinstance(tools := body.get("tools"), list):
-        changed["tools"] = [pared(tool, keys_of(_digest(tool))) for tool in tools]
+        changed["tools"] = [without_keywords(tool, keys_of(_digest(tool))) for tool in tools]
     if answer := body.get("response_format"):
-        changed["response_format"] = pared(answer, keys_of(_digest(answer)))
+        changed["response_format"] = without_keywords(answer, keys_of(_digest(answer)))
     return body if changed == body else changed
 
 
@@ -286,7 +290,7 @@ def refused_schemas(body: Mapping[str, object], keys: frozenset[str]) -> list[st
     """Return the digest of each tool or response format that has one of the refused keywords."""
     tools = body.get("tools")
     parts = [*(tools if isinstance(tools, list) else ()), body.get("response_format")]
-    return [_digest(part) for part in parts if pared(part, keys) != part]
+    return [_digest(part) for part in parts if without_keywords(part, keys) != part]
 
 
 def _digest(part: object) -> str:
@@ -327,23 +331,23 @@ def _picture_as_text(part: object) -> object:
 PARTS: Mapping[str, Callable[[Mapping[str, object]], Mapping[str, object]]] = {
     PICTURES: without_pictures,
     PICTURES_ONCE: without_pictures,
-    PICTURES_OF_TOOLS: refused_messages.with_pictures_of_users,
+    PICTURES_OF_TOOLS: refused_messages.with_pictures_in_user_turns,
     TOOL_CHOICE: without_choice,
     PREFILL: without_thought_behind_prefill,
-    BEGUN: continued,
+    BEGUN: with_continuation,
     TWO_BEGUN: with_one_begun_turn,
     SYSTEM: with_one_system_turn,
-    NEIGHBOURS: by_turns,
+    NEIGHBOURS: with_alternating_turns,
     USERLESS: refused_messages.with_user_turn,
     THOUGHTLESS: refused_messages.with_thoughts,
     NULLS: refused_messages.without_nulls,
-    IDS: refused_messages.with_ids_anew,
-    ARGUMENTS: refused_messages.with_arguments_anew,
-    JSON_SCHEMA: refused_messages.for_any_object,
-    JSON_OBJECT: refused_messages.for_schema,
+    IDS: refused_messages.with_new_short_ids,
+    ARGUMENTS: refused_messages.with_rewritten_arguments,
+    JSON_SCHEMA: refused_messages.with_json_object_format,
+    JSON_OBJECT: refused_messages.with_json_schema_format,
     THINKING: refused_messages.without_thinking,
-    CHOICE: refused_messages.without_force,
-    READER: unread_replies.read_by_us,
+    CHOICE: refused_messages.without_forced_call,
+    READER: unread_replies.with_tools_as_text,
     HALVES: dict,  # a copy is enough: it is written with U+FFFD for each lone surrogate
 }
 """Name of a part that a server may refuse -> the function that makes a request without the part."""
@@ -357,7 +361,7 @@ translate.
 """
 
 
-def is_name(name: str) -> bool:
+def is_part_name(name: str) -> bool:
     """Return True if `name`, from a stored lesson, is the name of a part that may be left out."""
     return name in _NAMES or is_field(name)
 
@@ -369,14 +373,14 @@ def next_parts(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str
     return names | {_NEXT[name] for name in names & left_out & _NEXT.keys()}
 
 
-def without(
+def without_parts(
     body: Mapping[str, object], names: frozenset[str], may_lack: frozenset[str]
 ) -> Mapping[str, object]:
     """Return a request without those of the parts `names` that are also in `may_lack`, the parts
     that the user's options allow to leave out.
     """
     if SCHEMAS in may_lack and (keys := names & KEYWORDS):
-        body = without_schemas(body, lambda _: keys)
+        body = without_schema_keywords(body, lambda _: keys)
     for name, change in PARTS.items():
         body = change(body) if name in names & may_lack else body
     fields = {name.removeprefix(FIELD) for name in names if name.startswith(FIELD)}

@@ -52,7 +52,7 @@ _ROWS = (
 _INDEX = re.compile(r"(?:\.\d+|\[\d+\])")
 
 
-def named(error: str) -> tuple[str, frozenset[str]]:
+def unknown_fields(error: str) -> tuple[str, frozenset[str]]:
     """Return the part of an error's text that names unknown fields, and these fields as names of
     refused parts: `... Unknown parameter: 'seed'` -> that text, and `field seed`. Return an empty
     text and no names if no row fits.
@@ -74,12 +74,12 @@ def is_field(name: str) -> bool:
 def without_fields(body: Mapping[str, object], paths: Collection[str]) -> Mapping[str, object]:
     """Return a request without the fields at these paths; `body` itself if it has none of them."""
 
-    def spared(message: object) -> object:
+    def without_paths(message: object) -> object:
         if not isinstance(message, dict):
             return message
         return {name: value for name, value in message.items() if f"messages.{name}" not in paths}
 
     if any("." in path for path in paths):
-        body = map_messages(body, spared)
+        body = map_messages(body, without_paths)
     kept = {name: value for name, value in body.items() if name not in paths}
     return body if len(kept) == len(body) else kept

@@ -7,7 +7,7 @@ Each function returns `body` itself if the request does not have the refused for
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from converter.addon.servers.earlier_calls import with_arguments, with_short_ids
+from converter.addon.servers.earlier_calls import with_object_arguments, with_short_ids
 from converter.addon.servers.profiles import SWITCHES_OFF
 from converter.core.dialects.request_facts import forces_call
 from converter.core.dialects.server_fields import EFFORT, with_template
@@ -69,14 +69,14 @@ def without_nulls(body: Mapping[str, object]) -> Mapping[str, object]:
     return map_messages(body, without_null)
 
 
-def with_arguments_anew(body: Mapping[str, object]) -> Mapping[str, object]:
+def with_rewritten_arguments(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request in which the arguments of each call are parsed and
     rewritten, because a server's JSON parser may refuse JSON that Python's parser takes.
     """
-    return _as_new_request(map_messages(body, partial(with_arguments, anew=True)))
+    return _as_new_request(map_messages(body, partial(with_object_arguments, anew=True)))
 
 
-def with_ids_anew(body: Mapping[str, object]) -> Mapping[str, object]:
+def with_new_short_ids(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request whose calls have ids of nine letters and digits, because
     Mistral's servers refuse other ids.
     """
@@ -90,7 +90,7 @@ def _as_new_request(body: Mapping[str, object]) -> Mapping[str, object]:
     return dict(body) if any("tool_calls" in as_object(one) for one in messages_of(body)) else body
 
 
-def with_pictures_of_users(body: Mapping[str, object]) -> Mapping[str, object]:
+def with_pictures_in_user_turns(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request whose tool messages have only text. Their pictures and
     other parts follow in a user turn behind the results.
     """
@@ -127,7 +127,7 @@ def _user_turns(parts: Iterable[object]) -> list[object]:
     return [{"role": "user", "content": content}] if content else []
 
 
-def for_any_object(body: Mapping[str, object]) -> Mapping[str, object]:
+def with_json_object_format(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request whose response format `json_schema` has become a
     `json_object` with a field `schema`, as llama.cpp takes it.
     """
@@ -138,7 +138,7 @@ def for_any_object(body: Mapping[str, object]) -> Mapping[str, object]:
     return {**body, "response_format": {"type": "json_object", "schema": schema or {}}}
 
 
-def for_schema(body: Mapping[str, object]) -> Mapping[str, object]:
+def with_json_schema_format(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request whose response format `json_object` has become a
     `json_schema` that allows any object.
     """
@@ -164,7 +164,7 @@ def without_thinking(body: Mapping[str, object]) -> Mapping[str, object]:
     }
 
 
-def without_force(body: Mapping[str, object]) -> Mapping[str, object]:
+def without_forced_call(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request with the `tool_choice` `auto` in place of one that forces a
     call.
     """

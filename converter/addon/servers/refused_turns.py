@@ -23,7 +23,7 @@ from converter.core.model.raw_messages import (
 _CONTINUES: Mapping[str, object] = by_name("vllm").prefill
 
 
-def _ends_begun(body: Mapping[str, object]) -> bool:
+def _ends_with_prefill(body: Mapping[str, object]) -> bool:
     """Return True if the last turn of the request is an assistant turn without calls, a prefill,
     which the model continues.
     """
@@ -33,22 +33,22 @@ def _ends_begun(body: Mapping[str, object]) -> bool:
 
 def without_thought_behind_prefill(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request with thinking off, if it ends with a prefill."""
-    if not _ends_begun(body):
+    if not _ends_with_prefill(body):
         return body
     return with_template(body, SWITCHES_OFF)
 
 
-def continued(body: Mapping[str, object]) -> Mapping[str, object]:
+def with_continuation(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request with the fields that make vLLM continue its last turn, if
     this turn is a prefill.
     """
-    return {**body, **_CONTINUES} if _ends_begun(body) else body
+    return {**body, **_CONTINUES} if _ends_with_prefill(body) else body
 
 
 def with_one_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request with the assistant turns at its end joined into one."""
     messages = [*messages_of(body)]
-    while len(messages) > 1 and role_of(messages[-2]) == "assistant" and _ends_begun(body):
+    while len(messages) > 1 and role_of(messages[-2]) == "assistant" and _ends_with_prefill(body):
         joint = _joined_turn(messages[-2], messages[-1])
         if joint is None:
             break
@@ -80,7 +80,7 @@ def with_one_system_turn(body: Mapping[str, object]) -> Mapping[str, object]:
     return _with_turns(body, [*system, *out])
 
 
-def by_turns(body: Mapping[str, object]) -> Mapping[str, object]:
+def with_alternating_turns(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request in which user and assistant turns alternate: neighbouring
     turns of one role are joined. System turns are changed as by `with_one_system_turn`.
     """

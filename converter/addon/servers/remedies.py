@@ -25,12 +25,12 @@ WANTS_KEY = 401
 FOR_KEY = f"start the proxy with the server's API key in {KEY_VARIABLE}, or have the client send it"
 
 
-def lacks_model(status: int, message: str) -> bool:
+def is_unknown_model(status: int, message: str) -> bool:
     """Return True if an error says that the server does not serve the model of the request."""
     return status in (400, 404) and _UNKNOWN_MODEL.search(message) is not None
 
 
-def for_model(model: str, served: Sequence[str]) -> str:
+def model_remedy(model: str, served: Sequence[str]) -> str:
     """Return the remedy for a request for `model`, which is not served: a text with names of served
     models. Empty if `served`, the names of all served models, is empty or has `model`.
     """

@@ -49,7 +49,7 @@ rendered prompt.
 """
 
 
-def is_plain(body: Mapping[str, object]) -> bool:
+def fits_text_completion(body: Mapping[str, object]) -> bool:
     """Return True if a text completion can replace this chat-completions request: it has only text,
     no grammar and no `logprobs`, and asks for one choice.
     """
@@ -67,7 +67,7 @@ def text_completion(body: Mapping[str, object], prompt: str) -> Mapping[str, obj
     return {**kept, "prompt": prompt}
 
 
-def read_by_us(body: Mapping[str, object]) -> Mapping[str, object]:
+def with_tools_as_text(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request with its tools as text, so that the server does not parse
     calls, and the addon reads them from the reply's text.
     """

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from converter.addon import shell_lines
 from converter.addon.servers import initial_state
 from converter.addon.servers.initial_state import Facts
-from converter.addon.servers.probes import IDENTITY_PATHS, ProbeReply, recognise
+from converter.addon.servers.probes import IDENTITY_PATHS, ProbeReply, recognise_server
 from converter.addon.servers.profiles import Server, thinking_fields
-from converter.addon.servers.refusals import STATUSES, TOOL_CHOICE, refused
+from converter.addon.servers.refusals import STATUSES, TOOL_CHOICE, refused_parts
 from converter.addon.servers.server_key import KEY_VARIABLE, server_key
 from converter.addon.start_lines import NEEDS
 from converter.core.dialects.model_facts import SHOWN_AT, WINDOW_FIELDS, ModelFacts, read
@@ -149,7 +149,7 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     `chosen_model`: the user's model; None for the first that the server lists.
     """
     replies = {path: link.response(path) for path in IDENTITY_PATHS}
-    server = recognise(replies)
+    server = recognise_server(replies)
     if any(map(wants_key, replies.values())):
         text = f"wants {'another' if link.key else 'an'} API key: {KEY_TYPED} think-addon doctor"
         raise CommandError(f"{link.address} {text} {link.address}")
@@ -182,7 +182,7 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     called = link.stream(body, lambda reply: bool(reply.calls))
     # A server without a parser of calls may refuse a request with tools unless it has
     # `tool_choice: none`. The addon, too, repeats such a refused request with that field.
-    parses = TOOL_CHOICE not in refused(min(STATUSES), called.refused)
+    parses = TOOL_CHOICE not in refused_parts(min(STATUSES), called.refused)
     if not parses:
         called = link.stream({**body, "tool_choice": "none"}, lambda _: False)
     yield tools_finding(called, server, parses)
@@ -373,7 +373,7 @@ def _mark_options(family: ThoughtRow, opened: bool, server: Server, model: str) 
     """
     is_read = not family.ambiguous_in_prose or family in for_model(model)
     tags = () if is_read else ("think_tags=auto", f"think_tags={family.name}")
-    knows_beginning = server.name in KNOWS_ITS_PROMPT or initial_state.model(
+    knows_beginning = server.name in KNOWS_ITS_PROMPT or initial_state.state_by_model(
         Facts({"model": model})
     )
     return tags if opened or knows_beginning else (*tags, "think_start=thinking")

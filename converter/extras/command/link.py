@@ -14,7 +14,7 @@ from converter.addon.bounds import ANSWER_LIMIT
 from converter.addon.probes.upstream_client import credentials
 from converter.addon.probes.upstream_http import context, reason_of
 from converter.addon.servers.model_names import entries
-from converter.addon.servers.probes import ADDON_PATH, ProbeReply, server_behind
+from converter.addon.servers.probes import ADDON_PATH, ProbeReply, server_of_addon
 from converter.addon.servers.server_key import KEY_VARIABLE
 from converter.core.dialects.error_words import server_message
 from converter.core.dialects.table import COMMON
@@ -223,7 +223,7 @@ def find_local_server() -> str:
 
 def find_server_behind(link: ServerLink) -> str:
     """Return the server behind the think-addon at `link`, empty if no think-addon answers there."""
-    return server_behind(link.json_at(ADDON_PATH))
+    return server_of_addon(link.json_at(ADDON_PATH))
 
 
 def addon_at(server: str) -> str:

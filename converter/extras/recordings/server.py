@@ -158,7 +158,7 @@ class RecordedServer(ThreadingHTTPServer):
         recordings, _ = self.recordings_for(path)
         named = (read_body(recording.sent.body).get("model") for recording in recordings)
         kinds = set(map(_profile_name, recordings))
-        marks = by_name(min(kinds)).marks if len(kinds) == 1 else ()
+        marks = by_name(min(kinds)).fingerprints if len(kinds) == 1 else ()
         owner = next((mark.value for mark in marks if mark.field == "owned_by"), "recordings")
         names = sorted({str(name or "recorded") for name in named})
         models = [{"id": name, "object": "model", "owned_by": owner} for name in names]

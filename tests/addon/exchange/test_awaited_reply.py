@@ -11,7 +11,7 @@ from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.profiles import GENERIC
-from converter.addon.servers.unread_replies import read_by_us
+from converter.addon.servers.unread_replies import with_tools_as_text
 from converter.core.dialects.table import OPENAI_CHAT
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.findings import Beginning, Findings
@@ -46,7 +46,7 @@ def test_tools_are_offered_in_fields_or_in_the_system_turn(choice: str, tools: s
     offered = {**BODY, "tools": [{"type": "function", "function": {"name": "now"}}]}
     awaited = _awaited({**offered, "tool_choice": choice}, tools=tools)
     assert awaited.expected.calls.offered
-    spared = replace(awaited.request, body=read_by_us(awaited.request.body))
+    spared = replace(awaited.request, body=with_tools_as_text(awaited.request.body))
     assert AwaitedReply(spared).expected.calls.offered
     assert not _awaited(tools=tools).expected.calls.offered
 

@@ -191,7 +191,7 @@ def test_a_fault_of_ours_leaves_the_servers_answer(
     def broken(*_: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr(refusals, "without", broken)
+    monkeypatch.setattr(refusals, "without_parts", broken)
     with running() as (addon, _):
         watcher = refuse(addon, ask(addon, request(CHAT, BODY)))
         assert watcher(REFUSAL) == []

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from converter.addon.servers.earlier_calls import with_arguments, with_ids_of_model
+from converter.addon.servers.earlier_calls import with_ids_of_model, with_object_arguments
 from tests.support.rows import rows_of
 
 ROWS = rows_of(__file__)
@@ -105,12 +105,12 @@ def test_short_ids_stay() -> None:
 def test_a_call_in_a_history_has_an_object_as_arguments(written: object, sent: str | None) -> None:
     call = {"id": "a", "function": {"name": "f", "arguments": written}}
     message = {"role": "assistant", "tool_calls": [call, 5]}
-    changed: Any = with_arguments(message)
+    changed: Any = with_object_arguments(message)
     assert (changed is message) == (sent is None)
     assert changed["tool_calls"][0]["function"]["arguments"] == (sent or written)
 
 
 def test_arguments_are_written_anew_for_a_reader_that_takes_less() -> None:
     call = {"function": {"arguments": '{"a": "\\ud83d", "a": 1e999}'}}
-    changed: Any = with_arguments({"tool_calls": [call]}, anew=True)
+    changed: Any = with_object_arguments({"tool_calls": [call]}, anew=True)
     assert changed["tool_calls"][0]["function"]["arguments"] == '{"a":null}'

@@ -12,9 +12,9 @@ from converter.addon.servers.initial_state import (
     RULES,
     Facts,
     Rule,
-    end_of_prompt,
     initial_state,
     needs_prompt,
+    state_after_prompt,
     thinking_is_off,
     turns_thinking_off,
 )
@@ -41,7 +41,7 @@ READING = Path(__file__).parents[3] / "docs" / "reading.md"
     ],
 )
 def test_the_rendered_prompt_tells_by_how_it_ends(prompt: str, begun: InitialState) -> None:
-    assert end_of_prompt(prompt) is begun
+    assert state_after_prompt(prompt) is begun
 
 
 def _continued(begun: object) -> dict[str, object]:
@@ -64,7 +64,7 @@ def _continued(begun: object) -> dict[str, object]:
 def test_a_reply_that_the_request_begins_goes_on_there(
     content: object, begun: InitialState | None
 ) -> None:
-    assert rules.request(Facts(_continued(content))) is begun
+    assert rules.state_by_request(Facts(_continued(content))) is begun
 
 
 def test_a_last_turn_of_the_user_begins_nothing() -> None:
@@ -75,7 +75,7 @@ def test_a_last_turn_of_the_user_begins_nothing() -> None:
         {"messages": "<think>"},
         {},
     ]
-    assert [rules.request(Facts(body)) for body in bodies] == [None] * 5
+    assert [rules.state_by_request(Facts(body)) for body in bodies] == [None] * 5
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_last_turn_of_the_user_begins_nothing() -> None:
 def test_thinking_turned_off_begins_with_text(
     fields: dict[str, object], begun: InitialState | None
 ) -> None:
-    assert rules.switches(Facts(fields)) is begun
+    assert rules.state_by_switches(Facts(fields)) is begun
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_thinking_turned_off_begins_with_text(
 def test_the_name_of_a_model_tells_when_its_template_opens_the_thought(
     model: str, begun: InitialState | None
 ) -> None:
-    assert rules.model(Facts({"model": model})) is begun
+    assert rules.state_by_model(Facts({"model": model})) is begun
 
 
 @pytest.mark.parametrize("name", ["thinking", "enable_thinking"])
@@ -119,7 +119,7 @@ def test_a_model_that_thinks_on_request_opens_the_thought_then(
     model: str, name: str, value: object, begun: InitialState
 ) -> None:
     body = {"model": model, "chat_template_kwargs": {name: value}}
-    assert rules.model(Facts(body)) is begun
+    assert rules.state_by_model(Facts(body)) is begun
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_model_that_thinks_on_request_opens_the_thought_then(
 def test_what_asks_a_model_to_think_is_its_templates_word(
     model: str, fields: dict[str, object], begun: InitialState
 ) -> None:
-    assert rules.model(Facts({"model": model, **fields})) is begun
+    assert rules.state_by_model(Facts({"model": model, **fields})) is begun
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_what_asks_a_model_to_think_is_its_templates_word(
 )
 def test_a_model_that_always_thinks_is_not_turned_off(model: str) -> None:
     body = {"model": model, "enable_thinking": False}
-    assert rules.switches(Facts(body)) is None
+    assert rules.state_by_switches(Facts(body)) is None
     assert initial_state(Facts(body)) is LIKELY
     assert not thinking_is_off(body, InitialState.AUTO)
     assert not any(turns_thinking_off({**body, "model": name}) for name in (model, "gpt-oss-20b"))
@@ -192,16 +192,19 @@ def test_a_server_that_takes_thoughts_out_is_believed_until_it_was_wrong(
     whole: bool, corrected: InitialState | None, begun: InitialState | None
 ) -> None:
     facts = Facts(parses=whole, corrected=corrected)
-    assert rules.server(facts) is begun
+    assert rules.state_by_server(facts) is begun
 
 
 SAYS: dict[Rule, dict[InitialState, Facts]] = {
-    rules.request: {TEXT: Facts(_continued("So")), THINKING: Facts(_continued("<think>hm"))},
-    rules.server: {TEXT: Facts(parses=True)},
-    rules.prompt: {TEXT: Facts(prompt=TEXT), THINKING: Facts(prompt=THINKING)},
-    rules.correction: {TEXT: Facts(corrected=TEXT), THINKING: Facts(corrected=THINKING)},
-    rules.switches: {TEXT: Facts({"think": False})},
-    rules.model: {
+    rules.state_by_request: {
+        TEXT: Facts(_continued("So")),
+        THINKING: Facts(_continued("<think>hm")),
+    },
+    rules.state_by_server: {TEXT: Facts(parses=True)},
+    rules.state_by_prompt: {TEXT: Facts(prompt=TEXT), THINKING: Facts(prompt=THINKING)},
+    rules.state_by_correction: {TEXT: Facts(corrected=TEXT), THINKING: Facts(corrected=THINKING)},
+    rules.state_by_switches: {TEXT: Facts({"think": False})},
+    rules.state_by_model: {
         TEXT: Facts({"model": "DeepSeek-V3.1"}),
         LIKELY: Facts({"model": "Qwen3.5-9B"}),
     },
@@ -234,7 +237,8 @@ ORDER = [
     (before, after, expected, against)
     for before, after in itertools.combinations(RULES, 2)
     for expected, against in itertools.product(SAYS[before], SAYS[after])
-    if expected is not against and (before, after) != (rules.server, rules.correction)
+    if expected is not against
+    and (before, after) != (rules.state_by_server, rules.state_by_correction)
 ]
 
 
@@ -286,7 +290,7 @@ def test_a_reply_begins_in_its_text_when_nothing_says_otherwise() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_prompt_is_waited_for_unless_an_earlier_rule_decides(rule: Rule) -> None:
-    waits = RULES.index(rule) > RULES.index(rules.prompt)
+    waits = RULES.index(rule) > RULES.index(rules.state_by_prompt)
     assert {needs_prompt(facts) for facts in SAYS[rule].values()} == {waits}
 
 
@@ -297,4 +301,4 @@ def test_a_request_waits_for_the_prompt_only_where_nothing_is_cached() -> None:
 def test_the_manual_lists_the_rules_by_name_and_in_order() -> None:
     listed = READING.read_text().partition("## Where a reply begins\n")[2]
     named = re.findall(r"^\d\. \*\*(\w+)", listed, re.MULTILINE)
-    assert named == [rule.__name__ for rule in RULES]
+    assert [f"state_by_{name}" for name in named] == [rule.__name__ for rule in RULES]

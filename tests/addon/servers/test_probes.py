@@ -15,7 +15,7 @@ from converter.addon.servers.probes import (
     is_certain,
     prompt_pieces,
     prompt_state,
-    recognise,
+    recognise_server,
 )
 from converter.addon.servers.profiles import GENERIC, SERVERS, Server, by_name
 from converter.core.model.initial_state import InitialState
@@ -54,7 +54,7 @@ def _probed[Result](
 
 
 def _recognised(answers: Answers, otherwise: ProbeReply | None = NOT_FOUND) -> str | None:
-    server = recognise({path: answers.get(path, otherwise) for path in IDENTITY_PATHS})
+    server = recognise_server({path: answers.get(path, otherwise) for path in IDENTITY_PATHS})
     return server.name if server else None
 
 
@@ -194,7 +194,7 @@ def test_a_server_is_recognised_by_its_own_reports(name: str, answers: Answers) 
 
 
 def test_every_server_that_has_a_mark_is_recognised_here() -> None:
-    marked = {server.name for server in SERVERS if server.marks}
+    marked = {server.name for server in SERVERS if server.fingerprints}
     assert marked <= {name for name, _ in REAL.values()}
 
 
@@ -218,12 +218,12 @@ def test_a_server_that_leaves_a_question_unanswered_is_not_generic_yet() -> None
 
 
 def test_an_answer_that_is_not_there_counts_as_none() -> None:
-    assert recognise({"/v1/models": NOT_FOUND}) is None
+    assert recognise_server({"/v1/models": NOT_FOUND}) is None
 
 
 def test_every_path_of_a_mark_is_requested_once() -> None:
     assert len(IDENTITY_PATHS) == len(set(IDENTITY_PATHS))
-    assert set(IDENTITY_PATHS) == {mark.path for server in SERVERS for mark in server.marks}
+    assert set(IDENTITY_PATHS) == {mark.path for server in SERVERS for mark in server.fingerprints}
 
 
 ODD: dict[str, ProbeReply] = {

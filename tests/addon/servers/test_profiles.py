@@ -46,7 +46,9 @@ def test_nim_is_probed_before_vllm_which_it_may_contain() -> None:
     assert names.index("nim") < names.index("vllm")
 
 
-@pytest.mark.parametrize("mark", [mark for server in SERVERS for mark in server.marks], ids=str)
+@pytest.mark.parametrize(
+    "mark", [mark for server in SERVERS for mark in server.fingerprints], ids=str
+)
 def test_a_mark_is_a_header_or_a_field_of_a_path(mark: object) -> None:
     assert getattr(mark, "path", "").startswith("/")
     assert bool(getattr(mark, "header", "")) != bool(getattr(mark, "field", ""))

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from converter.addon.servers.prompts import FAMILIES, HERMES, Family, describe_tools, family_of
+from converter.addon.servers.prompts import (
+    CALL_STYLES,
+    HERMES,
+    CallStyle,
+    call_style_of,
+    describe_tools,
+)
 from converter.core.model.events import Event, ToolCall, joined
 from converter.core.reading.tool_calls.head import Expectations
 from tests.support.call_engine import call_engine
@@ -129,16 +135,16 @@ def test_a_request_without_tools_is_left_alone(body: dict[str, object]) -> None:
     ROWS["the models name tells the family"],
 )
 def test_the_models_name_tells_the_family(model: str, family: str) -> None:
-    assert family_of(model).name == family
+    assert call_style_of(model).name == family
 
 
-@pytest.mark.parametrize("family", [*FAMILIES, HERMES], ids=lambda family: family.name)
-def test_what_a_family_writes_is_read_as_its_calls(family: Family) -> None:
+@pytest.mark.parametrize("family", [*CALL_STYLES, HERMES], ids=lambda family: family.name)
+def test_what_a_family_writes_is_read_as_its_calls(family: CallStyle) -> None:
     """The words in the prompt are an example of what the parser knows under the same name."""
     arguments = {"city": "Oslo", "note": "a\nb"}
     parser = call_engine(Expectations({"get_weather": {}}))
     events: list[Event] = joined(
-        [*parser.feed(family.call("get_weather", arguments)), *parser.flush()]
+        [*parser.feed(family.write_call("get_weather", arguments)), *parser.flush()]
     )
     (call,) = events
     assert isinstance(call, ToolCall)

@@ -30,11 +30,11 @@ from converter.addon.servers.refusals import (
     TWO_BEGUN,
     USERLESS,
     next_parts,
-    pared,
-    refused,
+    refused_parts,
     refuses_pictures,
-    without,
     without_choice,
+    without_keywords,
+    without_parts,
     without_pictures,
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
@@ -139,8 +139,8 @@ LM_STUDIO = (
     ],
 )
 def test_an_error_message_names_the_refused_feature(message: str, names: set[str]) -> None:
-    assert {refused(status, message) for status in STATUSES} == {frozenset(names)}
-    assert not refused(429, message)
+    assert {refused_parts(status, message) for status in STATUSES} == {frozenset(names)}
+    assert not refused_parts(429, message)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_an_error_message_names_the_refused_feature(message: str, names: set[str
     ],
 )
 def test_another_error_names_nothing(message: str) -> None:
-    assert not refused(400, message)
+    assert not refused_parts(400, message)
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,12 @@ def test_another_error_names_nothing(message: str) -> None:
 def test_text_that_the_request_holds_is_not_the_servers(sent: str) -> None:
     """A server repeats the link that it cannot load: so one client would blind all others."""
     message = "cannot load http://x/?Qwen is not a multimodal model"
-    assert refused(400, message) == refused(400, message, '{"content": "multimodal"}') == {PICTURES}
-    assert not refused(400, message, sent)
+    assert (
+        refused_parts(400, message)
+        == refused_parts(400, message, '{"content": "multimodal"}')
+        == {PICTURES}
+    )
+    assert not refused_parts(400, message, sent)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +211,7 @@ def test_a_request_of_the_responses_api_keeps_its_choice() -> None:
 
 
 def test_a_schema_goes_without_the_refused_keywords_and_keeps_its_names() -> None:
-    tools = without(BODY, frozenset({"pattern"}), REFUSABLE)["tools"]
+    tools = without_parts(BODY, frozenset({"pattern"}), REFUSABLE)["tools"]
     assert isinstance(tools, list)
     kept = tools[0]["function"]["parameters"]["properties"]
     bare = {"type": "string", "format": "date", "default": {"pattern": 1}}
@@ -222,8 +226,10 @@ def test_a_schema_goes_without_the_refused_keywords_and_keeps_its_names() -> Non
 )
 def test_a_schema_without_a_meaning_allows_anything(schema: object, kept: object) -> None:
     tool = {"function": {"name": "f", "parameters": schema}}
-    assert pared(tool, frozenset({ODD})) == {"function": {"name": "f", "parameters": kept}}
-    assert pared(tool, frozenset({"pattern"})) == tool
+    assert without_keywords(tool, frozenset({ODD})) == {
+        "function": {"name": "f", "parameters": kept}
+    }
+    assert without_keywords(tool, frozenset({"pattern"})) == tool
 
 
 def test_a_schema_may_be_of_any_depth() -> None:
@@ -231,19 +237,19 @@ def test_a_schema_may_be_of_any_depth() -> None:
     for _ in range(5000):
         deep = {"items": deep}
     for names in ({ODD}, {"pattern"}):
-        assert pared({"function": {"parameters": deep}}, frozenset(names))
+        assert without_keywords({"function": {"parameters": deep}}, frozenset(names))
 
 
 def test_a_response_format_is_a_schema() -> None:
     body = {"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA}}}
-    kept = without(body, SCHEMA_KEYS, REFUSABLE)
+    kept = without_parts(body, SCHEMA_KEYS, REFUSABLE)
     assert r"\d" not in str(kept)
     assert "json_schema" in str(kept)
 
 
 def test_what_holds_nothing_refused_stays_the_same_request() -> None:
     body = {"tools": [OTHER], "messages": [{"role": "user", "content": "hi"}]}
-    assert without(body, SCHEMA_KEYS, REFUSABLE) is body
+    assert without_parts(body, SCHEMA_KEYS, REFUSABLE) is body
     assert without_pictures(body) is body
 
 
@@ -271,21 +277,21 @@ def test_what_is_refused_goes_together() -> None:
         "messages": [{"role": "system", "content": "A"}, {"role": "developer", "content": "B"}],
     }
     names = frozenset({SYSTEM, "field store", TOOL_CHOICE})
-    kept = without(body, names, REFUSABLE - {TOOL_CHOICE})
+    kept = without_parts(body, names, REFUSABLE - {TOOL_CHOICE})
     assert kept == {**BODY, "messages": [{"role": "system", "content": "A\n\nB"}]}
-    assert without(body, names, REFUSABLE)["tool_choice"] == "none"
-    assert without(body, names, NATIVE_PARTS) == {**body, "tool_choice": "none"}
+    assert without_parts(body, names, REFUSABLE)["tool_choice"] == "none"
+    assert without_parts(body, names, NATIVE_PARTS) == {**body, "tool_choice": "none"}
 
 
 @pytest.mark.parametrize("part", sorted({*PARTS, RENDERED} - {HALVES}))
 def test_a_request_without_the_part_stays_the_same(part: str) -> None:
     body = {"messages": [{"role": "user", "content": "hi"}]}
-    assert without(body, frozenset({part}), frozenset({part})) is body
+    assert without_parts(body, frozenset({part}), frozenset({part})) is body
 
 
 def test_halves_of_characters_are_written_whole() -> None:
     body = {"messages": [{"role": "user", "content": "cut \ud83d"}]}
-    kept = without(body, frozenset({HALVES}), REFUSABLE)
+    kept = without_parts(body, frozenset({HALVES}), REFUSABLE)
     assert kept == body
     assert kept is not body
 

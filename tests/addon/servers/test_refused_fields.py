@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from converter.addon.servers.refused_fields import FIELD, is_field, named, without_fields
+from converter.addon.servers.refused_fields import FIELD, is_field, unknown_fields, without_fields
 from tests.support.rows import rows_of
 
 
@@ -13,7 +13,7 @@ from tests.support.rows import rows_of
     rows_of(__file__)["an error message names a field"],
 )
 def test_an_error_message_names_a_field(message: str, paths: list[str]) -> None:
-    named_text, names = named(message)
+    named_text, names = unknown_fields(message)
     assert names == {FIELD + path for path in paths}
     assert named_text in message
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from converter.addon.servers.refused_turns import (
-    by_turns,
-    continued,
+    with_alternating_turns,
+    with_continuation,
     with_one_begun_turn,
     with_one_system_turn,
     without_thought_behind_prefill,
@@ -36,12 +36,14 @@ def test_a_prefill_goes_out_with_thinking_off() -> None:
 
 
 def test_a_prefill_is_marked_as_to_be_continued() -> None:
-    changed = continued({"messages": [ASK, BEGUN]})
+    changed = with_continuation({"messages": [ASK, BEGUN]})
     assert (changed["continue_final_message"], changed["add_generation_prompt"]) == (True, False)
 
 
 @pytest.mark.parametrize("turns", [[], [ASK], [ASK, CALL], ["no message"]])
-@pytest.mark.parametrize("change", [without_thought_behind_prefill, continued, with_one_begun_turn])
+@pytest.mark.parametrize(
+    "change", [without_thought_behind_prefill, with_continuation, with_one_begun_turn]
+)
 def test_a_request_that_ends_otherwise_stays_the_same(turns: list[Any], change: Any) -> None:
     body = {"messages": turns}
     assert change(body) is body
@@ -66,16 +68,18 @@ def test_one_system_turn_stands_at_the_head(turns: list[Turn], sent: list[Turn])
 
 
 def test_turns_stay_in_the_field_that_holds_them() -> None:
-    changed = by_turns({"input": [ASK, ASK]})
+    changed = with_alternating_turns({"input": [ASK, ASK]})
     assert changed == {"input": [{"role": "user", "content": "q\n\nq"}]}
 
 
 def test_user_and_model_take_turns() -> None:
-    changed = by_turns({"messages": [system("A"), ASK, ASK, BEGUN, BEGUN, system("B"), ASK]})
+    changed = with_alternating_turns(
+        {"messages": [system("A"), ASK, ASK, BEGUN, BEGUN, system("B"), ASK]}
+    )
     assert changed["messages"] == [
         system("A"),
         {"role": "user", "content": "q\n\nq"},
         {"role": "assistant", "content": "{\n\n{"},
         {"role": "user", "content": f"{LATER}\n\nq"},
     ]
-    assert by_turns(changed) is changed
+    assert with_alternating_turns(changed) is changed

@@ -17,8 +17,8 @@ UNKNOWN = [
 
 @pytest.mark.parametrize(("status", "message"), UNKNOWN)
 def test_a_model_that_is_not_served_is_seen(status: int, message: str) -> None:
-    assert remedies.lacks_model(status, message)
-    assert not remedies.lacks_model(500, message)
+    assert remedies.is_unknown_model(status, message)
+    assert not remedies.is_unknown_model(500, message)
 
 
 @pytest.mark.parametrize(
@@ -26,16 +26,16 @@ def test_a_model_that_is_not_served_is_seen(status: int, message: str) -> None:
     ["Not Found", "This model's maximum context length is 4096 tokens", "image model is loading"],
 )
 def test_other_errors_are_none_of_a_model(message: str) -> None:
-    assert not remedies.lacks_model(404, message)
-    assert not remedies.lacks_model(400, message)
+    assert not remedies.is_unknown_model(404, message)
+    assert not remedies.is_unknown_model(400, message)
 
 
 def test_the_models_that_are_served_are_named_with_a_line_to_copy() -> None:
-    remedy = remedies.for_model("claude-x", ["qwen", "a\nb", "it's"])
+    remedy = remedies.model_remedy("claude-x", ["qwen", "a\nb", "it's"])
     assert "the server serves qwen: ask for" in remedy
     assert "--set 'think_models=*=qwen'" in remedy
-    assert "and 3 more" in remedies.for_model("x", [f"m{number}" for number in range(8)])
-    assert remedies.for_model("x", []) == remedies.for_model("qwen", ["qwen"]) == ""
+    assert "and 3 more" in remedies.model_remedy("x", [f"m{number}" for number in range(8)])
+    assert remedies.model_remedy("x", []) == remedies.model_remedy("qwen", ["qwen"]) == ""
 
 
 @pytest.mark.parametrize(

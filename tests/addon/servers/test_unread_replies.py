@@ -4,7 +4,11 @@ from typing import Any
 
 import pytest
 
-from converter.addon.servers.unread_replies import is_plain, read_by_us, text_completion
+from converter.addon.servers.unread_replies import (
+    fits_text_completion,
+    text_completion,
+    with_tools_as_text,
+)
 
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {}}}
 BODY: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
@@ -27,7 +31,7 @@ TEXT_TURN = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
     ],
 )
 def test_the_request_is_for_text_behind_a_prompt_alone(more: dict[str, Any], plain: bool) -> None:
-    assert is_plain({**BODY, **more}) is plain
+    assert fits_text_completion({**BODY, **more}) is plain
 
 
 def test_a_text_completion_asks_for_the_same() -> None:
@@ -38,5 +42,5 @@ def test_a_text_completion_asks_for_the_same() -> None:
 
 
 def test_tools_are_written_as_text_where_no_prompt_can_be_had() -> None:
-    assert "tools" not in read_by_us({**BODY, "tools": [TOOL]})
-    assert read_by_us(BODY) is BODY
+    assert "tools" not in with_tools_as_text({**BODY, "tools": [TOOL]})
+    assert with_tools_as_text(BODY) is BODY
