@@ -22,7 +22,7 @@ import pytest
 from converter.addon.exchange import settings
 from converter.addon.memory.shared_lessons import _key
 from converter.addon.memory.stores import open_store
-from converter.addon.servers.known_servers import Upstream, read
+from converter.addon.servers.known_servers import Upstream, read_lessons
 from converter.addon.servers.probes import IDENTITY_PATHS
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.frames import stream, whole
@@ -260,7 +260,7 @@ def lessons(crew: Crew, server: ByPathServer) -> set[str]:
         return set()  # it is made for the first lesson
     key = _key(Upstream("http", "127.0.0.1", server.server_port))
     with closing(open_store(settings.read({"memory": crew.memory}))) as store:
-        return {name.split()[0] for name in read(store.get(key), time.time())}
+        return {name.split()[0] for name in read_lessons(store.get(key), time.time())}
 
 
 def until(is_so: Callable[[], bool], step: Callable[[], None]) -> None:

@@ -312,15 +312,15 @@ class AwaitedReply:
     def learn(self, findings: Findings, servers: KnownServers, upstream: Upstream) -> None:
         """Store in `servers` the facts that the reply has shown about its server and model."""
         if findings.native:
-            servers.saw_thinking(upstream, self.request.body)
+            servers.learn_thinking_field(upstream, self.request.body)
         if findings.thought and not self.prompted:
-            servers.saw_thought(upstream, self.request.body)
+            servers.learn_thinking_model(upstream, self.request.body)
         begun = findings.beginning.confirmed or findings.beginning.correction
         if begun is None or self.as_text or not self.request.exchange.guesses:
             return
         prompt_state = servers.facts(upstream, self.request.body).prompt
         if lesson := self._shown_beginning(begun, findings, prompt_state):
-            servers.correct(upstream, self.request.body, lesson)
+            servers.learn_initial_state(upstream, self.request.body, lesson)
 
     def _shown_beginning(
         self, begun: InitialState, findings: Findings, prompt_state: InitialState | None

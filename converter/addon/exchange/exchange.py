@@ -18,12 +18,12 @@ from urllib.parse import unquote
 from converter.addon.exchange.settings import Settings
 from converter.addon.servers.model_names import (
     GATEWAY_CLIENTS,
-    entries,
+    find_model,
+    model_entries,
     with_aliases,
     with_gateway_names,
     with_variants,
 )
-from converter.addon.servers.model_names import find as find_model
 from converter.core.dialects.dialect import Endpoint, OwnRequest, Purpose
 from converter.core.dialects.signs_of_life import COMMENT, form_for
 from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find_endpoint
@@ -248,7 +248,7 @@ class Exchange:
         """
         if status != 200:
             return self.error(status, body)
-        rows, served = self.settings.models, entries(json_text.read_or_none(body))
+        rows, served = self.settings.models, model_entries(json_text.read_or_none(body))
         if served and self.model_id and not find_model(served, rows, self.model_id):
             message = f"no model {self.model_id}"
             return Answer(404, JSON, self.client.answers.error(message, "not_found_error", 404))

@@ -21,7 +21,7 @@ from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.servers import initial_state, prompts, refusals
 from converter.addon.servers.earlier_calls import with_object_arguments
 from converter.addon.servers.known_servers import KnownServers, Upstream
-from converter.addon.servers.model_names import OFF, Row
+from converter.addon.servers.model_names import OFF, ModelRow
 from converter.addon.servers.profiles import (
     EFFORT_CEILINGS,
     Server,
@@ -142,7 +142,7 @@ class ReadRequest:
         body = {**self.body, "model": name}
         return replace(self, served_model=name, called=self.requested_model, body=body, mended=True)
 
-    def wished(self, row: Row, server: Server, parses: bool) -> "ReadRequest":
+    def wished(self, row: ModelRow, server: Server, parses: bool) -> "ReadRequest":
         """Return the request with the effort and budget of `row`, a row of the option
         `think_models`, in place of the client's effort and budget. `parses`: True if the server
         sends thoughts in a field of their own.

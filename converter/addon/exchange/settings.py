@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 from converter.addon.exchange import option_readers as reader
 from converter.addon.exchange.option_readers import FOLDED, one_of
 from converter.addon.servers.chat_templates import HistoryOptions
-from converter.addon.servers.model_names import Rows, read_rows
+from converter.addon.servers.model_names import ModelRows, read_rows
 from converter.addon.servers.profiles import SERVERS, Server
 from converter.core.dialects.reasoning_fields import read_map
 from converter.core.dialects.request_settings import HistoryForm, Order
@@ -127,7 +127,9 @@ class Settings:
     )
     signature: str = _option(DEFAULT_SIGNATURE, "signature of thinking blocks")
     map: Mapping[str, Mapped] = _option([], "fields of the server's own: FIELD=BLOCK:KEY", read_map)
-    models: Rows = _unrecorded([], "names that clients have for models: PATTERN=NAME", read_rows)
+    models: ModelRows = _unrecorded(
+        [], "names that clients have for models: PATTERN=NAME", read_rows
+    )
     variants: bool = _unrecorded(False, "list NAME-nothink, -low, -high and -max as well")
     markers: bool = _option(False, "read phrases as thinking (a heuristic)")
     prompt: str = _choice(("off", "tags"), "ask a model to think that does not by itself")

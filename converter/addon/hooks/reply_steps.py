@@ -79,7 +79,7 @@ class ReplySteps:
         """
         refused, response = record.refused, record.flow.response
         if refused and refused.left_out and response and response.status_code == 200:
-            self._servers.saw_refusal(record.upstream, refused.body, refused.left_out)
+            self._servers.learn_refusal(record.upstream, refused.body, refused.left_out)
 
     def _learn_parser_failure(self, record: FlowRecord, failure: str) -> None:
         """Store a lesson if the server's own parser of calls failed on this reply, so that the next
@@ -91,7 +91,7 @@ class ReplySteps:
             text = http_messages.content_of(sent).decode("utf-8", "replace")
             names = refusals.refused_parts(500, failure, text) & request.may_lack & READERS
             if names:
-                self._servers.saw_refusal(record.upstream, request.body, names)
+                self._servers.learn_refusal(record.upstream, request.body, names)
 
     async def complete(self, record: FlowRecord) -> None:
         """Finish an exchange whose response is complete: rewrite a whole reply, store lessons from
@@ -119,7 +119,7 @@ class ReplySteps:
             upstream = record.upstream
             record.server = self._servers.server(upstream) or record.server
             awaited.learn(rewriter.findings, self._servers, upstream)
-            self._servers.answered(upstream)
+            self._servers.doubt_if_uncertain(upstream)
             self._learn_parser_failure(record, rewriter.failure)
             self._client.lessons.tell(upstream)
             report(record.client_request, rewriter.findings.hints, logging.INFO)

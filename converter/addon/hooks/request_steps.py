@@ -34,7 +34,12 @@ from converter.addon.memory.stores import open_lessons, open_store
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers import unread_replies
 from converter.addon.servers.earlier_calls import MODELS_WITH_IDS, with_ids_of_model
-from converter.addon.servers.model_names import may_be_variant, only_one, row_of, variant_of
+from converter.addon.servers.model_names import (
+    matching_row,
+    may_be_variant,
+    only_model,
+    variant_row,
+)
 from converter.addon.servers.probes import ProbeRequest, estimate_tokens
 from converter.addon.servers.profiles import Server
 from converter.addon.servers.unread_replies import RENDERED
@@ -209,16 +214,16 @@ async def replace_model_name(pending: PendingRequest) -> None:
     """
     record, request = pending.record, pending.record.request
     rows, name = record.exchange.settings.models, request.requested_model
-    row, varies = row_of(rows, name) if rows else None, may_be_variant(rows, name)
+    row, varies = matching_row(rows, name) if rows else None, may_be_variant(rows, name)
     if varies or (row and not row.name):
         listed = await pending.client.models(record.upstream, pending.keys)
-        row = (varies and variant_of(listed, rows, name)) or row
-        row = row and replace(row, name=row.name or only_one(listed))
+        row = (varies and variant_row(listed, rows, name)) or row
+        row = row and replace(row, name=row.name or only_model(listed))
     if row is None:
         return
-    if row.wishes and not record.exchange.native:
+    if row.sets_thinking and not record.exchange.native:
         await _recognise_if_reachable(pending)
-        parses = pending.client.servers.takes_thinking_out(record.upstream, row.name or name)
+        parses = pending.client.servers.sends_thinking_field(record.upstream, row.name or name)
         request = request.wished(row, record.server, parses)
     record.request = request.served_as(row.name) if row.name not in ("", name) else request
 
@@ -228,7 +233,7 @@ async def recognise_server(pending: PendingRequest) -> None:
     record = pending.record
     record.server = await _find_server(pending)
     servers = pending.client.servers
-    pending.parses = servers.takes_thinking_out(record.upstream, record.request.model)
+    pending.parses = servers.sends_thinking_field(record.upstream, record.request.model)
 
 
 async def recognise_for_ended_thoughts(pending: PendingRequest) -> None:
@@ -305,7 +310,9 @@ async def await_models(pending: PendingRequest) -> None:
 async def leave_out_refused_parts(pending: PendingRequest) -> None:
     """Leave out the parts of the request that this server has refused before (such as a field)."""
     record, request = pending.record, pending.record.request
-    body = pending.client.servers.spared(record.upstream, request.body, request.may_lack)
+    body = pending.client.servers.without_refused_parts(
+        record.upstream, request.body, request.may_lack
+    )
     if body is not request.body:
         record.request = replace(request, body=body, mended=True)
 
@@ -333,7 +340,7 @@ async def enforce_limits(pending: PendingRequest) -> None:
     """
     awaited, upstream = pending.record.awaited, pending.record.upstream
     assert awaited  # the step `ask_to_think` has set it
-    takes = partial(pending.client.servers.takes, upstream, pending.sent)
+    takes = partial(pending.client.servers.takes_field, upstream, pending.sent)
     controls = awaited.may_control and upstream.direct and takes(CONTROL)
     if not (awaited.watched or awaited.kept_fields or controls):
         return
@@ -359,7 +366,11 @@ async def request_usage(pending: PendingRequest) -> None:
     settings, servers, awaited = record.exchange.settings, pending.client.servers, record.awaited
     server = settings.server or servers.server(record.upstream)
     counts = server is not None and (server.counts or COUNTING in server.leaves_out)
-    off = settings.usage == "off" or counts or not servers.takes(record.upstream, sent, COUNTING)
+    off = (
+        settings.usage == "off"
+        or counts
+        or not servers.takes_field(record.upstream, sent, COUNTING)
+    )
     if off:
         return
     assert awaited  # the step `ask_to_think` has set it
@@ -399,7 +410,7 @@ async def avoid_server_parser(pending: PendingRequest) -> None:
     """
     record, body, servers = pending.record, pending.sent, pending.client.servers
     reads = RENDERED in record.request.may_lack
-    unread = reads and RENDERED in servers.refused(record.upstream, body)
+    unread = reads and RENDERED in servers.refused_parts(record.upstream, body)
     if not unread or record.awaited is None or not unread_replies.fits_text_completion(body):
         return
     prompt = await pending.client.prompt(record.upstream, pending.keys, body, record.length)

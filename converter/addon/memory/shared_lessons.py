@@ -19,13 +19,13 @@ from converter.addon import servers
 from converter.addon.addresses import is_loopback
 from converter.addon.memory.store_waits import remembering
 from converter.addon.servers.known_servers import (
-    Bounded,
+    BoundedDict,
     KnownServers,
     Lessons,
     Upstream,
-    prevailing,
-    read,
-    write,
+    merge_lessons,
+    read_lessons,
+    write_lessons,
 )
 from converter.core.model.memory import AwayError, Memory, Store
 
@@ -68,7 +68,7 @@ class SharedLessons:
     def __init__(self, servers: KnownServers) -> None:
         self._servers = servers
         self._store: Store | None = None
-        self._looks: Bounded[Upstream, _Look] = Bounded()
+        self._looks: BoundedDict[Upstream, _Look] = BoundedDict()
         self._telling: dict[Upstream, asyncio.Task[None]] = {}
 
     def share(self, store: Store | None) -> None:
@@ -95,10 +95,10 @@ class SharedLessons:
 
     async def _copy_lessons(self, store: Store, upstream: Upstream) -> None:
         def stored() -> Lessons:
-            return read(store.get(_key(upstream)), time.time())
+            return read_lessons(store.get(_key(upstream)), time.time())
 
         with suppress(AwayError):  # Without these lessons, this process probes the server itself.
-            self._servers.take(upstream, await remembering(Memory(store=store), 0, stored))
+            self._servers.add_lessons(upstream, await remembering(Memory(store=store), 0, stored))
 
     def tell(self, upstream: Upstream) -> None:
         """Begin to write new lessons of this process about a server to the store. No request waits
@@ -111,12 +111,12 @@ class SharedLessons:
                 telling.add_done_callback(lambda _: self._telling.pop(upstream))
 
     async def _write_lessons(self, store: Store, upstream: Upstream) -> None:
-        while news := self._servers.news(upstream):
+        while news := self._servers.take_new_lessons(upstream):
             try:
                 add = partial(_merge, store, upstream, news)
                 await remembering(Memory(store=store), 0, add)
             except AwayError:
-                self._servers.keep_news(upstream, news)  # The next call of `tell` writes them.
+                self._servers.mark_as_new(upstream, news)  # The next call of `tell` writes them.
                 return
 
 
@@ -125,8 +125,8 @@ def _merge(store: Store, upstream: Upstream, news: Lessons) -> None:
     entry already has.
     """
     key = _key(upstream)
-    before = read(store.get(key), time.time())
-    store.keep(key, write(prevailing(news, before)), "", [], "")
+    before = read_lessons(store.get(key), time.time())
+    store.keep(key, write_lessons(merge_lessons(news, before)), "", [], "")
 
 
 def _key(upstream: Upstream) -> str:

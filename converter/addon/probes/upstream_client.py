@@ -25,13 +25,13 @@ from converter.addon.probes.upstream_http import NoReplyError, fetch
 from converter.addon.servers.initial_state import initial_state, needs_prompt
 from converter.addon.servers.known_servers import (
     MOST_LESSONS,
-    Bounded,
+    BoundedDict,
     Key,
     KnownServers,
     Upstream,
     prompt_key,
 )
-from converter.addon.servers.model_names import entries
+from converter.addon.servers.model_names import model_entries
 from converter.addon.servers.probes import (
     IDENTITY_PATHS,
     Probe,
@@ -91,11 +91,11 @@ class UpstreamClient:
         self.servers = servers
         self.lessons = SharedLessons(servers)
         self._running: dict[Upstream | Key, asyncio.Task[Any]] = {}
-        self._rests_until: Bounded[Upstream, float] = Bounded()
-        self._probed_again: Bounded[Upstream, float] = Bounded()
-        self._listed: Bounded[Upstream, tuple[list[dict[str, object]], float]] = Bounded()
-        self._complained: Bounded[Upstream, None] = Bounded()
-        self._met: Bounded[Upstream, None] = Bounded()
+        self._rests_until: BoundedDict[Upstream, float] = BoundedDict()
+        self._probed_again: BoundedDict[Upstream, float] = BoundedDict()
+        self._listed: BoundedDict[Upstream, tuple[list[dict[str, object]], float]] = BoundedDict()
+        self._complained: BoundedDict[Upstream, None] = BoundedDict()
+        self._met: BoundedDict[Upstream, None] = BoundedDict()
 
     async def recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server:
         """Return the server's profile. The first call waits for the probes, later calls return the
@@ -131,7 +131,7 @@ class UpstreamClient:
             try:
                 server = server or await self.recognise(upstream, headers)
                 if server.repeats_opener:
-                    self.servers.saw_repeated_opener(upstream)
+                    self.servers.learn_repeated_opener(upstream)
                 await self.lessons.look(upstream, anew=True)
                 answered = self.servers.has_prompt(key)
                 # A server that is not recognised is not asked for the prompt, because the result
@@ -139,7 +139,7 @@ class UpstreamClient:
                 if not answered and (server is not GENERIC or self.servers.server(upstream)):
                     ask = partial(self._fetch, upstream, headers)
                     state = await carried(prompt_state(server, body), ask, size)
-                    self.servers.saw_prompt(upstream, body, state)
+                    self.servers.learn_prompt_state(upstream, body, state)
                     self.lessons.tell(upstream)
             except Exception as error:  # The beginning is guessed; a later request probes again.
                 self._complain(upstream, f"the beginning of its replies stays unknown: {error}")
@@ -197,7 +197,7 @@ class UpstreamClient:
             async with asyncio.timeout(PATIENCE):
                 ended = await carried(end_thought(reply_id, body.get("model")), ask, 0)
                 if ended is None:
-                    self.servers.saw_refusal(upstream, body, frozenset((FIELD + CONTROL,)))
+                    self.servers.learn_refusal(upstream, body, frozenset((FIELD + CONTROL,)))
         return bool(ended)
 
     async def prompt(
@@ -256,7 +256,7 @@ class UpstreamClient:
         if until < time.monotonic():
             with suppress(ConnectionError):
                 reply = await self._fetch(upstream, headers, ProbeRequest(_MODELS))
-                listed = entries(reply.value() if reply else None)[:MOST_LESSONS]
+                listed = model_entries(reply.value() if reply else None)[:MOST_LESSONS]
                 self._listed[upstream] = (listed, time.monotonic() + REST)
         return listed
 
@@ -318,7 +318,7 @@ class UpstreamClient:
         by_path = dict(zip(IDENTITY_PATHS, replies, strict=True))
         server = recognise_server(by_path)
         if server:  # `None` as long as a NIM loads: its replies could be those of a vLLM.
-            self.servers.recognised(upstream, server, is_certain(server, by_path))
+            self.servers.learn_server(upstream, server, is_certain(server, by_path))
             self._answered(upstream)
             self.lessons.tell(upstream)
         return server

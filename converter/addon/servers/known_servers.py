@@ -5,7 +5,7 @@ Each such fact is a lesson: a short text (its word) under a name, with the time 
 learnt, such as `server` -> `vllm`, or `thinks DIGEST` -> an empty word, where DIGEST is a hash of
 the model's name. `converter.addon.probes.upstream_client` learns lessons from probes, the steps of
 an exchange learn them from replies. `converter.addon.memory.shared_lessons` copies lessons between
-processes, in the bytes that `write` makes and `read` reads.
+processes, in the bytes that `write_lessons` makes and `read_lessons` reads.
 """
 
 import hashlib
@@ -69,14 +69,14 @@ class Lesson:
 type Lessons = Mapping[str, Lesson]
 
 
-def word_of(server: Server, certain: bool) -> str:
+def server_word(server: Server, certain: bool) -> str:
     """Return the word of the `SERVER` lesson: the name of the server's row in `SERVERS`, with `?`
     behind it if the kind of the server is not certain.
     """
     return server.name if certain else server.name + _UNSURE
 
 
-def named_server(word: str) -> tuple[Server, bool]:
+def server_of_word(word: str) -> tuple[Server, bool]:
     """Return the row of `SERVERS` that the word of a `SERVER` lesson names, and True if the kind of
     the server is certain: `vllm?` -> the row of vLLM and False.
     """
@@ -84,7 +84,7 @@ def named_server(word: str) -> tuple[Server, bool]:
 
 
 _STATES = {state.value for state in InitialState} - {InitialState.AUTO.value}
-_NAMES = {word_of(server, certain) for server in SERVERS for certain in (True, False)}
+_NAMES = {server_word(server, certain) for server in SERVERS for certain in (True, False)}
 _TESTS: Mapping[str, Callable[[str], bool]] = {
     SERVER: _NAMES.__contains__,
     PROMPT: {*_STATES, UNREPORTED, ""}.__contains__,
@@ -96,9 +96,9 @@ _TESTS: Mapping[str, Callable[[str], bool]] = {
 _DIGEST = re.compile("[0-9a-f]{64}|")
 
 
-def read(value: bytes | None, now: float) -> dict[str, Lesson]:
-    """Return the lessons in `value`, an entry of a store that `write` wrote, without lessons that
-    are invalid or older than `AGE`. `now`: seconds since 1970.
+def read_lessons(value: bytes | None, now: float) -> dict[str, Lesson]:
+    """Return the lessons in `value`, an entry of a store that `write_lessons` wrote. Lessons that
+    are invalid or older than `AGE` are left out. `now`: seconds since 1970.
     """
     stored: dict[str, Any] = json_text.object_in(value or b"")
     return {
@@ -117,19 +117,19 @@ def _is_lesson(name: str, stored: object) -> bool:
     return False
 
 
-def write(lessons: Lessons) -> bytes:
+def write_lessons(lessons: Lessons) -> bytes:
     """Return the newest `MOST_SHARED` of these lessons as JSON: `{name: [time, word]}`."""
     newest = sorted(lessons.items(), key=lambda each: each[1].at)[-MOST_SHARED:]
     return json_text.write({name: [lesson.at, lesson.word] for name, lesson in newest})
 
 
-def prevailing(one: Lessons, other: Lessons) -> Lessons:
+def merge_lessons(one: Lessons, other: Lessons) -> Lessons:
     """Return the lessons of both sides, for example of two processes. Of two lessons with the same
     name, the later one prevails. If the sides name different kinds of server at the address, return
     only the side that learnt the kind later.
     """
     first, second = one.get(SERVER), other.get(SERVER)
-    if first and second and named_server(first.word)[0] is not named_server(second.word)[0]:
+    if first and second and server_of_word(first.word)[0] is not server_of_word(second.word)[0]:
         return other if first.at < second.at else one
     later = {
         name: lesson
@@ -145,7 +145,7 @@ and switches may be of any length.
 """
 
 
-class Bounded[Name, Value](OrderedDict[Name, Value]):
+class BoundedDict[Name, Value](OrderedDict[Name, Value]):
     """A dictionary of the newest `MOST_LESSONS` entries; writing one makes it the newest."""
 
     def __setitem__(self, name: Name, value: Value) -> None:
@@ -182,7 +182,7 @@ _SWITCHES = fields_with_use(Use.BEGINNING)
 _SORTED = json.JSONEncoder(sort_keys=True, default=str)
 
 
-def switch_of(body: Mapping[str, object]) -> str:
+def switches_as_json(body: Mapping[str, object]) -> str:
     """Return the fields of a request that decide where its reply begins, as JSON with sorted keys.
     If two requests have the same JSON, one model's replies to them begin in the same state.
     """
@@ -194,7 +194,7 @@ def prompt_key(upstream: Upstream, body: Mapping[str, object]) -> Key:
     """Return the key of a request: server, model and switches of thinking. The prompts of requests
     with the same key end alike.
     """
-    return upstream, _digest(str(body.get("model")), switch_of(body))
+    return upstream, _digest(str(body.get("model")), switches_as_json(body))
 
 
 def _model_digest(body: Mapping[str, object]) -> str:
@@ -212,11 +212,11 @@ class KnownServers:
 
     def __init__(self, now: Callable[[], float] = lambda: 0.0) -> None:
         self._now = now
-        self._lessons: Bounded[tuple[Upstream, str], Lesson] = Bounded()
-        self._news: Bounded[tuple[Upstream, str], None] = Bounded()
-        self._doubted: Bounded[Upstream, None] = Bounded()
+        self._lessons: BoundedDict[tuple[Upstream, str], Lesson] = BoundedDict()
+        self._news: BoundedDict[tuple[Upstream, str], None] = BoundedDict()
+        self._doubted: BoundedDict[Upstream, None] = BoundedDict()
 
-    def recognised(self, upstream: Upstream, server: Server, certain: bool = True) -> None:
+    def learn_server(self, upstream: Upstream, server: Server, certain: bool = True) -> None:
         """Remember the kind of a server. If the address had a server of another kind before, forget
         all lessons about the address.
         """
@@ -224,23 +224,23 @@ class KnownServers:
             for name in self._lessons_of(upstream):
                 del self._lessons[upstream, name]
         self._doubted.pop(upstream, None)
-        self._learn(upstream, SERVER, word_of(server, certain), renewed=True)
+        self._learn(upstream, SERVER, server_word(server, certain), renewed=True)
 
     def server(self, upstream: Upstream) -> Server | None:
         """Return the server's row of `SERVERS`, `None` until the server has been recognised."""
-        word = self._word(upstream, SERVER)
-        return None if word is None else named_server(word)[0]
+        word = self._read_word(upstream, SERVER)
+        return None if word is None else server_of_word(word)[0]
 
     def doubt(self, upstream: Upstream) -> None:
         """Have the server recognised again: it was away, and another may have taken its address."""
         self._doubted[upstream] = None
 
-    def answered(self, upstream: Upstream) -> None:
+    def doubt_if_uncertain(self, upstream: Upstream) -> None:
         """Have a server whose kind is uncertain recognised again, because it has replied and may
         now report more. `transformers serve` 5.24 lists its model only once the model is loaded.
         """
-        word = self._word(upstream, SERVER)
-        if word is not None and not named_server(word)[1]:
+        word = self._read_word(upstream, SERVER)
+        if word is not None and not server_of_word(word)[1]:
             self.doubt(upstream)
 
     def is_due(self, upstream: Upstream, certain: float, uncertain: float) -> bool:
@@ -251,24 +251,24 @@ class KnownServers:
         lesson = self._lessons.get((upstream, SERVER))
         if lesson is None or upstream in self._doubted:
             return True
-        seconds = certain if named_server(lesson.word)[1] else uncertain
+        seconds = certain if server_of_word(lesson.word)[1] else uncertain
         return self._now() - lesson.at >= seconds
 
-    def saw_repeated_opener(self, upstream: Upstream) -> None:
+    def learn_repeated_opener(self, upstream: Upstream) -> None:
         """Remember that the server may begin its text with the opener that ends the prompt."""
         self._learn(upstream, REPEATS)
 
-    def saw_thinking(self, upstream: Upstream, body: Mapping[str, object]) -> None:
+    def learn_thinking_field(self, upstream: Upstream, body: Mapping[str, object]) -> None:
         """Remember that the server sends this model's thinking in a field of its own. The lesson
         is about one model, because a router may send another model's requests to another server.
         """
         self._learn(upstream, PARSES + _model_digest(body))
 
-    def takes_thinking_out(self, upstream: Upstream, model: str) -> bool:
+    def sends_thinking_field(self, upstream: Upstream, model: str) -> bool:
         """Return True if the server has sent this model's thinking in a field of its own before."""
-        return self._word(upstream, PARSES + _digest(model)) is not None
+        return self._read_word(upstream, PARSES + _digest(model)) is not None
 
-    def saw_prompt(
+    def learn_prompt_state(
         self, upstream: Upstream, body: Mapping[str, object], state: InitialState | None
     ) -> None:
         """Remember in which state the request's prompt ends, for all requests with the same
@@ -281,20 +281,22 @@ class KnownServers:
         """Return True if there is a lesson about the end of prompts with this key: a state, or that
         the server reports no prompt.
         """
-        return bool(self._word(key[0], PROMPT + key[1]))
+        return bool(self._read_word(key[0], PROMPT + key[1]))
 
-    def correct(self, upstream: Upstream, body: Mapping[str, object], state: InitialState) -> None:
+    def learn_initial_state(
+        self, upstream: Upstream, body: Mapping[str, object], state: InitialState
+    ) -> None:
         """Remember where the reply to this request really began. If a probe had found another state
         at the prompt's end, forget the probe's result, so that the server is asked again: its
         template must have changed.
         """
         _, digest = prompt_key(upstream, body)
-        reported = _state_named(self._word(upstream, PROMPT + digest))
+        reported = _state_named(self._read_word(upstream, PROMPT + digest))
         if reported and reported.inside != state.inside:
             self._learn(upstream, PROMPT + digest)
         self._learn(upstream, BEGINS + digest, state.value)
 
-    def saw_thought(self, upstream: Upstream, body: Mapping[str, object]) -> None:
+    def learn_thinking_model(self, upstream: Upstream, body: Mapping[str, object]) -> None:
         """Remember that the request's model thinks without a switch in the request."""
         self._learn(upstream, THINKS + _model_digest(body))
 
@@ -302,7 +304,7 @@ class KnownServers:
         """Return True if the request's model thinks without a switch, because an earlier reply
         showed it, or because the model's row in `TEMPLATES` opens a thought for this request.
         """
-        seen = self._word(upstream, THINKS + _model_digest(body)) is not None
+        seen = self._read_word(upstream, THINKS + _model_digest(body)) is not None
         named = initial_state.state_by_model(Facts(body))
         return seen or (named is not None and named.inside)
 
@@ -317,7 +319,7 @@ class KnownServers:
         facts = self.facts(upstream, body)
         return initial_state.begins_in_thought(facts, self.thinks(upstream, body))
 
-    def saw_refusal(
+    def learn_refusal(
         self, upstream: Upstream, body: Mapping[str, object], names: frozenset[str]
     ) -> None:
         """Remember that the server refused the parts `names` of this request. To be called after
@@ -333,48 +335,52 @@ class KnownServers:
             # refusal must not be remembered for requests of streams
             parts -= {FIELD + COUNTING}
         if parts:
-            self._learn_refused(upstream, _model_digest(body), parts | self.refused(upstream, body))
+            self._learn_refused(
+                upstream, _model_digest(body), parts | self.refused_parts(upstream, body)
+            )
 
-    def spared(
+    def without_refused_parts(
         self, upstream: Upstream, body: Mapping[str, object], may_lack: frozenset[str]
     ) -> Mapping[str, object]:
         """Return the request without the parts that the server has refused in earlier requests.
         Only parts whose names are in `may_lack` are left out. Return `body` itself if nothing
         changes.
         """
-        if not (names := self.refused(upstream, body)):
+        if not (names := self.refused_parts(upstream, body)):
             return body
         body = refusals.without_parts(body, names, may_lack)
         if refusals.SCHEMAS in names & may_lack:
-            body = refusals.without_schema_keywords(body, partial(self._refused, upstream))
+            body = refusals.without_schema_keywords(
+                body, partial(self._refused_by_digest, upstream)
+            )
         return body
 
-    def refused(self, upstream: Upstream, body: Mapping[str, object]) -> frozenset[str]:
+    def refused_parts(self, upstream: Upstream, body: Mapping[str, object]) -> frozenset[str]:
         """Return the names of the parts that the server has refused for the request's model."""
-        if self._word(upstream, REFUSES) is None:
+        if self._read_word(upstream, REFUSES) is None:
             return frozenset()
-        return self._refused(upstream, _model_digest(body))
+        return self._refused_by_digest(upstream, _model_digest(body))
 
-    def _refused(self, upstream: Upstream, digest: str) -> frozenset[str]:
-        return frozenset((self._word(upstream, REFUSES + digest) or "").splitlines())
+    def _refused_by_digest(self, upstream: Upstream, digest: str) -> frozenset[str]:
+        return frozenset((self._read_word(upstream, REFUSES + digest) or "").splitlines())
 
     def _learn_refused(self, upstream: Upstream, digest: str, names: frozenset[str]) -> None:
         self._learn(upstream, REFUSES)
         self._learn(upstream, REFUSES + digest, "\n".join(sorted(names)[:MOST_REFUSED]))
 
-    def takes(self, upstream: Upstream, body: Mapping[str, object], name: str) -> bool:
+    def takes_field(self, upstream: Upstream, body: Mapping[str, object], name: str) -> bool:
         """Return False if the server has refused the field `name` in requests to this model."""
-        return FIELD + name not in self.refused(upstream, body)
+        return FIELD + name not in self.refused_parts(upstream, body)
 
     def facts(self, upstream: Upstream, body: Mapping[str, object]) -> Facts:
         """Return the facts from which `initial_state` decides where the reply will begin."""
         digest = prompt_key(upstream, body)[1]
-        parses = self.takes_thinking_out(upstream, str(body.get("model")))
-        repeats = self._word(upstream, REPEATS) is not None
-        prompt, begins = (self._word(upstream, kind + digest) for kind in (PROMPT, BEGINS))
+        parses = self.sends_thinking_field(upstream, str(body.get("model")))
+        repeats = self._read_word(upstream, REPEATS) is not None
+        prompt, begins = (self._read_word(upstream, kind + digest) for kind in (PROMPT, BEGINS))
         return Facts(body, parses, repeats, _state_named(prompt), _state_named(begins))
 
-    def news(self, upstream: Upstream) -> Lessons:
+    def take_new_lessons(self, upstream: Upstream) -> Lessons:
         """Return the lessons about a server that are new since the last call of this method, for
         other processes. The next call does not return them again.
         """
@@ -383,18 +389,18 @@ class KnownServers:
             del self._news[each]
         return {each[1]: self._lessons[each] for each in new if each in self._lessons}
 
-    def keep_news(self, upstream: Upstream, news: Lessons) -> None:
-        """Mark lessons that the method `news` returned as new again, because they could not be
-        passed on to other processes.
+    def mark_as_new(self, upstream: Upstream, news: Lessons) -> None:
+        """Mark lessons that the method `take_new_lessons` returned as new again, because
+        they could not be passed on to other processes.
         """
         self._news.update({(upstream, name): None for name in news})
 
-    def take(self, upstream: Upstream, lessons: Lessons) -> None:
+    def add_lessons(self, upstream: Upstream, lessons: Lessons) -> None:
         """Merge the lessons that other processes have about a server into the lessons here (see
-        `prevailing`).
+        `merge_lessons`).
         """
         before = self._lessons_of(upstream)
-        left = prevailing(before, lessons)
+        left = merge_lessons(before, lessons)
         for name in before.keys() - left.keys():
             del self._lessons[upstream, name]
         for name, lesson in left.items():
@@ -415,7 +421,7 @@ class KnownServers:
         if renewed or before is None or before.word != word:
             self._news[upstream, name] = None
 
-    def _word(self, upstream: Upstream, name: str) -> str | None:
+    def _read_word(self, upstream: Upstream, name: str) -> str | None:
         """Return the word of the lesson with this name, `None` if there is no such lesson. The
         lesson becomes the newest entry, which is dropped last.
         """

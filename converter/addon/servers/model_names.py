@@ -37,7 +37,7 @@ VARIANTS: Mapping[str, tuple[str, int | None]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ModelRow:
     """A row of `think_models`.
 
     Attributes:
@@ -54,24 +54,24 @@ class Row:
     budget: int | None = None
 
     @property
-    def wishes(self) -> bool:
+    def sets_thinking(self) -> bool:
         """Return True if the row sets an effort or a budget of thinking."""
         return bool(self.effort) or self.budget is not None
 
 
-type Rows = tuple[Row, ...]
+type ModelRows = tuple[ModelRow, ...]
 
 _WILD = re.compile(r"[*?\[]")
 
 
-def read_rows(written: Sequence[str]) -> Rows:
+def read_rows(written: Sequence[str]) -> ModelRows:
     """Return the rows of the option `think_models`, whose texts are `written`. Raises ValueError
     for a text that is no row.
     """
     return tuple(map(_read_row, written))
 
 
-def _read_row(written: str) -> Row:
+def _read_row(written: str) -> ModelRow:
     pattern, equals, rest = (part.strip() for part in written.partition("="))
     if not equals or not pattern:
         raise ValueError(f"expected PATTERN=NAME, such as claude-*=Qwen3-8B, got {written!r}")
@@ -81,24 +81,26 @@ def _read_row(written: str) -> Row:
     if effort not in ("", OFF, *ALL_EFFORTS) or not (budget.isdecimal() or "budget" not in wishes):
         efforts = ", ".join((OFF, *ALL_EFFORTS))
         raise ValueError(f"expected effort= one of {efforts}, budget= a number, got {written!r}")
-    return Row(pattern, name.strip(), effort, int(budget) if budget else None)
+    return ModelRow(pattern, name.strip(), effort, int(budget) if budget else None)
 
 
-def row_of(rows: Rows, name: str) -> Row | None:
+def matching_row(rows: ModelRows, name: str) -> ModelRow | None:
     """Return the first row whose pattern fits a name, `None` if none fits."""
     return next((row for row in rows if fnmatchcase(name, row.pattern)), None)
 
 
-def may_be_variant(rows: Rows, name: str) -> bool:
+def may_be_variant(rows: ModelRows, name: str) -> bool:
     """Return True if a name may be a variant of a model's name: it begins with `anthropic/` or ends
     with a suffix such as `-low`, and no row has exactly this name as its pattern. Whether the name
-    is a variant, `variant_of` decides with the server's list of models.
+    is a variant, `variant_row` decides with the server's list of models.
     """
     varies = name.startswith(GATEWAY) or name.rpartition("-")[2] in VARIANTS
     return varies and not any(row.pattern == name for row in rows)
 
 
-def variant_of(served: Sequence[dict[str, object]], rows: Rows, full_name: str) -> Row | None:
+def variant_row(
+    served: Sequence[dict[str, object]], rows: ModelRows, full_name: str
+) -> ModelRow | None:
     """Return a row of `think_models` for the variant `full_name`: for `Qwen3-8B-low`, if the server
     lists `Qwen3-8B`, a row with this name and the effort `low`.
 
@@ -109,18 +111,18 @@ def variant_of(served: Sequence[dict[str, object]], rows: Rows, full_name: str) 
     names = {entry["id"] for entry in served}
     if full_name.startswith(GATEWAY) and full_name not in names:
         bare = full_name.removeprefix(GATEWAY)
-        varied = variant_of(served, rows, bare)
-        return varied or (Row(full_name, bare) if bare in names else None)
+        varied = variant_row(served, rows, bare)
+        return varied or (ModelRow(full_name, bare) if bare in names else None)
     stem, _, suffix = full_name.rpartition("-")
-    row = None if stem in names else row_of(rows, stem)
-    name = (row.name or only_one(served)) if row else stem
+    row = None if stem in names else matching_row(rows, stem)
+    name = (row.name or only_model(served)) if row else stem
     if suffix not in VARIANTS or full_name in names or name not in names:
         return None
     effort, budget = VARIANTS[suffix]
-    return Row(full_name, name, effort, budget)
+    return ModelRow(full_name, name, effort, budget)
 
 
-def entries(listed: object) -> list[dict[str, object]]:
+def model_entries(listed: object) -> list[dict[str, object]]:
     """Return the models in the JSON of a server's reply to `/v1/models`: the objects of its list
     that have an id.
     """
@@ -128,12 +130,12 @@ def entries(listed: object) -> list[dict[str, object]]:
     return [row for row in rows if isinstance(row.get("id"), str)]
 
 
-def only_one(served: Sequence[dict[str, object]]) -> str:
+def only_model(served: Sequence[dict[str, object]]) -> str:
     """Return the name of the server's only model, an empty text if it has none or several."""
     return str(served[0]["id"]) if len(served) == 1 else ""
 
 
-def with_aliases(served: Sequence[dict[str, object]], rows: Rows) -> list[dict[str, object]]:
+def with_aliases(served: Sequence[dict[str, object]], rows: ModelRows) -> list[dict[str, object]]:
     """Return the server's models and their aliases. An alias is a copy of a model under the name in
     a row without wildcards: the row `gpt-4=Qwen3-8B` adds a copy of `Qwen3-8B` with the id `gpt-4`.
     """
@@ -141,7 +143,7 @@ def with_aliases(served: Sequence[dict[str, object]], rows: Rows) -> list[dict[s
     aliases = [
         {**by_name[target], "id": row.pattern}
         for row in rows
-        if not _WILD.search(row.pattern) and (target := row.name or only_one(served)) in by_name
+        if not _WILD.search(row.pattern) and (target := row.name or only_model(served)) in by_name
     ]
     return [*served, *(alias for alias in aliases if alias["id"] not in by_name)]
 
@@ -168,14 +170,16 @@ both names.
 """
 
 
-def find(served: Sequence[dict[str, object]], rows: Rows, name: str) -> dict[str, object] | None:
+def find_model(
+    served: Sequence[dict[str, object]], rows: ModelRows, name: str
+) -> dict[str, object] | None:
     """Return the model that a client gets for `name`, as a copy of its entry in the server's list
     with `name` as its id; `None` if the server has no such model. The model is the server's model
     of this name, else the model of the first fitting row, else the model of which `name` is a
     variant.
     """
-    for row in (Row(name, name), row_of(rows, name), variant_of(served, rows, name)):
-        wanted = row and (row.name or only_one(served))
+    for row in (ModelRow(name, name), matching_row(rows, name), variant_row(served, rows, name)):
+        wanted = row and (row.name or only_model(served))
         for entry in served:
             if wanted and entry["id"] in (wanted, f"{wanted}{_LATEST}"):
                 return {**entry, "id": name}

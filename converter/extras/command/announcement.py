@@ -19,7 +19,7 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 
 from converter.addon import extra_packages, start_lines
 from converter.addon.mitmproxy_internals import undeclared_options
-from converter.addon.servers.model_names import entries
+from converter.addon.servers.model_names import model_entries
 from converter.addon.servers.server_key import server_key
 from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import DIALECTS
@@ -141,7 +141,7 @@ def probe(server: str, insecure: bool = False, authority: str = "") -> tuple[str
                 logger.warning(
                     "%s is %s: start it in front of %s", server, addon_at(behind), behind
                 )
-            model = start_lines.first_model(str(entry["id"]) for entry in entries(listed))
+            model = start_lines.first_model(str(entry["id"]) for entry in model_entries(listed))
             facts = facts_until_window(link, model, listed)
     except CommandError as error:
         fault = str(error)

@@ -24,7 +24,7 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from converter.addon import shell_lines
-from converter.addon.servers.model_names import entries
+from converter.addon.servers.model_names import model_entries
 from converter.addon.servers.server_key import KEY_VARIABLE, server_key
 from converter.addon.start_lines import too_small
 from converter.core.dialects.error_words import server_message
@@ -275,7 +275,7 @@ def client_facts(proxy: str, wanted: str = "") -> ClientFacts:
     behind = find_server_behind(ServerLink(proxy))
     reply = ServerLink(proxy).response("/v1/models")
     listed = reply and reply.value()
-    models = [str(entry["id"]) for entry in entries(listed)]
+    models = [str(entry["id"]) for entry in model_entries(listed)]
     if wants_key(reply):
         raise CommandError(key_remedy(behind, server_key()))
     if not models and not wanted:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from converter.addon.bounds import ANSWER_LIMIT
 from converter.addon.probes.upstream_client import credentials
 from converter.addon.probes.upstream_http import context, reason_of
-from converter.addon.servers.model_names import entries
+from converter.addon.servers.model_names import model_entries
 from converter.addon.servers.probes import ADDON_PATH, ProbeReply, server_of_addon
 from converter.addon.servers.server_key import KEY_VARIABLE
 from converter.core.dialects.error_words import server_message
@@ -235,7 +235,7 @@ def addon_at(server: str) -> str:
 
 def listed_models(link: ServerLink) -> list[str]:
     """Return the names of the models that a server lists."""
-    return [str(model["id"]) for model in entries(link.json_at("/v1/models"))]
+    return [str(model["id"]) for model in model_entries(link.json_at("/v1/models"))]
 
 
 def wants_key(reply: ProbeReply | None) -> bool:

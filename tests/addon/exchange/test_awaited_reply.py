@@ -107,7 +107,7 @@ def test_a_wrong_guess_is_corrected_unless_the_user_has_set_where_replies_begin(
 
 def _taught_where_the_prompt_opens_a_thought(*replies: Findings) -> object:
     servers, awaited = KnownServers(), _awaited(BODY)
-    servers.saw_prompt(UPSTREAM, BODY, InitialState.LIKELY_THINKING)
+    servers.learn_prompt_state(UPSTREAM, BODY, InitialState.LIKELY_THINKING)
     for findings in replies:
         awaited.learn(findings, servers, UPSTREAM)
     return servers.facts(UPSTREAM, BODY).corrected
@@ -163,4 +163,4 @@ def test_an_answer_by_a_grammar_teaches_nothing() -> None:
 def test_a_server_that_takes_thinking_out_is_remembered() -> None:
     servers = KnownServers()
     _awaited().learn(Findings(native=True), servers, UPSTREAM)
-    assert servers.takes_thinking_out(UPSTREAM, "small")
+    assert servers.sends_thinking_field(UPSTREAM, "small")

@@ -174,7 +174,7 @@ def test_a_server_that_has_gone_is_identified_anew(message: str, is_due: bool) -
         flow = ask(addon, request(CHAT))
         servers, record = addon._replies._servers, RUNNING_RECORDS[flow.id]
         upstream = http_messages.upstream(flow, record.exchange)
-        servers.recognised(upstream, by_name("vllm"))
+        servers.learn_server(upstream, by_name("vllm"))
         flow.error = Error(message)
         addon.error(flow)
         assert servers.is_due(upstream, 600, 600) is is_due

@@ -509,7 +509,7 @@ def test_a_server_that_refuses_the_counts_gets_no_request_for_them() -> None:
         servers = addon._requests._client.servers
         begin(addon, flow)
         upstream = RUNNING_RECORDS[flow.id].upstream
-        servers.saw_refusal(upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"}))
+        servers.learn_refusal(upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"}))
         assert ask(addon, flow).request.raw_content == json.dumps(STREAM).encode()
 
 
@@ -523,7 +523,7 @@ def test_a_stream_that_is_held_for_a_whole_reply_asks_for_its_counts_where_they_
         begin(addon, flow)
         if refused:
             servers, upstream = addon._requests._client.servers, RUNNING_RECORDS[flow.id].upstream
-            servers.saw_refusal(
+            servers.learn_refusal(
                 upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"})
             )
         sent = json.loads(ask(addon, flow).request.raw_content or b"")
@@ -557,7 +557,7 @@ def test_an_unread_model_gets_a_text_completion_of_a_plain_request(
     monkeypatch.setattr(UpstreamClient, "prompt", prompt)
     with running() as (addon, _):
         upstream = RUNNING_RECORDS[ask(addon, request(CHAT, body)).id].upstream
-        addon._requests._client.servers.saw_refusal(upstream, body, frozenset({RENDERED}))
+        addon._requests._client.servers.learn_refusal(upstream, body, frozenset({RENDERED}))
         flow = ask(addon, request(CHAT, body))
     assert flow.request.path == path
     assert ("prompt" in json.loads(flow.request.text or "")) is (path == COMPLETION_PATH)

@@ -65,12 +65,12 @@ def run(opens: Opens, story: Story, count: int = 100, size: int = 100_000) -> St
 
 def teach(servers: KnownServers) -> None:
     """All kinds of lessons."""
-    servers.recognised(HERE, VLLM)
-    servers.saw_prompt(HERE, SMALL, THINKING)
-    servers.saw_prompt(HERE, {"model": "untold"}, None)
-    servers.correct(HERE, {"model": "guessed"}, THINKING)
-    servers.saw_thought(HERE, {"model": "thinks"})
-    servers.saw_refusal(HERE, REQUEST, frozenset({"pattern"}) | LEFT_OUT)
+    servers.learn_server(HERE, VLLM)
+    servers.learn_prompt_state(HERE, SMALL, THINKING)
+    servers.learn_prompt_state(HERE, {"model": "untold"}, None)
+    servers.learn_initial_state(HERE, {"model": "guessed"}, THINKING)
+    servers.learn_thinking_model(HERE, {"model": "thinks"})
+    servers.learn_refusal(HERE, REQUEST, frozenset({"pattern"}) | LEFT_OUT)
 
 
 def learnt(servers: KnownServers) -> list[object]:
@@ -81,9 +81,9 @@ def learnt(servers: KnownServers) -> list[object]:
         servers.has_prompt(prompt_key(HERE, {"model": "untold"})),
         initial_state(servers.facts(HERE, {"model": "guessed"})),
         servers.thinks(HERE, {"model": "thinks"}),
-        "pattern" in str(servers.spared(HERE, REQUEST, REFUSABLE)),
-        "image_url" in str(servers.spared(HERE, REQUEST, REFUSABLE)),
-        "none" in str(servers.spared(HERE, REQUEST, REFUSABLE)),
+        "pattern" in str(servers.without_refused_parts(HERE, REQUEST, REFUSABLE)),
+        "image_url" in str(servers.without_refused_parts(HERE, REQUEST, REFUSABLE)),
+        "none" in str(servers.without_refused_parts(HERE, REQUEST, REFUSABLE)),
     ]
 
 
@@ -105,13 +105,13 @@ def test_what_one_learns_the_others_know(opens: Opens) -> None:
 def test_two_that_learn_different_lessons_share_both(opens: Opens) -> None:
     async def story(store: Store) -> None:
         one, other = Process(store), Process(store)
-        one.servers.recognised(HERE, VLLM)
-        other.servers.saw_thinking(HERE, SMALL)
+        one.servers.learn_server(HERE, VLLM)
+        other.servers.learn_thinking_field(HERE, SMALL)
         await one.tells()
         await other.tells()
         third = await Process(store).looks()
         assert third.servers.server(HERE) is VLLM
-        assert third.servers.takes_thinking_out(HERE, "small")
+        assert third.servers.sends_thinking_field(HERE, "small")
 
     run(opens, story)
 
@@ -122,7 +122,7 @@ def test_lessons_of_a_server_that_another_has_replaced_are_gone(opens: Opens) ->
         teach(one.servers)
         await one.tells()
         await other.looks()
-        other.servers.recognised(HERE, LLAMA)
+        other.servers.learn_server(HERE, LLAMA)
         await other.tells()
         for process in (one, other, Process(store)):
             assert learnt((await process.looks()).servers) == [LLAMA, *NOTHING[1:]]
@@ -133,10 +133,10 @@ def test_lessons_of_a_server_that_another_has_replaced_are_gone(opens: Opens) ->
 def test_a_prompt_that_a_reply_contradicts_is_probed_by_all(opens: Opens) -> None:
     async def story(store: Store) -> None:
         one, other = Process(store), Process(store)
-        one.servers.saw_prompt(HERE, SMALL, TEXT)
+        one.servers.learn_prompt_state(HERE, SMALL, TEXT)
         await one.tells()
         await other.looks()
-        other.servers.correct(HERE, SMALL, THINKING)
+        other.servers.learn_initial_state(HERE, SMALL, THINKING)
         await other.tells()
         await one.looks()
         for process in (one, other):
@@ -207,7 +207,7 @@ def test_the_store_holds_one_entry_that_names_no_server(opens: Opens) -> None:
         one = Process(store)
         teach(one.servers)
         await one.tells()
-        one.servers.saw_thinking(HERE, SMALL)
+        one.servers.learn_thinking_field(HERE, SMALL)
         await one.tells()
 
     store = run(opens, story)
@@ -223,7 +223,7 @@ def test_lessons_stay_within_the_bounds_of_the_store(opens: Opens) -> None:
         one = Process(store)
         for number in range(4):
             upstream = HERE._replace(port=number)
-            one.servers.recognised(upstream, VLLM)
+            one.servers.learn_server(upstream, VLLM)
             await one.tells(upstream)
         rows = [await Process(store).looks(HERE._replace(port=port)) for port in range(4)]
         servers = [each.servers.server(HERE._replace(port=port)) for port, each in enumerate(rows)]
@@ -238,7 +238,7 @@ def test_no_lesson_is_written_twice(opens: Opens) -> None:
         teach(one.servers)
         await one.tells()
         store.forget(shared_lessons._key(HERE))
-        one.servers.saw_thought(HERE, {"model": "thinks"})
+        one.servers.learn_thinking_model(HERE, {"model": "thinks"})
         await one.tells()
         assert store.size == 0
 

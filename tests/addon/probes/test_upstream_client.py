@@ -498,7 +498,7 @@ def test_a_reply_without_a_probe_is_not_waited_for(waits: list[object]) -> None:
 @pytest.mark.parametrize("name", ["lmstudio", None])
 def test_an_answer_at_once_costs_no_turn_of_the_loop(name: str | None) -> None:
     servers, upstream = KnownServers(), _gone()
-    servers.recognised(upstream, GENERIC)
+    servers.learn_server(upstream, GENERIC)
 
     async def without_a_turn(client: UpstreamClient) -> object:
         asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)  # as mitmproxy does
@@ -654,4 +654,4 @@ def test_a_server_that_cannot_end_a_thought_gets_one_request(
     assert _run(lambda one: one.end_thought(at, {}, SMALL, "chatcmpl-1"), servers=servers) == [ends]
     wanted = {"id": "chatcmpl-1", "action": "reasoning_end", "model": "small"}
     assert [json.loads(sent.body) for sent in server.requests] == [wanted]
-    assert servers.takes(at, SMALL, CONTROL) is again
+    assert servers.takes_field(at, SMALL, CONTROL) is again

@@ -11,10 +11,10 @@ from converter.addon.servers.known_servers import (
     MOST_SHARED,
     SERVER,
     Lesson,
-    prevailing,
-    read,
-    word_of,
-    write,
+    merge_lessons,
+    read_lessons,
+    server_word,
+    write_lessons,
 )
 from converter.addon.servers.profiles import SERVERS
 
@@ -37,14 +37,14 @@ def learned(lessons: dict[str, str], at: float = NOW) -> dict[str, Lesson]:
 
 
 def test_what_is_written_is_read() -> None:
-    assert read(write(learned(GOOD)), NOW) == learned(GOOD)
+    assert read_lessons(write_lessons(learned(GOOD)), NOW) == learned(GOOD)
 
 
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
 @pytest.mark.parametrize("certain", [True, False])
 def test_a_lesson_can_name_every_server(server: object, certain: bool) -> None:
-    lessons = learned({SERVER: word_of(server, certain)})  # type: ignore[arg-type]
-    assert read(write(lessons), NOW) == lessons
+    lessons = learned({SERVER: server_word(server, certain)})  # type: ignore[arg-type]
+    assert read_lessons(write_lessons(lessons), NOW) == lessons
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,14 @@ def test_a_lesson_can_name_every_server(server: object, certain: bool) -> None:
     ],
 )
 def test_what_cannot_be_read_is_left_out_and_the_rest_is_read(name: str, word: str) -> None:
-    assert read(write(learned({**GOOD, name: word})), NOW).keys() == GOOD.keys() - {name}
+    assert read_lessons(write_lessons(learned({**GOOD, name: word})), NOW).keys() == GOOD.keys() - {
+        name
+    }
 
 
 @pytest.mark.parametrize("value", [None, b"", b"{", b"\xff", b"[]", b'{"server": "vllm"}'])
 def test_what_is_no_lesson_says_nothing(value: bytes | None) -> None:
-    assert read(value, NOW) == {}
+    assert read_lessons(value, NOW) == {}
 
 
 JSON = st.recursive(
@@ -80,20 +82,22 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.sampled_from([*GOOD]) | st.text(), JSON) | JSON)
 def test_whatever_comes_is_read_without_complaint(value: object) -> None:
-    for name, lesson in read(json.dumps(value).encode(), NOW).items():
+    for name, lesson in read_lessons(json.dumps(value).encode(), NOW).items():
         assert lesson.at <= NOW
-        assert read(write({name: lesson}), NOW) == {name: lesson}
+        assert read_lessons(write_lessons({name: lesson}), NOW) == {name: lesson}
 
 
 def test_a_lesson_grows_old_and_none_is_of_the_future() -> None:
-    assert read(write(learned(GOOD, NOW - AGE + 1)), NOW) == learned(GOOD, NOW - AGE + 1)
-    assert read(write(learned(GOOD, NOW - AGE)), NOW) == {}
-    assert read(write(learned(GOOD, NOW + 9)), NOW) == learned(GOOD)
+    assert read_lessons(write_lessons(learned(GOOD, NOW - AGE + 1)), NOW) == learned(
+        GOOD, NOW - AGE + 1
+    )
+    assert read_lessons(write_lessons(learned(GOOD, NOW - AGE)), NOW) == {}
+    assert read_lessons(write_lessons(learned(GOOD, NOW + 9)), NOW) == learned(GOOD)
 
 
 def test_no_more_than_the_newest_are_written() -> None:
     many = {f"thinks {number:064x}": Lesson(NOW + number, "") for number in range(MOST_SHARED + 9)}
-    kept = read(write(many), NOW + 999)
+    kept = read_lessons(write_lessons(many), NOW + 999)
     assert len(kept) == MOST_SHARED
     assert min(lesson.at for lesson in kept.values()) == NOW + 9
 
@@ -102,12 +106,12 @@ def test_the_later_word_holds() -> None:
     one = {"repeats": Lesson(1, ""), f"begins {DIGEST}": Lesson(3, "text")}
     other = {f"begins {DIGEST}": Lesson(2, "thinking"), "parses": Lesson(4, "")}
     both = {**other, **one}
-    assert prevailing(one, other) == prevailing(other, one) == both
+    assert merge_lessons(one, other) == merge_lessons(other, one) == both
 
 
 def test_nothing_is_left_of_a_server_that_another_has_replaced() -> None:
     gone = {"server": Lesson(1, "vllm"), f"begins {DIGEST}": Lesson(9, "thinking")}
     there = {"server": Lesson(2, "llama.cpp"), "repeats": Lesson(2, "")}
-    assert prevailing(gone, there) == prevailing(there, gone) == there
+    assert merge_lessons(gone, there) == merge_lessons(there, gone) == there
     sure = {"server": Lesson(2, "vllm?")}
-    assert prevailing(gone, sure) == {**gone, **sure}
+    assert merge_lessons(gone, sure) == {**gone, **sure}

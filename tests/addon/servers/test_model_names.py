@@ -4,12 +4,12 @@ import pytest
 
 from converter.addon.servers.model_names import (
     VARIANTS,
-    Row,
-    entries,
-    find,
+    ModelRow,
+    find_model,
+    matching_row,
+    model_entries,
     read_rows,
-    row_of,
-    variant_of,
+    variant_row,
     with_aliases,
     with_gateway_names,
     with_variants,
@@ -33,13 +33,13 @@ SERVED: list[dict[str, object]] = [
     ],
 )
 def test_the_first_row_that_fits_counts(requested: str, name: str) -> None:
-    row = row_of(ROWS, requested)
+    row = matching_row(ROWS, requested)
     assert row is not None
     assert row.name == name
 
 
 def test_without_a_row_a_name_stays() -> None:
-    assert row_of(read_rows(["a=b"]), "c") is None
+    assert matching_row(read_rows(["a=b"]), "c") is None
 
 
 @pytest.mark.parametrize("row", ["", "=", "=x", "claude-*"])
@@ -51,13 +51,13 @@ def test_what_is_no_row_is_refused(row: str) -> None:
 @pytest.mark.parametrize(
     ("written", "row"),
     [
-        ("a=b effort=low budget=2000", Row("a", "b", "low", 2000)),
-        ("a=b  budget=5", Row("a", "b", "", 5)),
-        ("*= effort=none", Row("*", "", "none")),
-        ("a=b c", Row("a", "b c")),
+        ("a=b effort=low budget=2000", ModelRow("a", "b", "low", 2000)),
+        ("a=b  budget=5", ModelRow("a", "b", "", 5)),
+        ("*= effort=none", ModelRow("*", "", "none")),
+        ("a=b c", ModelRow("a", "b c")),
     ],
 )
-def test_a_row_may_wish_how_much_is_thought(written: str, row: Row) -> None:
+def test_a_row_may_wish_how_much_is_thought(written: str, row: ModelRow) -> None:
     assert read_rows([written]) == (row,)
 
 
@@ -72,21 +72,21 @@ def test_a_wish_that_is_none_is_refused(row: str) -> None:
 @pytest.mark.parametrize(
     ("requested", "row"),
     [
-        ("small-low", Row("small-low", "small", "low", 2048)),
-        ("gpt-4o-nothink", Row("gpt-4o-nothink", "small", "none")),
-        ("claude-x-max", Row("claude-x-max", "Qwen3-8B", "max")),
+        ("small-low", ModelRow("small-low", "small", "low", 2048)),
+        ("gpt-4o-nothink", ModelRow("gpt-4o-nothink", "small", "none")),
+        ("claude-x-max", ModelRow("claude-x-max", "Qwen3-8B", "max")),
         ("small-lower", None),
         ("o3-high", None),
     ],
 )
-def test_a_name_may_wish_how_much_is_thought(requested: str, row: Row | None) -> None:
-    assert variant_of(SERVED, ROWS, requested) == row
+def test_a_name_may_wish_how_much_is_thought(requested: str, row: ModelRow | None) -> None:
+    assert variant_row(SERVED, ROWS, requested) == row
 
 
 def test_all_wishes_are_listed_behind_the_models() -> None:
     listed = with_variants(SERVED[:1])
     assert [entry["id"] for entry in listed] == ["small", *(f"small-{name}" for name in VARIANTS)]
-    assert find(SERVED, (), "small-low") == {"id": "small-low", "owned_by": "vllm"}
+    assert find_model(SERVED, (), "small-low") == {"id": "small-low", "owned_by": "vllm"}
 
 
 def test_a_list_has_the_names_without_wildcards_too() -> None:
@@ -99,31 +99,31 @@ def test_a_list_has_the_names_without_wildcards_too() -> None:
 
 def test_ollamas_latest_matches_its_name_alone() -> None:
     served: list[dict[str, object]] = [{"id": "tiny-think:latest"}, {"id": "tiny-think:q4"}]
-    assert find(served, (), "tiny-think") == {"id": "tiny-think"}
-    assert find(served, (), "tiny-think:latest") == served[0]
-    assert find(served, (), "tiny") is None
+    assert find_model(served, (), "tiny-think") == {"id": "tiny-think"}
+    assert find_model(served, (), "tiny-think:latest") == served[0]
+    assert find_model(served, (), "tiny") is None
 
 
 def test_one_model_matches_any_of_its_names() -> None:
-    assert find(SERVED, ROWS, "small") == SERVED[0]
-    assert find(SERVED, ROWS, "claude-opus") == {"id": "claude-opus", "max_model_len": 9}
-    assert find(SERVED, ROWS, "other") is None
-    assert find(SERVED[:1], ROWS, "other") == {"id": "other", "owned_by": "vllm"}
+    assert find_model(SERVED, ROWS, "small") == SERVED[0]
+    assert find_model(SERVED, ROWS, "claude-opus") == {"id": "claude-opus", "max_model_len": 9}
+    assert find_model(SERVED, ROWS, "other") is None
+    assert find_model(SERVED[:1], ROWS, "other") == {"id": "other", "owned_by": "vllm"}
 
 
 @pytest.mark.parametrize("listed", [None, [], {"data": 3}, {"data": [3, {"id": 4}, {}]}])
 def test_a_list_that_is_none_is_empty(listed: object) -> None:
-    assert entries(listed) == []
+    assert model_entries(listed) == []
 
 
 def test_claude_code_lists_each_model_and_asks_for_it() -> None:
     listed = with_gateway_names([*SERVED, {"id": "claude-x"}])
     names = ["small", "Qwen3-8B", "claude-x", "anthropic/small", "anthropic/Qwen3-8B"]
     assert [entry["id"] for entry in listed] == names
-    assert variant_of(SERVED, (), "anthropic/small") == Row("anthropic/small", "small")
-    wished = variant_of(SERVED, (), "anthropic/small-high")
+    assert variant_row(SERVED, (), "anthropic/small") == ModelRow("anthropic/small", "small")
+    wished = variant_row(SERVED, (), "anthropic/small-high")
     assert wished is not None
     assert (wished.name, wished.effort) == ("small", "high")
-    assert variant_of(SERVED, (), "anthropic/other") is None
+    assert variant_row(SERVED, (), "anthropic/other") is None
     served: list[dict[str, object]] = [{"id": "anthropic/small"}]  # a gateway's own
-    assert variant_of(served, (), "anthropic/small") is None
+    assert variant_row(served, (), "anthropic/small") is None
