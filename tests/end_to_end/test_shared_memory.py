@@ -20,7 +20,7 @@ import openai
 import pytest
 
 from converter.addon.exchange import settings
-from converter.addon.memory.shared_lessons import _key
+from converter.addon.memory.shared_lessons import _entry_key
 from converter.addon.memory.stores import open_store
 from converter.addon.servers.known_servers import Upstream, read_lessons
 from converter.addon.servers.probes import IDENTITY_PATHS
@@ -258,7 +258,7 @@ def lessons(crew: Crew, server: ByPathServer) -> set[str]:
     """The kinds of what is kept of the server, by the place where a worker looks for it."""
     if crew.memory.startswith("sqlite:") and not Path(crew.memory.removeprefix("sqlite:")).exists():
         return set()  # it is made for the first lesson
-    key = _key(Upstream("http", "127.0.0.1", server.server_port))
+    key = _entry_key(Upstream("http", "127.0.0.1", server.server_port))
     with closing(open_store(settings.read({"memory": crew.memory}))) as store:
         return {name.split()[0] for name in read_lessons(store.get(key), time.time())}
 

@@ -19,7 +19,7 @@ from converter.addon.hooks.whole_bodies import must_hold_reply
 from converter.addon.keep.flow_record import FlowRecord, client_left
 from converter.addon.layer_contract import HeldStream
 from converter.addon.log_lines import in_short, report
-from converter.addon.memory.store_waits import written
+from converter.addon.memory.store_waits import wait_for_writes
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers import refusals, remedies
 from converter.addon.servers.unread_replies import READERS
@@ -121,7 +121,7 @@ class ReplySteps:
             awaited.learn(rewriter.findings, self._servers, upstream)
             self._servers.doubt_if_uncertain(upstream)
             self._learn_parser_failure(record, rewriter.failure)
-            self._client.lessons.tell(upstream)
+            self._client.lessons.write_store(upstream)
             report(record.client_request, rewriter.findings.hints, logging.INFO)
             # the record gets the full hints for the flow's comment: `report` returns each up to
             # its first colon, without details such as names of forms
@@ -130,7 +130,7 @@ class ReplySteps:
         record.notes += report(record.client_request, notes)
         self._finish_exchange(record)
         # waited for at the end, because the memory's writes run beside the steps above
-        await written(record.memory)
+        await wait_for_writes(record.memory)
 
     def break_off(self, record: FlowRecord) -> None:
         """Finish an exchange whose server or client has disconnected: close the reply, and log the
@@ -242,7 +242,8 @@ class ReplySteps:
         if record.awaited.wants_count(response.status_code, body):
             client = credentials(record.flow.request.headers)
             request = record.awaited.request.body, record.length
-            counted = await self._client.count(record.upstream, client, record.server, *request)
+            count = self._client.count_tokens
+            counted = await count(record.upstream, client, record.server, *request)
             record.awaited = replace(record.awaited, counted=counted)
         elif response.status_code >= 400 and (
             remedy := await self._find_remedy(record, response, body)
@@ -273,7 +274,7 @@ class ReplySteps:
         if not remedies.is_unknown_model(status, server_message(body)):
             return ""
         client = credentials(record.flow.request.headers)
-        served = await self._client.models(record.upstream, client)
+        served = await self._client.list_models(record.upstream, client)
         names = [str(entry["id"]) for entry in served]
         return remedies.model_remedy(record.request.requested_model, names)
 

@@ -29,7 +29,7 @@ from converter.addon.hooks.refused_request import unparsed_request
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.log_lines import report
 from converter.addon.memory.known_turns import SHORT, KnownTurns
-from converter.addon.memory.store_waits import remembering, written
+from converter.addon.memory.store_waits import run_with_memory, wait_for_writes
 from converter.addon.memory.stores import open_lessons, open_store
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers import unread_replies
@@ -94,7 +94,7 @@ class RequestSteps:
     def _open_stores(self, settings: Settings) -> None:
         self._store = open_store(settings)
         self._lessons = open_lessons(settings, self._store)
-        self._client.lessons.share(self._lessons)
+        self._client.lessons.use_store(self._lessons)
 
     async def run(self, record: FlowRecord) -> None:
         """Run the steps. Then the flow has a response, or the request that the server gets."""
@@ -106,7 +106,7 @@ class RequestSteps:
         # `sides` has the client's headers as they were before `AccessRules.clean_headers`
         request.headers = record.sides.headers
         if self._lessons:
-            await self._client.lessons.look(record.upstream)
+            await self._client.lessons.read_store(record.upstream)
         try:
             for step, kinds in STEPS:
                 if record.exchange.kind in kinds and (response := await step(pending)):
@@ -158,10 +158,10 @@ async def own_answer(pending: PendingRequest) -> Response | None:
     page = "text/html" in sent.headers.get("accept", "")
     request = OwnRequest(sent.method, sent.path, pending.body, page=page)
     if exchange.tells_models(sent.path):
-        served = await pending.client.models(record.upstream, pending.keys)
+        served = await pending.client.list_models(record.upstream, pending.keys)
         request = replace(request, served=served)
-    answer = await remembering(memory, record.length, partial(exchange.own, request, memory))
-    if failed := await written(memory):
+    answer = await run_with_memory(memory, record.length, partial(exchange.own, request, memory))
+    if failed := await wait_for_writes(memory):
         raise failed
     return http_messages.response_of(answer) if answer else None
 
@@ -192,7 +192,7 @@ async def read_translated(pending: PendingRequest) -> None:
     repeats = partial(pending.turns.read, exchange.owner) if length >= SHORT else None
     work = partial(read_request.read, exchange, body, pending.memory, repeats)
     if exchange.may_refer(body):
-        record.request = await remembering(pending.memory, length, work, pending.worker)
+        record.request = await run_with_memory(pending.memory, length, work, pending.worker)
     else:
         record.request = await aside(length, work, pending.worker)
 
@@ -216,7 +216,7 @@ async def replace_model_name(pending: PendingRequest) -> None:
     rows, name = record.exchange.settings.models, request.requested_model
     row, varies = matching_row(rows, name) if rows else None, may_be_variant(rows, name)
     if varies or (row and not row.name):
-        listed = await pending.client.models(record.upstream, pending.keys)
+        listed = await pending.client.list_models(record.upstream, pending.keys)
         row = (varies and variant_row(listed, rows, name)) or row
         row = row and replace(row, name=row.name or only_model(listed))
     if row is None:
@@ -281,7 +281,7 @@ async def count_tokens(pending: PendingRequest) -> Response:
     record, body = pending.record, pending.record.request.body
     path = record.flow.request.path.partition("?")[0].removeprefix(record.exchange.prefix)
     sent = body, record.length, ProbeRequest(path, pending.body)
-    tokens = await pending.client.count(record.upstream, pending.keys, record.server, *sent)
+    tokens = await pending.client.count_tokens(record.upstream, pending.keys, record.server, *sent)
     counter = record.server.name
     if tokens is None:  # the server does not count tokens for clients
         counter, tokens = "estimate", await aside(record.length, partial(estimate_tokens, body))
@@ -294,7 +294,7 @@ async def register_server(pending: PendingRequest) -> None:
     """Register the server as one that a client uses. The probes for a person who looks at a request
     (for the tokens of its prompt, for facts about its model) go to no other server.
     """
-    pending.client.meets(pending.record.upstream)
+    pending.client.register_server(pending.record.upstream)
 
 
 async def await_models(pending: PendingRequest) -> None:
@@ -413,7 +413,8 @@ async def avoid_server_parser(pending: PendingRequest) -> None:
     unread = reads and RENDERED in servers.refused_parts(record.upstream, body)
     if not unread or record.awaited is None or not unread_replies.fits_text_completion(body):
         return
-    prompt = await pending.client.prompt(record.upstream, pending.keys, body, record.length)
+    client = pending.client
+    prompt = await client.rendered_prompt(record.upstream, pending.keys, body, record.length)
     text, path = unparsed_request(record, body, prompt)
     if text is not body:
         record.flow.request.path = path or record.flow.request.path
@@ -427,7 +428,7 @@ async def probe_prompt_end(pending: PendingRequest) -> None:
     if exchange.guesses and record.upstream.direct:
         server = record.server if exchange.translated else exchange.settings.server
         question = pending.keys, record.request.body, server, record.length
-        pending.client.ask_initial_state(record.upstream, *question)
+        pending.client.start_prompt_probe(record.upstream, *question)
 
 
 type Step = Callable[[PendingRequest], Awaitable[Response | None]]
@@ -486,7 +487,7 @@ async def _run_with_memory(
     request, size = pending.record.request, pending.record.length
     if pending.memory.elsewhere and request.wants_thoughts():
         with suppress(AwayError):
-            return await remembering(pending.memory, size, work)
+            return await run_with_memory(pending.memory, size, work)
         work = without
     return await aside(size, work, pending.worker)
 

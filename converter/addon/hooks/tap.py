@@ -136,7 +136,7 @@ class Tap(HeldStream):
                 return self._pass_on(b"", self._pending.all(pieces), at)
         pieces = await aside_of_streams(partial(self._rewrite, chunk, at))
         out = self._pass_on(chunk, self._pending.all(pieces), at)
-        await self._pending.until_written()
+        await self._pending.wait_for_writes()
         return out
 
     @property

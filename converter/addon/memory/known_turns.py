@@ -27,7 +27,7 @@ estimate, or the request's length if that is more.
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _KeptRequest:
     owner: str
     request: KeptObject
     turns: RepeatedTurns[Turn, KeptObject]
@@ -42,7 +42,7 @@ class KnownTurns:
     """
 
     def __init__(self) -> None:
-        self._kept: list[_Kept] = []
+        self._kept: list[_KeptRequest] = []
 
     def read(
         self, owner: str, body: bytes
@@ -75,13 +75,13 @@ class KnownTurns:
             for each in self._kept
             if each.turns is not before or not known_json.goes_on(each.request, request)
         ]
-        kept.append(_Kept(owner, request, turns, max(size, _weight_of(request.data))))
+        kept.append(_KeptRequest(owner, request, turns, max(size, _estimate_memory(request.data))))
         while len(kept) > KNOWN_TURNS or sum(each.size for each in kept) > KNOWN_TURNS_BYTES:
             del kept[0]
         self._kept = kept
 
 
-def _weight_of(data: bytes) -> int:
+def _estimate_memory(data: bytes) -> int:
     """Return how many bytes of memory the JSON values of a request take, estimated from a sample of
     its bytes `data`.
     """

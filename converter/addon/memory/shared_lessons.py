@@ -17,7 +17,7 @@ from pathlib import Path
 
 from converter.addon import servers
 from converter.addon.addresses import is_loopback
-from converter.addon.memory.store_waits import remembering
+from converter.addon.memory.store_waits import run_with_memory
 from converter.addon.servers.known_servers import (
     BoundedDict,
     KnownServers,
@@ -46,7 +46,7 @@ _OWN_NAMES = ("localhost", "0.0.0.0", "::", "host.docker.internal", "host.contai
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Reading:
     """One reading of a server's lessons from the store.
 
     Attributes:
@@ -68,15 +68,15 @@ class SharedLessons:
     def __init__(self, servers: KnownServers) -> None:
         self._servers = servers
         self._store: Store | None = None
-        self._looks: BoundedDict[Upstream, _Look] = BoundedDict()
-        self._telling: dict[Upstream, asyncio.Task[None]] = {}
+        self._readings: BoundedDict[Upstream, _Reading] = BoundedDict()
+        self._writing: dict[Upstream, asyncio.Task[None]] = {}
 
-    def share(self, store: Store | None) -> None:
+    def use_store(self, store: Store | None) -> None:
         """Share lessons through this store from now on; None stops the sharing."""
         self._store = store
-        self._looks.clear()
+        self._readings.clear()
 
-    async def look(self, upstream: Upstream, *, anew: bool = False) -> None:
+    async def read_store(self, upstream: Upstream, *, anew: bool = False) -> None:
         """Begin to copy other processes' lessons about a server, unless they were read in the last
         `AGAIN` seconds. `anew`: read them in any case.
 
@@ -85,62 +85,64 @@ class SharedLessons:
         """
         if self._store is None:
             return
-        now, look = time.monotonic(), self._looks.get(upstream)
-        if look is None or (look.task.done() and (anew or look.began + AGAIN <= now)):
+        now, reading = time.monotonic(), self._readings.get(upstream)
+        if reading is None or (reading.task.done() and (anew or reading.began + AGAIN <= now)):
             task = asyncio.ensure_future(self._copy_lessons(self._store, upstream))
-            look = _Look(task, now, now + WAIT if anew or look is None else now)
-            self._looks[upstream] = look
-        if not look.task.done() and now < look.until:
-            await asyncio.wait({look.task}, timeout=look.until - now)
+            reading = _Reading(task, now, now + WAIT if anew or reading is None else now)
+            self._readings[upstream] = reading
+        if not reading.task.done() and now < reading.until:
+            await asyncio.wait({reading.task}, timeout=reading.until - now)
 
     async def _copy_lessons(self, store: Store, upstream: Upstream) -> None:
         def stored() -> Lessons:
-            return read_lessons(store.get(_key(upstream)), time.time())
+            return read_lessons(store.get(_entry_key(upstream)), time.time())
 
         with suppress(AwayError):  # Without these lessons, this process probes the server itself.
-            self._servers.add_lessons(upstream, await remembering(Memory(store=store), 0, stored))
+            self._servers.add_lessons(
+                upstream, await run_with_memory(Memory(store=store), 0, stored)
+            )
 
-    def tell(self, upstream: Upstream) -> None:
+    def write_store(self, upstream: Upstream) -> None:
         """Begin to write new lessons of this process about a server to the store. No request waits
         until they are written.
         """
-        if self._store is not None and upstream not in self._telling:
-            telling = asyncio.ensure_future(self._write_lessons(self._store, upstream))
-            if not telling.done():  # mitmproxy's loop starts tasks eagerly: it may be done already.
-                self._telling[upstream] = telling
-                telling.add_done_callback(lambda _: self._telling.pop(upstream))
+        if self._store is not None and upstream not in self._writing:
+            writing = asyncio.ensure_future(self._write_lessons(self._store, upstream))
+            if not writing.done():  # mitmproxy's loop starts tasks eagerly: it may be done already.
+                self._writing[upstream] = writing
+                writing.add_done_callback(lambda _: self._writing.pop(upstream))
 
     async def _write_lessons(self, store: Store, upstream: Upstream) -> None:
         while news := self._servers.take_new_lessons(upstream):
             try:
-                add = partial(_merge, store, upstream, news)
-                await remembering(Memory(store=store), 0, add)
+                add = partial(_write_merged, store, upstream, news)
+                await run_with_memory(Memory(store=store), 0, add)
             except AwayError:
-                self._servers.mark_as_new(upstream, news)  # The next call of `tell` writes them.
+                self._servers.mark_as_new(upstream, news)  # for the next `write_store`
                 return
 
 
-def _merge(store: Store, upstream: Upstream, news: Lessons) -> None:
+def _write_merged(store: Store, upstream: Upstream, news: Lessons) -> None:
     """Write the lessons `news` to the store's entry of a server, together with the lessons that the
     entry already has.
     """
-    key = _key(upstream)
+    key = _entry_key(upstream)
     before = read_lessons(store.get(key), time.time())
     store.keep(key, write_lessons(merge_lessons(news, before)), "", [], "")
 
 
-def _key(upstream: Upstream) -> str:
+def _entry_key(upstream: Upstream) -> str:
     """Return the key of a server's entry in the store. The address is hashed, so that the store
     does not show it.
     """
     local = upstream.host.lower() in _OWN_NAMES or is_loopback(upstream.host)
     where = [str(upstream), str(upstream.direct), socket.gethostname() if local else ""]
-    whole = "\0".join([_version(), *where]).encode("utf-8", "surrogatepass")
+    whole = "\0".join([_code_digest(), *where]).encode("utf-8", "surrogatepass")
     return f"{OWNER} {hashlib.sha256(whole).hexdigest()}"
 
 
 @cache
-def _version() -> str:
+def _code_digest() -> str:
     """Return a digest of the code that makes lessons. It is a part of the key of each entry, so
     that lessons of other versions of the code are not read.
     """

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from converter.addon.memory.store_waits import named, tell_of_another_type
+from converter.addon.memory.store_waits import decode_key, log_wrong_type
 from converter.core.model.memory import BoundedStore, Bounds, Entry, utf8
 
 _TABLES = """
@@ -57,7 +57,7 @@ values of any type in a column, and orders text and bytes after all numbers.
 _USED = f"max(?, 1 + (SELECT coalesce(max(used), 0) FROM entries WHERE used < {_NEVER}))"
 
 
-def usual_path() -> Path:
+def default_path() -> Path:
     """Return the default path of the memory's file, in the user's state folder."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "think-addon" / "memory.sqlite"
@@ -114,7 +114,7 @@ class SqliteStore(BoundedStore):
         """Return the key of the entry with this name, empty if there is none."""
         with self._operation():
             row = self._run("SELECT key FROM names WHERE name = ?", utf8(name)).fetchone()
-            return named(row[0]) if row and _are_bytes(*row) else ""
+            return decode_key(row[0]) if row and _are_bytes(*row) else ""
 
     def _add(self, key: str, entry: Entry) -> None:
         row = (utf8(key), entry.value, utf8(entry.previous), entry.size)
@@ -130,7 +130,7 @@ class SqliteStore(BoundedStore):
         row = self._run("SELECT value, previous FROM entries WHERE key = ?", utf8(key)).fetchone()
         if row is None or not _are_bytes(*row):
             return None
-        previous = named(row[1])
+        previous = decode_key(row[1])
         return Entry(row[0], previous) if previous or not row[1] else None
 
     def _evict(self) -> None:
@@ -140,7 +140,7 @@ class SqliteStore(BoundedStore):
         begin = self._time() - int(self.bounds.seconds * _UNIT)
         self._run("DELETE FROM entries WHERE used < ?", begin)
         if self._run("DELETE FROM entries WHERE used >= ?", _NEVER).rowcount:
-            tell_of_another_type("a time")
+            log_wrong_type("a time")
         count, size = self._totals()
         while count > self.bounds.count or size > self.bounds.size:
             if not self._run(_DROP_OLDEST).rowcount:
@@ -151,7 +151,7 @@ class SqliteStore(BoundedStore):
         """Return the number of entries, and how many bytes they have."""
         totals = self._run(_TOTALS).fetchone()
         if totals is None:
-            tell_of_another_type("numbers")
+            log_wrong_type("numbers")
             self._run(_COUNT)
             totals = self._run(_TOTALS).fetchone()
         count, size = totals
@@ -203,5 +203,5 @@ def _are_bytes(*values: object) -> bool:
     """
     if all(isinstance(value, bytes) for value in values):
         return True
-    tell_of_another_type("bytes")
+    log_wrong_type("bytes")
     return False

@@ -30,7 +30,7 @@ _ASKING = ThreadPoolExecutor(8, "think-memory")
 _log = logging.getLogger(__name__)
 
 
-async def remembering[Result](
+async def run_with_memory[Result](
     memory: Memory, size: int, work: Callable[[], Result], worker: Worker = BODIES
 ) -> Result:
     """Run `work`, which reads `size` bytes and may read the memory, and return its result.
@@ -48,7 +48,7 @@ async def remembering[Result](
     return answer.result()
 
 
-async def written(memory: Memory | None) -> BaseException | None:
+async def wait_for_writes(memory: Memory | None) -> BaseException | None:
     """Wait until all writes of `memory` have ended, as long as the exchange's `PATIENCE` allows.
     Return the first failure, None if no write has failed.
     """
@@ -91,9 +91,9 @@ class PendingPieces:
         waited, self._pieces = self._pieces, []
         return [*waited, *pieces] if waited else pieces
 
-    async def until_written(self) -> None:
+    async def wait_for_writes(self) -> None:
         """Wait until the reply is written, as long as the exchange's `PATIENCE` allows."""
-        await written(self._memory)
+        await wait_for_writes(self._memory)
 
 
 async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
@@ -107,11 +107,11 @@ async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
     ended = asyncio.Event()
     left = loop.call_later(PATIENCE - memory.waited, ended.set)
 
-    def tell(_: Future[Any]) -> None:
+    def notify(_: Future[Any]) -> None:
         with suppress(RuntimeError):  # raised if the loop is closed: then nothing waits
             loop.call_soon_threadsafe(ended.set)
 
-    work.add_done_callback(tell)
+    work.add_done_callback(notify)
     try:
         await ended.wait()
     finally:
@@ -121,7 +121,7 @@ async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
 
 
 @cache
-def tell_of_another_type(expected: str) -> None:
+def log_wrong_type(expected: str) -> None:
     """Log that a store has a value that is not of the `expected` type, and that the value is
     ignored. A second log of the same type is left out.
     """
@@ -129,14 +129,14 @@ def tell_of_another_type(expected: str) -> None:
     _log.warning(f"think: the memory: {message}", expected)
 
 
-def named(key: bytes) -> str:
+def decode_key(key: bytes) -> str:
     """Return the text of a stored key or name, whose bytes the function `utf8` made. If the bytes
     are not UTF-8, log it and return an empty text.
     """
     try:
         return key.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
-        tell_of_another_type("an id")
+        log_wrong_type("an id")
         return ""
 
 

@@ -26,7 +26,7 @@ def open_store(settings: Settings) -> Store:
     if kind == "memory":
         return ProcessStore(bounds, time.monotonic)
     if kind == "sqlite":
-        return StoreElsewhere(_file(Path(file).expanduser() if file else None, bounds))
+        return StoreElsewhere(_file_store(Path(file).expanduser() if file else None, bounds))
     extra = load_optional("redis", "redis_store", "redis", "think_memory")
     if extra is None:
         raise ValueError("think_memory: expected converter/extras/redis, which is not there")
@@ -43,15 +43,15 @@ def open_lessons(settings: Settings, store: Store) -> Store | None:
     if not settings.lessons:
         return None
     bounds = Bounds(MOST_LESSONS, MOST_BYTES_OF_LESSONS, AGE)
-    return StoreElsewhere(_file(None, bounds, "lessons.sqlite"))
+    return StoreElsewhere(_file_store(None, bounds, "lessons.sqlite"))
 
 
-def _file(path: Path | None, bounds: Bounds, name: str = "") -> Store:
-    """Return a store in the file `path`; None: in the file `usual_path()`. `name`: if it is not
+def _file_store(path: Path | None, bounds: Bounds, name: str = "") -> Store:
+    """Return a store in the file `path`; None: in the file `default_path()`. `name`: if it is not
     empty, the store is in the file of this name in the same folder.
     """
     # Imported on use, because SQLite takes a megabyte and most proxies use no file.
-    from converter.addon.memory.sqlite_store import SqliteStore, usual_path  # noqa: PLC0415
+    from converter.addon.memory.sqlite_store import SqliteStore, default_path  # noqa: PLC0415
 
-    file = path or usual_path()
+    file = path or default_path()
     return SqliteStore(file.with_name(name) if name else file, bounds, ANSWER)

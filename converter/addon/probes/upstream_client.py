@@ -95,14 +95,14 @@ class UpstreamClient:
         self._probed_again: BoundedDict[Upstream, float] = BoundedDict()
         self._listed: BoundedDict[Upstream, tuple[list[dict[str, object]], float]] = BoundedDict()
         self._complained: BoundedDict[Upstream, None] = BoundedDict()
-        self._met: BoundedDict[Upstream, None] = BoundedDict()
+        self._registered: BoundedDict[Upstream, None] = BoundedDict()
 
     async def recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server:
         """Return the server's profile. The first call waits for the probes, later calls return the
         stored profile. If the probes do not show the kind of the server, return the generic
         profile. Raises ConnectionError if no server can be reached.
         """
-        ask = partial(self._once, upstream, partial(self._recognise, upstream, headers))
+        ask = partial(self._shared_task, upstream, partial(self._recognise, upstream, headers))
         if server := self.servers.server(upstream):
             now = time.monotonic()
             probed = self._probed_again.get(upstream, -math.inf)
@@ -112,7 +112,7 @@ class UpstreamClient:
             return server
         return await self._unless_silent(upstream, ask) or GENERIC
 
-    def ask_initial_state(
+    def start_prompt_probe(
         self,
         upstream: Upstream,
         headers: Mapping[str, str],
@@ -132,20 +132,20 @@ class UpstreamClient:
                 server = server or await self.recognise(upstream, headers)
                 if server.repeats_opener:
                     self.servers.learn_repeated_opener(upstream)
-                await self.lessons.look(upstream, anew=True)
+                await self.lessons.read_store(upstream, anew=True)
                 answered = self.servers.has_prompt(key)
                 # A server that is not recognised is not asked for the prompt, because the result
                 # would be stored, and the server may report more once it is recognised.
                 if not answered and (server is not GENERIC or self.servers.server(upstream)):
                     ask = partial(self._fetch, upstream, headers)
-                    state = await carried(prompt_state(server, body), ask, size)
+                    state = await run_probe(prompt_state(server, body), ask, size)
                     self.servers.learn_prompt_state(upstream, body, state)
-                    self.lessons.tell(upstream)
+                    self.lessons.write_store(upstream)
             except Exception as error:  # The beginning is guessed; a later request probes again.
-                self._complain(upstream, f"the beginning of its replies stays unknown: {error}")
+                self._log_fault(upstream, f"the beginning of its replies stays unknown: {error}")
 
         if not self.servers.has_prompt(key):
-            self._once(key, partial(ask_prompt, server))
+            self._shared_task(key, partial(ask_prompt, server))
 
     async def initial_state(self, upstream: Upstream, body: Mapping[str, object]) -> InitialState:
         """Return where the reply to the request `body` begins, by the facts that are known now. If
@@ -156,17 +156,17 @@ class UpstreamClient:
             await asyncio.wait({task}, timeout=GRACE)
         return initial_state(self.servers.facts(upstream, body))
 
-    async def count(
+    async def count_tokens(
         self,
         upstream: Upstream,
         headers: Mapping[str, str],
         server: Server,
         body: Mapping[str, object],
         size: int = 0,
-        own_probe: ProbeRequest | None = None,
+        client_probe: ProbeRequest | None = None,
     ) -> int | None:
         """Return how many tokens the server counts in the prompt of the chat-completions request
-        `body`; `None` if it cannot count or cannot be reached. `own_probe`: the client's own
+        `body`; `None` if it cannot count or cannot be reached. `client_probe`: the client's own
         request for a count, which some servers take as it is.
         """
 
@@ -174,12 +174,12 @@ class UpstreamClient:
             tokens: int | None = None
             with suppress(ConnectionError):
                 ask = partial(self._fetch, upstream, headers)
-                tokens = await carried(count_tokens(server, body, own_probe), ask, size)
+                tokens = await run_probe(count_tokens(server, body, client_probe), ask, size)
             if tokens is not None:
-                self._answered(upstream)
+                self._forget_silence(upstream)
             return tokens
 
-        return await self._unless_silent(upstream, lambda: _begin(count()))
+        return await self._unless_silent(upstream, lambda: _start_task(count()))
 
     async def end_thought(
         self,
@@ -195,12 +195,12 @@ class UpstreamClient:
         ask, ended = partial(fetch, upstream, headers), None
         with suppress(TimeoutError, NoReplyError, ConnectionError):
             async with asyncio.timeout(PATIENCE):
-                ended = await carried(end_thought(reply_id, body.get("model")), ask, 0)
+                ended = await run_probe(end_thought(reply_id, body.get("model")), ask, 0)
                 if ended is None:
                     self.servers.learn_refusal(upstream, body, frozenset((FIELD + CONTROL,)))
         return bool(ended)
 
-    async def prompt(
+    async def rendered_prompt(
         self,
         upstream: Upstream,
         headers: Mapping[str, str],
@@ -212,41 +212,41 @@ class UpstreamClient:
         """
         ask = partial(self._fetch, upstream, headers)
         with suppress(ConnectionError):
-            return await carried(rendered_prompt(body), ask, size)
+            return await run_probe(rendered_prompt(body), ask, size)
         return None
 
-    def meets(self, upstream: Upstream) -> None:
-        """Register a server to which a client's request is sent. The methods `pieces` and `facts`
-        send probes only to registered servers.
+    def register_server(self, upstream: Upstream) -> None:
+        """Register a server to which a client's request is sent. The methods `prompt_pieces` and
+        `model_facts` send probes only to registered servers.
         """
-        if next(reversed(self._met), None) != upstream:
-            self._met[upstream] = None
+        if next(reversed(self._registered), None) != upstream:
+            self._registered[upstream] = None
 
-    async def pieces(
+    async def prompt_pieces(
         self,
         upstream: Upstream,
         headers: Mapping[str, str],
         server: Server | None,
-        written: Callable[[Server], Mapping[str, object] | None],
+        write_request: Callable[[Server], Mapping[str, object] | None],
     ) -> list[bytes] | None:
         """Return the bytes of each token of a prompt, for a person who looks at the prompt; `None`
         if the server does not report them in time. A server that does not answer does not count as
-        silent. `written`: returns the chat-completions request for a server; `None` if there is
-        none.
+        silent. `write_request`: returns the chat-completions request for a server; `None` if
+        there is none.
         """
-        if upstream not in self._met or not upstream.direct:
+        if upstream not in self._registered or not upstream.direct:
             return None
         ask = partial(fetch, upstream, headers)
         try:
             async with asyncio.timeout(PATIENCE_OF_READERS):
                 server = server or await self.recognise(upstream, headers)
-                body = await aside(sys.maxsize, partial(written, server), SHOWING)
+                body = await aside(sys.maxsize, partial(write_request, server), SHOWING)
                 probe = prompt_pieces(server, body or {})
-                return await carried(probe, ask, sys.maxsize, SHOWING) if body else None
+                return await run_probe(probe, ask, sys.maxsize, SHOWING) if body else None
         except (TimeoutError, NoReplyError, ConnectionError):
             return None
 
-    async def models(
+    async def list_models(
         self, upstream: Upstream, headers: Mapping[str, str]
     ) -> list[dict[str, object]]:
         """Return the models that the server lists. A list is kept for `REST` seconds. The list is
@@ -260,14 +260,14 @@ class UpstreamClient:
                 self._listed[upstream] = (listed, time.monotonic() + REST)
         return listed
 
-    async def facts(
+    async def model_facts(
         self, upstream: Upstream, headers: Mapping[str, str], server: Server | None, model: str
     ) -> ModelFacts:
         """Return facts that the server reports about a model, such as its context length, for a
         person who looks at them. A server that does not answer does not count as silent.
         """
         replies = dict[str, object]()
-        if upstream not in self._met or not upstream.direct:
+        if upstream not in self._registered or not upstream.direct:
             return ModelFacts()
         with suppress(TimeoutError, NoReplyError, ConnectionError):
             async with asyncio.timeout(PATIENCE):
@@ -277,13 +277,13 @@ class UpstreamClient:
                     replies[path] = reply.value()
         return read(replies, model)
 
-    def _once[Result](
+    def _shared_task[Result](
         self, key: Upstream | Key, ask: Callable[[], Coroutine[object, object, Result]]
     ) -> asyncio.Task[Result]:
         """Return the task that runs for `key`. If none runs, start `ask` as its task."""
         if running := self._running.get(key):
             return running
-        task = _begin(ask())
+        task = _start_task(ask())
         if not task.done():  # mitmproxy's loop starts tasks eagerly: it may be done already.
             self._running[key] = task
             task.add_done_callback(lambda _: self._running.pop(key))
@@ -310,7 +310,7 @@ class UpstreamClient:
         # Read the lessons of other processes again if there is a stored profile. If there is none,
         # a client's request waits for this method, and has just read these lessons.
         before = self.servers.server(upstream)
-        await self.lessons.look(upstream, anew=before is not None)
+        await self.lessons.read_store(upstream, anew=before is not None)
         if not self.servers.is_due(upstream, TERM, REST):
             return self.servers.server(upstream)
         probes = [self._fetch(upstream, headers, ProbeRequest(path)) for path in IDENTITY_PATHS]
@@ -319,8 +319,8 @@ class UpstreamClient:
         server = recognise_server(by_path)
         if server:  # `None` as long as a NIM loads: its replies could be those of a vLLM.
             self.servers.learn_server(upstream, server, is_certain(server, by_path))
-            self._answered(upstream)
-            self.lessons.tell(upstream)
+            self._forget_silence(upstream)
+            self.lessons.write_store(upstream)
         return server
 
     async def _fetch(
@@ -338,15 +338,15 @@ class UpstreamClient:
         except NoReplyError as error:
             reason = str(error)
         self._rests_until.setdefault(upstream, time.monotonic())
-        self._complain(upstream, f"no answer to {probe.path}: {reason}")
+        self._log_fault(upstream, f"no answer to {probe.path}: {reason}")
         return None
 
-    def _answered(self, upstream: Upstream) -> None:
+    def _forget_silence(self, upstream: Upstream) -> None:
         """Forget that a server was silent, because it has answered."""
         self._rests_until.pop(upstream, None)
         self._complained.pop(upstream, None)
 
-    def _complain(self, upstream: Upstream, fault: str) -> None:
+    def _log_fault(self, upstream: Upstream, fault: str) -> None:
         """Log a server's fault. Later faults are not logged until the server has answered."""
         if upstream not in self._complained:
             self._complained[upstream] = None
@@ -354,7 +354,7 @@ class UpstreamClient:
             _log.warning("think: %s (reported once)", line)
 
 
-async def carried[Result](
+async def run_probe[Result](
     probe: Probe[Result],
     ask: Callable[[ProbeRequest], Awaitable[ProbeReply | None]],
     size: int,
@@ -371,7 +371,7 @@ async def carried[Result](
         reply = await ask(next_step)
 
 
-def _begin[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
+def _start_task[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
     """Start a task. If it fails and nothing waits for it, asyncio does not log its error."""
     task = asyncio.ensure_future(probing)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())

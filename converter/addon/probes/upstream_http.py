@@ -71,8 +71,8 @@ async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequ
         raise NoReplyError(reason_of(error)) from None
     try:
         wire = h11.Connection(h11.CLIENT)
-        writer.write(_written(wire, upstream, headers, probe))
-        return await _read(wire, reader)
+        writer.write(_request_bytes(wire, upstream, headers, probe))
+        return await _read_reply(wire, reader)
     except (OSError, ValueError, h11.ProtocolError) as error:
         if upstream.scheme == "http" and await _speaks_tls(upstream):
             raise ConnectionError(SPEAKS_TLS) from None
@@ -86,7 +86,7 @@ async def _speaks_tls(upstream: Upstream) -> bool:
     try:
         address = upstream.host, upstream.port
         _, writer = await asyncio.open_connection(
-            *address, ssl=context(insecure=True), ssl_handshake_timeout=HANDSHAKE
+            *address, ssl=tls_context(insecure=True), ssl_handshake_timeout=HANDSHAKE
         )
     except (OSError, ValueError):
         return False
@@ -112,7 +112,7 @@ async def _connect(upstream: Upstream) -> _Streams:
     raise (refused or failures)[0]
 
 
-def _written(
+def _request_bytes(
     wire: h11.Connection, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
 ) -> bytes:
     """Return the bytes of a probe's request, with `headers` beside its own headers. Raises
@@ -130,8 +130,8 @@ def _written(
     }
     request = h11.Request(
         method="GET" if probe.body is None else "POST",
-        target=_bytes(upstream.prefix + probe.path),
-        headers=[(_bytes(name), _bytes(value)) for name, value in sent.items()],
+        target=_encode(upstream.prefix + probe.path),
+        headers=[(_encode(name), _encode(value)) for name, value in sent.items()],
     )
     parts = [wire.send(event) for event in (request, h11.Data(body), h11.EndOfMessage())]
     return b"".join(part or b"" for part in parts)
@@ -145,12 +145,12 @@ def host_header(upstream: Upstream) -> str:
     return host if upstream.port == _PORTS[upstream.scheme] else f"{host}:{upstream.port}"
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     """Return the bytes from which mitmproxy has decoded `text`, a path or a header."""
     return text.encode("utf-8", "surrogateescape")
 
 
-async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> ProbeReply:
+async def _read_reply(wire: h11.Connection, reader: asyncio.StreamReader) -> ProbeReply:
     """Read a reply to its end, and return it. Raises ValueError for a body of more than
     `ANSWER_LIMIT` bytes.
     """
@@ -175,7 +175,7 @@ def tls_for_host(host: str) -> ssl.SSLContext:
     have now.
     """
     options = ctx.options
-    return context(
+    return tls_context(
         insecure=bool(options.ssl_insecure),
         trusted_ca=options.ssl_verify_upstream_trusted_ca,
         trusted_folder=options.ssl_verify_upstream_trusted_confdir,
@@ -186,19 +186,19 @@ def tls_for_host(host: str) -> ssl.SSLContext:
     )
 
 
-def client_certificate(written: str | None, host: str) -> str | None:
+def client_certificate(option: str | None, host: str) -> str | None:
     """Return the path of the client certificate for `host`; `None` if there is no such file.
-    `written`: mitmproxy's option `client_certs`, a file or a folder with files HOST.pem.
+    `option`: mitmproxy's option `client_certs`, a file or a folder with files HOST.pem.
     """
-    if not written:
+    if not option:
         return None
-    named = Path(written).expanduser()
+    named = Path(option).expanduser()
     file = named / f"{host}.pem" if named.is_dir() else named
     return str(file) if file.is_file() else None
 
 
 @lru_cache(16)
-def context(
+def tls_context(
     *,
     insecure: bool = False,
     trusted_ca: str | None = None,
@@ -225,8 +225,8 @@ def context(
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         # Python warns of old versions of TLS, but the user may choose them.
-        tls.minimum_version = _version(least, ssl.TLSVersion.MINIMUM_SUPPORTED)
-        tls.maximum_version = _version(most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
+        tls.minimum_version = _tls_version(least, ssl.TLSVersion.MINIMUM_SUPPORTED)
+        tls.maximum_version = _tls_version(most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
     if ciphers:
         tls.set_ciphers(ciphers)
     if insecure:
@@ -239,7 +239,7 @@ def context(
     return tls
 
 
-def _version(name: str, unbounded: ssl.TLSVersion) -> ssl.TLSVersion:
+def _tls_version(name: str, unbounded: ssl.TLSVersion) -> ssl.TLSVersion:
     """Return the version of TLS of mitmproxy's name for it: `TLS1_2` -> `TLSVersion.TLSv1_2`, and
     `UNBOUNDED` -> `unbounded`.
     """

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from converter.addon.bounds import ANSWER_LIMIT
 from converter.addon.probes.upstream_client import credentials
-from converter.addon.probes.upstream_http import context, reason_of
+from converter.addon.probes.upstream_http import reason_of, tls_context
 from converter.addon.servers.model_names import model_entries
 from converter.addon.servers.probes import ADDON_PATH, ProbeReply, server_of_addon
 from converter.addon.servers.server_key import KEY_VARIABLE
@@ -177,7 +177,7 @@ class ServerLink:
         if parts.scheme != "https":
             return http.client.HTTPConnection(host, parts.port or 80, timeout=patience)
         # mitmproxy, too, trusts the authorities of certifi, not those of the operating system.
-        tls = context(insecure=self.insecure, trusted_ca=self.authority or None)
+        tls = tls_context(insecure=self.insecure, trusted_ca=self.authority or None)
         port = parts.port or 443
         return http.client.HTTPSConnection(host, port, timeout=patience, context=tls)
 
@@ -190,7 +190,7 @@ class ServerLink:
             with socket.create_connection(
                 (parts.hostname or "", parts.port or 80), min(2, self.patience)
             ) as plain:
-                context(insecure=True).wrap_socket(plain).close()
+                tls_context(insecure=True).wrap_socket(plain).close()
         except OSError:
             return False
         return True

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from converter.addon.files import FileError, write_whole
-from converter.addon.memory.sqlite_store import usual_path
+from converter.addon.memory.sqlite_store import default_path
 from converter.extras.command.addresses import CommandError
 from converter.extras.command.clients import CLIENTS, ClientFacts, SavedSettings
 
@@ -100,7 +100,7 @@ def _read_text(path: Path) -> str | None:
 
 
 def _record_path() -> Path:
-    return usual_path().with_name("saved.json")
+    return default_path().with_name("saved.json")
 
 
 def _stored() -> dict[str, Any]:

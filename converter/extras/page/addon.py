@@ -88,9 +88,9 @@ class Page:
         if exchange and len(body) <= LONGEST_PROMPT:
             written = partial(_chat_body, exchange, body)
             server, headers = upstream(flow, exchange), credentials(sent.headers)
-            facts = await self.client.facts(server, headers, chosen.server, model_of(body))
+            facts = await self.client.model_facts(server, headers, chosen.server, model_of(body))
             if counts_tokens:
-                pieces = await self.client.pieces(server, headers, chosen.server, written)
+                pieces = await self.client.prompt_pieces(server, headers, chosen.server, written)
         tokens = counted if isinstance(counted, int) else None
 
         def parts() -> dict[str, object]:

@@ -45,10 +45,10 @@ async def lines_to_copy(client: UpstreamClient) -> list[Line]:
     if before is None:
         return [("Any program", f"HTTP_PROXY={proxy} python my_program.py")]
     headers = {"authorization": f"Bearer {key}"} if (key := server_key()) else {}
-    listed = [str(entry["id"]) for entry in await client.models(before, headers)]
+    listed = [str(entry["id"]) for entry in await client.list_models(before, headers)]
     model = start_lines.first_model(listed)
-    # Registers the server: `facts` probes no other servers.
-    client.meets(before)
-    window = (await client.facts(before, headers, None, model)).window if listed else None
+    # Registers the server: `model_facts` probes no other servers.
+    client.register_server(before)
+    window = (await client.model_facts(before, headers, None, model)).window if listed else None
     question = start_lines.question(proxy, COMMON, model)
     return [("A question", question), *start_lines.clients(proxy, model, window)]

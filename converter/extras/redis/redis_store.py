@@ -18,7 +18,7 @@ from redis import cluster, connection, sentinel
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from converter.addon.memory.store_waits import named, tell_of_another_type
+from converter.addon.memory.store_waits import decode_key, log_wrong_type
 from converter.core.model.memory import Bounds, Store, utf8
 
 UNREADABLE = (
@@ -188,11 +188,11 @@ class RedisStore(Store):
     def find(self, name: str) -> str:
         """Return the id of the entry that has this further name, empty if there is none."""
         try:
-            return named(self._client.get(f"{_PREFIX}n".encode() + utf8(name)) or b"")
+            return decode_key(self._client.get(f"{_PREFIX}n".encode() + utf8(name)) or b"")
         except Exception as error:
             if "WRONGTYPE" not in str(error):
                 raise
-            tell_of_another_type("string")
+            log_wrong_type("string")
             return ""
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
@@ -213,7 +213,7 @@ class RedisStore(Store):
         """Run a Lua script on the server, and return its result."""
         answer, odd = self._client.eval(_RUN % (_HEAD, script), 1, _PREFIX, *arguments)
         if odd:
-            tell_of_another_type(odd.decode())
+            log_wrong_type(odd.decode())
         return answer
 
 

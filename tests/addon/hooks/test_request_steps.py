@@ -326,7 +326,7 @@ def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(
         addon.error(flow)
         return 7
 
-    monkeypatch.setattr(UpstreamClient, "count", left)
+    monkeypatch.setattr(UpstreamClient, "count_tokens", left)
     with running() as (addon, _):
         flow = request(
             f"{MESSAGES}/count_tokens", {"model": "small", "messages": BASIC["messages"]}
@@ -342,7 +342,7 @@ def test_a_count_names_its_counter(
     async def count(*_: object) -> int | None:
         return counted
 
-    monkeypatch.setattr(UpstreamClient, "count", count)
+    monkeypatch.setattr(UpstreamClient, "count_tokens", count)
     with running(server="vllm") as (addon, _):
         flow = ask(addon, request(f"{MESSAGES}/count_tokens", BASIC))
     assert flow.response
@@ -435,7 +435,7 @@ def test_lessons_are_shared_where_others_reach_them(
     with running(**options) as (addon, _):
         assert (addon._requests._client.lessons._store is not None) is shared
         assert ask(addon, request(CHAT)).response is None
-        assert bool(addon._requests._client.lessons._looks) is shared
+        assert bool(addon._requests._client.lessons._readings) is shared
 
 
 @pytest.mark.parametrize(
@@ -554,7 +554,7 @@ def test_an_unread_model_gets_a_text_completion_of_a_plain_request(
         return "<|im_start|>hi"
 
     body = {"model": "m", "messages": [{"role": "user", "content": content}]}
-    monkeypatch.setattr(UpstreamClient, "prompt", prompt)
+    monkeypatch.setattr(UpstreamClient, "rendered_prompt", prompt)
     with running() as (addon, _):
         upstream = RUNNING_RECORDS[ask(addon, request(CHAT, body)).id].upstream
         addon._requests._client.servers.learn_refusal(upstream, body, frozenset({RENDERED}))

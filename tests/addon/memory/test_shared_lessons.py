@@ -36,16 +36,16 @@ class Process:
     def __init__(self, store: Store | None) -> None:
         self.servers = KnownServers(time.time)
         self.lessons = SharedLessons(self.servers)
-        self.lessons.share(store)
+        self.lessons.use_store(store)
 
     async def tells(self, upstream: Upstream = HERE) -> None:
-        self.lessons.tell(upstream)
-        await asyncio.gather(*self.lessons._telling.values())
+        self.lessons.write_store(upstream)
+        await asyncio.gather(*self.lessons._writing.values())
 
     async def looks(self, upstream: Upstream = HERE) -> "Process":
         """Look, however long it takes on a busy machine."""
-        await self.lessons.look(upstream, anew=True)
-        await self.lessons._looks[upstream].task
+        await self.lessons.read_store(upstream, anew=True)
+        await self.lessons._readings[upstream].task
         return self
 
 
@@ -162,7 +162,7 @@ def test_a_lesson_is_anothers_for_a_day_only(opens: Opens, monkeypatch: pytest.M
 def test_what_nobody_can_read_is_ignored_and_replaced(opens: Opens, written: bytes) -> None:
     async def story(store: Store) -> None:
         one = Process(store)
-        store.keep(shared_lessons._key(HERE), written, "", [], "")
+        store.keep(shared_lessons._entry_key(HERE), written, "", [], "")
         assert learnt((await one.looks()).servers) == NOTHING
         teach(one.servers)
         await one.tells()
@@ -178,7 +178,7 @@ def test_another_version_of_the_program_has_lessons_of_its_own(
         one = Process(store)
         teach(one.servers)
         await one.tells()
-        monkeypatch.setattr(shared_lessons, "_version", lambda: "another")
+        monkeypatch.setattr(shared_lessons, "_code_digest", lambda: "another")
         assert learnt((await Process(store).looks()).servers) == NOTHING
 
     run(opens, story)
@@ -196,9 +196,9 @@ def test_an_address_of_each_machine_itself_means_another_server_on_another(
     host: str, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upstream = HERE._replace(host=host)
-    keys = {shared_lessons._key(upstream)}
+    keys = {shared_lessons._entry_key(upstream)}
     monkeypatch.setattr("socket.gethostname", lambda: "another")
-    keys.add(shared_lessons._key(upstream))
+    keys.add(shared_lessons._entry_key(upstream))
     assert (len(keys) == 1) is shared
 
 
@@ -211,7 +211,7 @@ def test_the_store_holds_one_entry_that_names_no_server(opens: Opens) -> None:
         await one.tells()
 
     store = run(opens, story)
-    key = shared_lessons._key(HERE)
+    key = shared_lessons._entry_key(HERE)
     assert key.startswith(f"{OWNER} ")
     kept = (store.get(key) or b"").decode()
     assert store.size == len(kept)
@@ -237,7 +237,7 @@ def test_no_lesson_is_written_twice(opens: Opens) -> None:
         one = Process(store)
         teach(one.servers)
         await one.tells()
-        store.forget(shared_lessons._key(HERE))
+        store.forget(shared_lessons._entry_key(HERE))
         one.servers.learn_thinking_model(HERE, {"model": "thinks"})
         await one.tells()
         assert store.size == 0
@@ -278,15 +278,15 @@ def test_a_silent_store_is_waited_for_once_and_not_long(monkeypatch: pytest.Monk
     async def story() -> None:
         one = Process(StoreElsewhere(store))
         store.may_answer.clear()
-        await one.lessons.look(HERE)
+        await one.lessons.read_store(HERE)
         monkeypatch.setattr(shared_lessons, "WAIT", 0.0)
         store.may_answer.set()
-        await one.lessons._looks[HERE].task
+        await one.lessons._readings[HERE].task
         store.may_answer.clear()
         for _ in range(5):
-            await one.lessons.look(HERE)
+            await one.lessons.read_store(HERE)
         store.may_answer.set()
-        await one.lessons._looks[HERE].task
+        await one.lessons._readings[HERE].task
 
     asyncio.run(story())
     assert waits == [pytest.approx(30.0)]  # the rest of it, by the clock
@@ -317,9 +317,9 @@ def test_without_a_store_nothing_is_shared() -> None:
     async def story() -> None:
         one = Process(None)
         teach(one.servers)
-        await one.lessons.look(HERE)
-        one.lessons.tell(HERE)
-        assert (one.lessons._looks, one.lessons._telling) == ({}, {})
+        await one.lessons.read_store(HERE)
+        one.lessons.write_store(HERE)
+        assert (one.lessons._readings, one.lessons._writing) == ({}, {})
 
     asyncio.run(story())
 
@@ -331,11 +331,11 @@ def test_others_lessons_are_looked_at_again_after_some_time(
         one, other = await Process(store).looks(), Process(store)
         teach(other.servers)
         await other.tells()
-        await one.lessons.look(HERE)
+        await one.lessons.read_store(HERE)
         assert learnt(one.servers) == NOTHING
         monkeypatch.setattr(shared_lessons, "AGAIN", 0.0)
-        await one.lessons.look(HERE)
-        await one.lessons._looks[HERE].task
+        await one.lessons.read_store(HERE)
+        await one.lessons._readings[HERE].task
         assert learnt(one.servers) == ALL
 
     run(opens, story)

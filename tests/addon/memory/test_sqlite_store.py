@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from converter.addon.memory.sqlite_store import SqliteStore
-from converter.addon.memory.store_waits import StoreElsewhere, tell_of_another_type
+from converter.addon.memory.store_waits import StoreElsewhere, log_wrong_type
 from converter.core.model.memory import Bounds, Memory
 from tests.support.harness import TESTS
 
@@ -164,7 +164,7 @@ def test_a_value_of_another_type_is_reported_and_ignored(
     """SQLite holds any type in any column, and others may write to the file. A key of another value
     cannot be noticed.
     """
-    tell_of_another_type.cache_clear()
+    log_wrong_type.cache_clear()
     memory = Memory(store=StoreElsewhere(store))
     store.keep("a", b"1", "", ["name"], "")
     store.keep("b", b"2", "a", ["talk"], "")

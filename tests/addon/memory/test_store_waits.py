@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from converter.addon.memory import store_waits
-from converter.addon.memory.store_waits import PendingPieces, StoreElsewhere, written
+from converter.addon.memory.store_waits import PendingPieces, StoreElsewhere, wait_for_writes
 from converter.core.model.memory import AwayError, Bounds, Memory, ProcessStore
 
 
@@ -43,7 +43,7 @@ def memory(troubled: Troubled) -> Memory:
 def test_what_was_written_is_there_when_nobody_waits_any_more(memory: Memory) -> None:
     async def keep() -> None:
         memory.keep("a", b"1", names=["name"])
-        assert await written(memory) is None
+        assert await wait_for_writes(memory) is None
         assert memory.writes == []
 
     asyncio.run(keep())
@@ -80,9 +80,9 @@ def test_who_asks_a_silent_store_waits_no_longer_than_patience(
 
     async def ask() -> None:
         with pytest.raises(AwayError, match="no answer within"):
-            await store_waits.remembering(memory, 0, partial(memory.find, "a"))
+            await store_waits.run_with_memory(memory, 0, partial(memory.find, "a"))
         memory.keep("a", b"1")
-        assert isinstance(await written(memory), AwayError)
+        assert isinstance(await wait_for_writes(memory), AwayError)
 
     asyncio.run(ask())
     troubled.may_answer.set()
@@ -98,9 +98,9 @@ def test_an_exchange_has_one_limit_for_all_its_waits(
         memory.waited = 29.9
         for name in ("a", "b"):
             with pytest.raises(AwayError, match="no answer within"):
-                await store_waits.remembering(memory, 0, partial(memory.find, name))
+                await store_waits.run_with_memory(memory, 0, partial(memory.find, name))
         memory.keep("a", b"1", names=["name"])
-        assert isinstance(await written(memory), AwayError)
+        assert isinstance(await wait_for_writes(memory), AwayError)
 
     asyncio.run(asyncio.wait_for(ask_twice_and_write(), 20))
     assert memory.waited >= 30
@@ -112,7 +112,7 @@ def test_a_reply_that_cannot_be_kept_is_reported(
 ) -> None:
     troubled.fails = True
     memory.keep("a", b"1", names=["name"])
-    assert isinstance(asyncio.run(written(memory)), AwayError)
+    assert isinstance(asyncio.run(wait_for_writes(memory)), AwayError)
     assert "the disk is gone" in caplog.text
 
 
@@ -120,7 +120,7 @@ def test_work_in_this_process_needs_no_thread() -> None:
     work = threading.current_thread
     store = ProcessStore(Bounds(9, 1000))
     assert (
-        asyncio.run(store_waits.remembering(Memory(store=store), 0, work))
+        asyncio.run(store_waits.run_with_memory(Memory(store=store), 0, work))
         is threading.current_thread()
     )
 
@@ -133,7 +133,7 @@ def test_pieces_wait_until_a_reply_is_kept_elsewhere(memory: Memory) -> None:
     assert unsaid.due([b"b"], b"chunk") == unsaid.due([], b"chunk") == []
     assert unsaid.due([b"c"], b"") == [b"b", b"c"]
     write.set_result(None)
-    asyncio.run(unsaid.until_written())
+    asyncio.run(unsaid.wait_for_writes())
     assert memory.writes == []
 
 

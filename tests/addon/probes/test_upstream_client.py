@@ -19,7 +19,7 @@ import pytest
 
 from converter.addon.aside import AT_ONCE
 from converter.addon.probes import upstream_client, upstream_http
-from converter.addon.probes.upstream_client import UpstreamClient, carried, credentials
+from converter.addon.probes.upstream_client import UpstreamClient, credentials, run_probe
 from converter.addon.probes.upstream_http import fetch
 from converter.addon.servers.known_servers import KnownServers, Upstream, prompt_key
 from converter.addon.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
@@ -95,13 +95,13 @@ def _recognise(upstream: Upstream, **headers: str) -> Step:
 
 
 def _count(upstream: Upstream) -> Step:
-    return lambda client: client.count(upstream, {}, VLLM, SMALL)
+    return lambda client: client.count_tokens(upstream, {}, VLLM, SMALL)
 
 
 def _ask(upstream: Upstream, body: Mapping[str, object] = SMALL, server: object = None) -> Step:
     async def ask(client: UpstreamClient) -> None:
         row = None if server is None else by_name(str(server))
-        client.ask_initial_state(upstream, {}, body, row)
+        client.start_prompt_probe(upstream, {}, body, row)
 
     return ask
 
@@ -134,12 +134,12 @@ def test_a_server_is_probed_once_by_many_at_the_same_time(server: ByPathServer) 
 
 
 def _shares(client: UpstreamClient, store: Store) -> UpstreamClient:
-    client.lessons.share(store)
+    client.lessons.use_store(store)
     return client
 
 
 async def _has_written(client: UpstreamClient) -> None:
-    await asyncio.gather(*client.lessons._telling.values())
+    await asyncio.gather(*client.lessons._writing.values())
 
 
 def test_processes_that_share_lessons_ask_a_server_once(server: ByPathServer) -> None:
@@ -151,7 +151,7 @@ def test_processes_that_share_lessons_ask_a_server_once(server: ByPathServer) ->
         for _ in range(3):
             client = _shares(UpstreamClient(KnownServers(time.time)), store)
             assert await client.recognise(_at(server), {}) is VLLM
-            client.ask_initial_state(_at(server), {}, SMALL, None)
+            client.start_prompt_probe(_at(server), {}, SMALL, None)
             assert await client.initial_state(_at(server), SMALL) is THINKING
             await _has_written(client)
 
@@ -172,7 +172,7 @@ def test_a_request_waits_for_lessons_once(server: ByPathServer) -> None:
         client = _shares(UpstreamClient(KnownServers(time.time)), Noted(Bounds(9, 100_000)))
         server.rows = dict.fromkeys(IDENTITY_PATHS, Says({}, 401))
         for _ in range(2):
-            await client.lessons.look(_at(server))
+            await client.lessons.read_store(_at(server))
             assert await client.recognise(_at(server), {}) is GENERIC
 
     asyncio.run(run())
@@ -205,7 +205,7 @@ def test_a_server_swapped_for_another_is_noticed_by_all(
         states.append(await one.recognise(upstream, {}))
         await _settled(one)
         states.append(await one.recognise(upstream, {}))
-        await other.lessons.look(upstream, anew=True)
+        await other.lessons.read_store(upstream, anew=True)
         states.append(await other.recognise(upstream, {}))
         return states
 
@@ -399,7 +399,7 @@ def test_a_server_counts(server: ByPathServer) -> None:
 
 def test_the_models_of_a_server_are_requested_once(server: ByPathServer) -> None:
     server.rows |= owned_by("vllm")
-    first, second = _run(*[lambda client: client.models(_at(server), {})] * 2)
+    first, second = _run(*[lambda client: client.list_models(_at(server), {})] * 2)
     assert first == second == [{"id": "small", "owned_by": "vllm"}]
     assert server.paths() == ["/v1/models"]
 
@@ -407,8 +407,8 @@ def test_the_models_of_a_server_are_requested_once(server: ByPathServer) -> None
 def _facts(upstream: Upstream, meets: bool = True, server: Server | None = None) -> Step:
     async def ask(client: UpstreamClient) -> object:
         if meets:
-            client.meets(upstream)
-        return (await client.facts(upstream, {}, server, "small")).line
+            client.register_server(upstream)
+        return (await client.model_facts(upstream, {}, server, "small")).line
 
     return ask
 
@@ -571,7 +571,7 @@ def test_a_probe_that_carries_a_long_request_runs_beside_the_loop(
     server: ByPathServer, size: int, beside: bool
 ) -> None:
     ask = partial(fetch, _at(server), {})
-    threads = _run(lambda _: carried(_where(), ask, size))
+    threads = _run(lambda _: run_probe(_where(), ask, size))
     assert (threads == [[threading.main_thread().name] * 2]) is not beside
 
 
@@ -600,8 +600,8 @@ def test_the_manual_tells_how_long_a_silent_server_is_waited_for() -> None:
 def _pieces(upstream: Upstream, met: bool = True) -> Step:
     async def ask(client: UpstreamClient) -> object:
         if met:
-            client.meets(upstream)
-        return await client.pieces(upstream, {}, VLLM, lambda _: SMALL)
+            client.register_server(upstream)
+        return await client.prompt_pieces(upstream, {}, VLLM, lambda _: SMALL)
 
     return ask
 

@@ -14,10 +14,10 @@ import pytest
 from converter.addon.probes import upstream_http
 from converter.addon.probes.upstream_http import (
     NoReplyError,
-    context,
     fetch,
     host_header,
     reason_of,
+    tls_context,
 )
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.probes import ProbeReply, ProbeRequest
@@ -37,7 +37,7 @@ def server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture(autouse=True)
 def no_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream_http, "tls_for_host", lambda _: context(insecure=True))
+    monkeypatch.setattr(upstream_http, "tls_for_host", lambda _: tls_context(insecure=True))
 
 
 def _ask(upstream: Upstream, ask: ProbeRequest = SOMETHING, **headers: str) -> ProbeReply:

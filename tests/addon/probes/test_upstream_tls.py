@@ -16,8 +16,8 @@ from converter.addon.probes import upstream_http
 from converter.addon.probes.upstream_http import (
     NoReplyError,
     client_certificate,
-    context,
     fetch,
+    tls_context,
     tls_for_host,
 )
 from converter.addon.servers.known_servers import Upstream
@@ -59,7 +59,7 @@ def _status(server: ScriptedServer, options: Options) -> int:
     upstream = Upstream("https", HOST, server.server_port)
     secret = {"authorization": "Bearer secret"}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(upstream_http, "tls_for_host", lambda _: context(**options))
+        patch.setattr(upstream_http, "tls_for_host", lambda _: tls_context(**options))
         return asyncio.run(fetch(upstream, secret, ProbeRequest("/x"))).status
 
 
@@ -114,17 +114,19 @@ def test_the_versions_that_the_user_allows_are_spoken(
 def test_public_authorities_are_those_of_the_proxy_unless_the_user_names_others(
     authority: PrivateAuthority,
 ) -> None:
-    public = context().cert_store_stats()["x509_ca"]
+    public = tls_context().cert_store_stats()["x509_ca"]
     assert public == Path(certifi.where()).read_text().count("BEGIN CERTIFICATE")
-    assert context(trusted_ca=str(authority.file)).cert_store_stats()["x509_ca"] == 1
+    assert tls_context(trusted_ca=str(authority.file)).cert_store_stats()["x509_ca"] == 1
 
 
 def test_mitmproxys_options_decide(
     authority: PrivateAuthority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_force: Any = tls_for_host
-    usual = {name: taken.default for name, taken in inspect.signature(context).parameters.items()}
-    monkeypatch.setattr(upstream_http, "context", dict)
+    usual = {
+        name: taken.default for name, taken in inspect.signature(tls_context).parameters.items()
+    }
+    monkeypatch.setattr(upstream_http, "tls_context", dict)
     with taddons.context(TlsConfig()) as proxy:
         assert in_force(HOST) == usual
         proxy.options.update(
@@ -176,4 +178,4 @@ def test_a_file_that_cannot_be_read_is_reported(
 ) -> None:
     (tmp_path / "empty.pem").touch()
     with pytest.raises(OSError, match=r"CERTIFICATE|SSL"):
-        context(**name(str(tmp_path / "empty.pem")))
+        tls_context(**name(str(tmp_path / "empty.pem")))
