@@ -18,7 +18,7 @@ SHORT = 16 * 1024
 request for its turns.
 """
 LONGEST_MODEL = 1024
-"""The most characters of a model's name, because each name is searched by patterns and digested."""
+"""The most characters of a model's name, because each name is searched by patterns and hashed."""
 _WEIGHTS = {b"{": 24, b"[": 16, b",": 8}
 """Character of JSON -> the estimated bytes of memory for each such character in a request: a small
 value takes twenty times as many bytes in memory as in JSON. The size of a kept request is this

@@ -36,7 +36,8 @@ async def run_with_memory[Result](
     """Run `work`, which reads `size` bytes and may read the memory, and return its result.
 
     If the memory is in this process and small, `worker` runs the work; if it is large, the thread
-    of bodies (`BODIES`). If the memory is in a store elsewhere, a thread of its own runs the work.
+    of bodies (`BODIES`). If the memory is in a store elsewhere (a file or a server), a thread for
+    such stores runs the work.
     Raises AwayError if such a store fails, or does not answer within `PATIENCE` seconds.
     """
     if not memory.store.elsewhere:
@@ -62,9 +63,9 @@ async def wait_for_writes(memory: Memory | None) -> BaseException | None:
 
 
 class PendingPieces:
-    """Holds back the last pieces of a reply until the reply is written to a store elsewhere. Else a
-    client with the whole reply might send its next request before the store has the reply.
-    `memory`: writes the reply; None if it is not kept.
+    """Delays the last pieces of a reply until the reply is written to a store elsewhere (a file or
+    a server). Else a client with the whole reply might send its next request before the store has
+    the reply. `memory`: writes the reply; None if it is not kept.
     """
 
     def __init__(self, memory: Memory | None) -> None:
@@ -78,7 +79,7 @@ class PendingPieces:
 
     def due(self, pieces: list[bytes], chunk: bytes) -> list[bytes]:
         """Return the pieces that may be sent to the client now. `pieces` are those that `chunk`
-        completed. As long as writes are pending, hold them back and return `[]`. An empty chunk is
+        completed. As long as writes are pending, keep the pieces and return `[]`. An empty chunk is
         the end of the reply: return all pieces.
         """
         if chunk and self._memory is not None and self._memory.writes:
@@ -87,7 +88,7 @@ class PendingPieces:
         return self.all(pieces)
 
     def all(self, pieces: list[bytes]) -> list[bytes]:
-        """Return the pieces that were held back, followed by `pieces`, and hold none back."""
+        """Return the pieces that have waited, followed by `pieces`, and keep none."""
         waited, self._pieces = self._pieces, []
         return [*waited, *pieces] if waited else pieces
 
@@ -108,7 +109,7 @@ async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
     left = loop.call_later(PATIENCE - memory.waited, ended.set)
 
     def notify(_: Future[Any]) -> None:
-        with suppress(RuntimeError):  # raised if the loop is closed: then nothing waits
+        with suppress(RuntimeError):  # raised if the loop is closed: then no task waits
             loop.call_soon_threadsafe(ended.set)
 
     work.add_done_callback(notify)

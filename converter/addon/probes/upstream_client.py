@@ -65,9 +65,9 @@ TERM = 600.0
 have taken its address.
 """
 REST = 60.0
-"""Seconds between two probes, in the background, of a server that did not answer. The first of
-these probes is sent with the next request, without such a pause, because the server may have been
-loading its model.
+"""Seconds between two probes of a server that did not answer. They run in the background. The first
+of them is sent with the next request, without a pause, because the server may have been loading its
+model.
 """
 PATIENCE_OF_READERS = 20.0
 """The most seconds to wait for a prompt's tokens that a person wants to see: longer than
@@ -230,9 +230,9 @@ class UpstreamClient:
         write_request: Callable[[Server], Mapping[str, object] | None],
     ) -> list[bytes] | None:
         """Return the bytes of each token of a prompt, for a person who looks at the prompt; `None`
-        if the server does not report them in time. A server that does not answer does not count as
-        silent. `write_request`: returns the chat-completions request for a server; `None` if
-        there is none.
+        if the server does not report them in time. A server that does not answer this call is
+        not remembered as silent. `write_request`: returns the chat-completions request for a
+        server; `None` if there is none.
         """
         if upstream not in self._registered or not upstream.direct:
             return None
@@ -264,7 +264,8 @@ class UpstreamClient:
         self, upstream: Upstream, headers: Mapping[str, str], server: Server | None, model: str
     ) -> ModelFacts:
         """Return facts that the server reports about a model, such as its context length, for a
-        person who looks at them. A server that does not answer does not count as silent.
+        person who looks at them. A server that does not answer this call is not
+        remembered as silent.
         """
         replies = dict[str, object]()
         if upstream not in self._registered or not upstream.direct:

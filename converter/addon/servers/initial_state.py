@@ -191,7 +191,9 @@ decides.
 
 
 def initial_state(facts: Facts) -> InitialState:
-    """Return where the reply begins: in its text, unless a rule says otherwise."""
+    """Return where the reply begins, as the first rule with a result decides; in its text if no
+    rule has one.
+    """
     return _first_result(RULES, facts) or InitialState.TEXT
 
 

@@ -101,8 +101,8 @@ def may_be_variant(rows: ModelRows, name: str) -> bool:
 def variant_row(
     served: Sequence[dict[str, object]], rows: ModelRows, full_name: str
 ) -> ModelRow | None:
-    """Return a row of `think_models` for the variant `full_name`: for `Qwen3-8B-low`, if the server
-    lists `Qwen3-8B`, a row with this name and the effort `low`.
+    """Return a row, as `think_models` has them, for the variant `full_name`: for `Qwen3-8B-low` a
+    row with the name `Qwen3-8B` and the effort `low`, if the server lists `Qwen3-8B`.
 
     The name without suffix and prefix is a name of the server, or fits one of `rows`, which then
     names the server's model. Return `None` if `full_name` is no variant, the server has a model of

@@ -91,7 +91,7 @@ class Server:
             `message`: the thought in the text, between marks. `prompt`: as `message`, but without
             the opener if the prompt ends with one already. Empty: the server cannot continue a
             thought.
-        named_tool_choice: True if a request can demand one tool by its name.
+        named_tool_choice: True if `tool_choice` can demand one tool by its name.
         image_links: True if the server fetches images from links.
         history: The field of a message in which the server reads earlier thoughts.
         tool_turn_history: The field of an earlier message with tool calls that must have the
@@ -204,7 +204,7 @@ SERVERS = (
         # llama.cpp 11549 repeats the opener with --reasoning none. With --reasoning auto it sends
         # the thought in a field, and the text begins with the answer.
         repeats_opener=True,
-        counts=True,  # llama.cpp sends them in `timings`, in the frame with the finish
+        counts=True,  # llama.cpp sends the counts in `timings`, in the frame with the finish
         ends_thoughts=True,  # llama.cpp 11549 can end a thought
     ),
     Server(

@@ -162,7 +162,9 @@ take the boolean too.
 """
 _TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 _HELD_IN = (("function", "parameters"), ("json_schema", "schema"))
-"""Outer and inner key under which a tool has its JSON schema; the same of a response format."""
+"""The outer and the inner key under which a tool has its JSON schema, and the two keys under which
+a response format has it.
+"""
 _DATA = re.compile(r"data:([\w.+/-]*)[^,]*,")
 _NO_WORD = re.compile(r"\W+")
 
