@@ -34,12 +34,7 @@ from converter.addon.memory.stores import open_lessons, open_store
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers import unread_replies
 from converter.addon.servers.earlier_calls import MODELS_WITH_IDS, with_ids_of_model
-from converter.addon.servers.model_names import (
-    matching_row,
-    may_be_variant,
-    only_model,
-    variant_row,
-)
+from converter.addon.servers.model_names import find_row, may_be_variant, only_model, variant_row
 from converter.addon.servers.probes import ProbeRequest, estimate_tokens
 from converter.addon.servers.profiles import Server
 from converter.addon.servers.unread_replies import RENDERED
@@ -214,7 +209,7 @@ async def replace_model_name(pending: PendingRequest) -> None:
     """
     record, request = pending.record, pending.record.request
     rows, name = record.exchange.settings.models, request.requested_model
-    row, varies = matching_row(rows, name) if rows else None, may_be_variant(rows, name)
+    row, varies = find_row(rows, name) if rows else None, may_be_variant(rows, name)
     if varies or (row and not row.name):
         listed = await pending.client.list_models(record.upstream, pending.keys)
         row = (varies and variant_row(listed, rows, name)) or row
@@ -310,9 +305,8 @@ async def await_models(pending: PendingRequest) -> None:
 async def leave_out_refused_parts(pending: PendingRequest) -> None:
     """Leave out the parts of the request that this server has refused before (such as a field)."""
     record, request = pending.record, pending.record.request
-    body = pending.client.servers.without_refused_parts(
-        record.upstream, request.body, request.may_lack
-    )
+    servers = pending.client.servers
+    body = servers.without_refused_parts(record.upstream, request.body, request.may_lack)
     if body is not request.body:
         record.request = replace(request, body=body, mended=True)
 
@@ -366,11 +360,8 @@ async def request_usage(pending: PendingRequest) -> None:
     settings, servers, awaited = record.exchange.settings, pending.client.servers, record.awaited
     server = settings.server or servers.server(record.upstream)
     counts = server is not None and (server.counts or COUNTING in server.leaves_out)
-    off = (
-        settings.usage == "off"
-        or counts
-        or not servers.takes_field(record.upstream, sent, COUNTING)
-    )
+    off = settings.usage == "off" or counts
+    off = off or not servers.takes_field(record.upstream, sent, COUNTING)
     if off:
         return
     assert awaited  # the step `ask_to_think` has set it

@@ -79,7 +79,7 @@ class Tap(HeldStream):
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
         at = time() - self._began
-        return self._pass_on(chunk, self._pending.due(self._rewrite(chunk, at), chunk), at)
+        return self._pass_on(chunk, self._pending.take_due(self._rewrite(chunk, at), chunk), at)
 
     def _read_refusal(self, chunk: bytes) -> bool:
         """Search the first chunk for an error by which the server refuses the request. Return True
@@ -133,9 +133,9 @@ class Tap(HeldStream):
         if chunk and self._continued.is_ending:
             pieces = await self._continued.await_answer()
             if self._continued.is_due:  # the thought has ended before this chunk: drop it
-                return self._pass_on(b"", self._pending.all(pieces), at)
+                return self._pass_on(b"", self._pending.take_all(pieces), at)
         pieces = await aside_of_streams(partial(self._rewrite, chunk, at))
-        out = self._pass_on(chunk, self._pending.all(pieces), at)
+        out = self._pass_on(chunk, self._pending.take_all(pieces), at)
         await self._pending.wait_for_writes()
         return out
 
@@ -201,13 +201,13 @@ class Tap(HeldStream):
         memory. `reason`: mitmproxy's text for the fault.
         """
         if self._rewriter.closed:
-            return self._pending.all([])
+            return self._pending.take_all([])
         pieces = self._rewriter.abort(self.explain(reason))
-        return self._pass_on(b"", self._pending.all(pieces), time() - self._began)
+        return self._pass_on(b"", self._pending.take_all(pieces), time() - self._began)
 
     def ping(self) -> list[bytes]:
         """Return a ping for the client; nothing if the reply allows none at this point."""
-        pieces = self._pending.all(self._rewriter.ping())
+        pieces = self._pending.take_all(self._rewriter.ping())
         return self._pass_on(b"", pieces, time() - self._began)
 
     def _pass_on(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:

@@ -77,7 +77,7 @@ class PendingPieces:
         """True if pieces may have to wait, because the reply is written to a store elsewhere."""
         return self._memory is not None
 
-    def due(self, pieces: list[bytes], chunk: bytes) -> list[bytes]:
+    def take_due(self, pieces: list[bytes], chunk: bytes) -> list[bytes]:
         """Return the pieces that may be sent to the client now. `pieces` are those that `chunk`
         completed. As long as writes are pending, keep the pieces and return `[]`. An empty chunk is
         the end of the reply: return all pieces.
@@ -85,9 +85,9 @@ class PendingPieces:
         if chunk and self._memory is not None and self._memory.writes:
             self._pieces += pieces
             return []
-        return self.all(pieces)
+        return self.take_all(pieces)
 
-    def all(self, pieces: list[bytes]) -> list[bytes]:
+    def take_all(self, pieces: list[bytes]) -> list[bytes]:
         """Return the pieces that have waited, followed by `pieces`, and keep none."""
         waited, self._pieces = self._pieces, []
         return [*waited, *pieces] if waited else pieces

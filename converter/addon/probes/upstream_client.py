@@ -106,7 +106,7 @@ class UpstreamClient:
         if server := self.servers.server(upstream):
             now = time.monotonic()
             probed = self._probed_again.get(upstream, -math.inf)
-            if self.servers.is_due(upstream, TERM, REST) and probed + REST <= now:
+            if self.servers.needs_recognition(upstream, TERM, REST) and probed + REST <= now:
                 self._probed_again[upstream] = now
                 ask()
             return server
@@ -312,7 +312,7 @@ class UpstreamClient:
         # a client's request waits for this method, and has just read these lessons.
         before = self.servers.server(upstream)
         await self.lessons.read_store(upstream, anew=before is not None)
-        if not self.servers.is_due(upstream, TERM, REST):
+        if not self.servers.needs_recognition(upstream, TERM, REST):
             return self.servers.server(upstream)
         probes = [self._fetch(upstream, headers, ProbeRequest(path)) for path in IDENTITY_PATHS]
         replies = await asyncio.gather(*probes)

@@ -243,7 +243,7 @@ class KnownServers:
         if word is not None and not server_of_word(word)[1]:
             self.doubt(upstream)
 
-    def is_due(self, upstream: Upstream, certain: float, uncertain: float) -> bool:
+    def needs_recognition(self, upstream: Upstream, certain: float, uncertain: float) -> bool:
         """Return True if the server is to be recognised again: its kind is unknown, in doubt, or
         was learnt too long ago. A certain kind is trusted for `certain` seconds, an uncertain kind
         for `uncertain` seconds.
@@ -389,11 +389,11 @@ class KnownServers:
             del self._news[each]
         return {each[1]: self._lessons[each] for each in new if each in self._lessons}
 
-    def mark_as_new(self, upstream: Upstream, news: Lessons) -> None:
+    def mark_as_new(self, upstream: Upstream, lessons: Lessons) -> None:
         """Mark lessons that the method `take_new_lessons` returned as new again, because
         they could not be passed on to other processes.
         """
-        self._news.update({(upstream, name): None for name in news})
+        self._news.update({(upstream, name): None for name in lessons})
 
     def add_lessons(self, upstream: Upstream, lessons: Lessons) -> None:
         """Merge the lessons that other processes have about a server into the lessons here (see

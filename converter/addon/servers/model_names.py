@@ -64,27 +64,27 @@ type ModelRows = tuple[ModelRow, ...]
 _WILD = re.compile(r"[*?\[]")
 
 
-def read_rows(written: Sequence[str]) -> ModelRows:
-    """Return the rows of the option `think_models`, whose texts are `written`. Raises ValueError
+def read_rows(texts: Sequence[str]) -> ModelRows:
+    """Return the rows of the option `think_models` from its `texts`. Raises ValueError
     for a text that is no row.
     """
-    return tuple(map(_read_row, written))
+    return tuple(map(_read_row, texts))
 
 
-def _read_row(written: str) -> ModelRow:
-    pattern, equals, rest = (part.strip() for part in written.partition("="))
+def _read_row(text: str) -> ModelRow:
+    pattern, equals, rest = (part.strip() for part in text.partition("="))
     if not equals or not pattern:
-        raise ValueError(f"expected PATTERN=NAME, such as claude-*=Qwen3-8B, got {written!r}")
+        raise ValueError(f"expected PATTERN=NAME, such as claude-*=Qwen3-8B, got {text!r}")
     name, *parts = re.split(r"\s+(?=(?:effort|budget)=)", f" {rest}")
     wishes = dict(part.split("=", 1) for part in parts)
     effort, budget = wishes.get("effort", ""), wishes.get("budget", "")
     if effort not in ("", OFF, *ALL_EFFORTS) or not (budget.isdecimal() or "budget" not in wishes):
         efforts = ", ".join((OFF, *ALL_EFFORTS))
-        raise ValueError(f"expected effort= one of {efforts}, budget= a number, got {written!r}")
+        raise ValueError(f"expected effort= one of {efforts}, budget= a number, got {text!r}")
     return ModelRow(pattern, name.strip(), effort, int(budget) if budget else None)
 
 
-def matching_row(rows: ModelRows, name: str) -> ModelRow | None:
+def find_row(rows: ModelRows, name: str) -> ModelRow | None:
     """Return the first row whose pattern fits a name, `None` if none fits."""
     return next((row for row in rows if fnmatchcase(name, row.pattern)), None)
 
@@ -114,7 +114,7 @@ def variant_row(
         varied = variant_row(served, rows, bare)
         return varied or (ModelRow(full_name, bare) if bare in names else None)
     stem, _, suffix = full_name.rpartition("-")
-    row = None if stem in names else matching_row(rows, stem)
+    row = None if stem in names else find_row(rows, stem)
     name = (row.name or only_model(served)) if row else stem
     if suffix not in VARIANTS or full_name in names or name not in names:
         return None
@@ -178,7 +178,7 @@ def find_model(
     of this name, else the model of the first fitting row, else the model of which `name` is a
     variant.
     """
-    for row in (ModelRow(name, name), matching_row(rows, name), variant_row(served, rows, name)):
+    for row in (ModelRow(name, name), find_row(rows, name), variant_row(served, rows, name)):
         wanted = row and (row.name or only_model(served))
         for entry in served:
             if wanted and entry["id"] in (wanted, f"{wanted}{_LATEST}"):

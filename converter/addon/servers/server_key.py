@@ -23,15 +23,15 @@ def server_key() -> str:
     return key
 
 
-def put_key(headers: MutableMapping[str, str], marks: Container[str] = ()) -> None:
+def put_key(headers: MutableMapping[str, str], dialect_headers: Container[str] = ()) -> None:
     """Put the server's key into a request's headers, in place of the client's key. Do nothing if
-    there is no server's key. `marks`: names of the client's headers that show its dialect. If
-    `anthropic-version` is one of them, the key also goes into `x-api-key`.
+    there is no server's key. `dialect_headers`: names of the client's headers that show its
+    dialect. If `anthropic-version` is one of them, the key also goes into `x-api-key`.
     """
     if key := server_key():
         headers.pop("x-api-key", None)
         headers["authorization"] = f"Bearer {key}"
-        if "anthropic-version" in marks:
+        if "anthropic-version" in dialect_headers:
             headers["x-api-key"] = key
 
 

@@ -177,7 +177,7 @@ def test_a_server_that_has_gone_is_identified_anew(message: str, is_due: bool) -
         servers.learn_server(upstream, by_name("vllm"))
         flow.error = Error(message)
         addon.error(flow)
-        assert servers.is_due(upstream, 600, 600) is is_due
+        assert servers.needs_recognition(upstream, 600, 600) is is_due
 
 
 def test_a_script_that_is_loaded_anew_finishes_what_it_had_begun() -> None:

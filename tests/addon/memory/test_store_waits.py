@@ -127,11 +127,11 @@ def test_work_in_this_process_needs_no_thread() -> None:
 
 def test_pieces_wait_until_a_reply_is_kept_elsewhere(memory: Memory) -> None:
     unsaid = PendingPieces(memory)
-    assert unsaid.due([b"a"], b"chunk") == [b"a"]
+    assert unsaid.take_due([b"a"], b"chunk") == [b"a"]
     write = Future[object]()
     memory.writes.append(write)
-    assert unsaid.due([b"b"], b"chunk") == unsaid.due([], b"chunk") == []
-    assert unsaid.due([b"c"], b"") == [b"b", b"c"]
+    assert unsaid.take_due([b"b"], b"chunk") == unsaid.take_due([], b"chunk") == []
+    assert unsaid.take_due([b"c"], b"") == [b"b", b"c"]
     write.set_result(None)
     asyncio.run(unsaid.wait_for_writes())
     assert memory.writes == []
@@ -141,4 +141,4 @@ def test_no_pieces_wait_for_a_memory_of_this_process() -> None:
     here = Memory(store=ProcessStore(Bounds(9, 1000)))
     here.writes.append(Future[object]())
     unsaid = PendingPieces(here)
-    assert (unsaid.may_wait, unsaid.due([b"a"], b"chunk")) == (False, [b"a"])
+    assert (unsaid.may_wait, unsaid.take_due([b"a"], b"chunk")) == (False, [b"a"])

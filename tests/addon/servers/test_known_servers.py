@@ -224,17 +224,17 @@ def test_another_server_at_an_address_begins_anew() -> None:
 def test_a_server_is_probed_again_after_some_time_or_doubt() -> None:
     now = [1000.0]
     cache = KnownServers(lambda: now[0])
-    assert cache.is_due(HERE, 600, 60)
+    assert cache.needs_recognition(HERE, 600, 60)
     for certain, seconds in ((True, 600), (False, 60)):
         cache.learn_server(HERE, by_name("vllm"), certain)
         now[0] += seconds - 1
-        assert not cache.is_due(HERE, 600, 60)
+        assert not cache.needs_recognition(HERE, 600, 60)
         now[0] += 1
-        assert cache.is_due(HERE, 600, 60)
+        assert cache.needs_recognition(HERE, 600, 60)
         assert cache.server(HERE) is by_name("vllm")
     cache.learn_server(HERE, by_name("vllm"))
     cache.doubt(HERE)
-    assert cache.is_due(HERE, 600, 60)
+    assert cache.needs_recognition(HERE, 600, 60)
 
 
 @pytest.mark.parametrize("certain", [True, False])
@@ -243,9 +243,9 @@ def test_an_unsure_server_is_probed_again_once_it_has_replied(certain: bool) -> 
     cache.doubt_if_uncertain(HERE)
     assert cache.server(HERE) is None
     cache.learn_server(HERE, by_name("generic"), certain)
-    assert not cache.is_due(HERE, 600, 60)
+    assert not cache.needs_recognition(HERE, 600, 60)
     cache.doubt_if_uncertain(HERE)
-    assert cache.is_due(HERE, 600, 60) is not certain
+    assert cache.needs_recognition(HERE, 600, 60) is not certain
 
 
 def test_a_prompt_that_a_reply_contradicts_is_to_be_requested_again() -> None:

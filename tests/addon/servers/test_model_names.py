@@ -6,7 +6,7 @@ from converter.addon.servers.model_names import (
     VARIANTS,
     ModelRow,
     find_model,
-    matching_row,
+    find_row,
     model_entries,
     read_rows,
     variant_row,
@@ -33,13 +33,13 @@ SERVED: list[dict[str, object]] = [
     ],
 )
 def test_the_first_row_that_fits_counts(requested: str, name: str) -> None:
-    row = matching_row(ROWS, requested)
+    row = find_row(ROWS, requested)
     assert row is not None
     assert row.name == name
 
 
 def test_without_a_row_a_name_stays() -> None:
-    assert matching_row(read_rows(["a=b"]), "c") is None
+    assert find_row(read_rows(["a=b"]), "c") is None
 
 
 @pytest.mark.parametrize("row", ["", "=", "=x", "claude-*"])
