@@ -153,7 +153,7 @@ def _all_parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
     content = takewhile(lambda piece: piece.kind in ("thinking", "text"), behind)
     again = repeated_thought(list(content), families_of(reading), _open_closers(text, reading))
     read += _without_stray_marks(
-        _drop_text(_parts_by_fields(behind), len(again)), families_of(reading)
+        _drop_text(_parts_without_marks(behind), len(again)), families_of(reading)
     )
     read = _joined_text(read)
     if reading.trims_blanks:
@@ -266,7 +266,7 @@ def _initial_state(text: str, reading: Reading) -> str:
     return "undecided"
 
 
-def _parts_by_fields(pieces: Sequence[Piece]) -> list[Part]:
+def _parts_without_marks(pieces: Sequence[Piece]) -> list[Part]:
     spoken = [piece for piece in pieces if piece.kind != "call"]
     runs = groupby(
         spoken,

@@ -41,7 +41,7 @@ class OllamaParser:
             self.reply.usage |= {ours: counts[name] for ours, name in named if name in counts}
 
 
-def as_events(body: bytes) -> bytes:
+def as_data_frames(body: bytes) -> bytes:
     """Return lines of JSON as a stream of `data:` frames."""
     return b"".join(b"data: " + line + b"\n\n" for line in body.splitlines() if line.strip())
 

@@ -15,7 +15,7 @@ _DONE = b"data: [DONE]\n\n"
 
 def fold(body: bytes, dialect: Dialect) -> bytes:
     """Return the one body that the server would send in place of the stream."""
-    body = ollama_replies.as_events(body) if dialect is OLLAMA else body
+    body = ollama_replies.as_data_frames(body) if dialect is OLLAMA else body
     values = [value for frame in frames(body) if (value := value_of(frame)) is not None]
     kind = text_completions.fold if any(map(text_completions.is_text, values)) else _FOLDS[dialect]
     return json.dumps(kind(values)).encode()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from converter.core.dialects.reasoning_fields import REASONING_FIELDS, THINKING, thinking_in
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, RESPONSES, Dialect, Form
 from converter.core.dialects.wire_form import Mapped
-from laws.ollama_replies import OllamaParser, as_events
+from laws.ollama_replies import OllamaParser, as_data_frames
 from laws.parsed_reply import Json, ParsedChoice, ParsedReply, Piece
 from laws.response_parser import ResponseParser
 from laws.text_completions import as_chat, is_text
@@ -51,7 +51,7 @@ def parse_reply(
     body: bytes, form: Form, dialect: Dialect, mapped: Mapping[str, Mapped] | None = None
 ) -> ParsedReply:
     """Parse a reply of any dialect. `mapped`: the reasoning fields of the option `think_map`."""
-    body = as_events(body) if dialect is OLLAMA and form is Form.STREAM else body
+    body = as_data_frames(body) if dialect is OLLAMA and form is Form.STREAM else body
     reader = _READERS[dialect]() if dialect in _READERS else _OpenAI(mapped or {}, form)
     for frame in frames(body) if form is Form.STREAM else [b"data:" + b" ".join(body.splitlines())]:
         value = value_of(frame)

@@ -28,7 +28,7 @@ status (such as 429) becomes an error of the reply.
 """
 
 
-type EndThought = Callable[[str], Awaitable[bool]]
+type AskToEnd = Callable[[str], Awaitable[bool]]
 """Tells the server to end the thought of the reply with this id. Returns True if the server does.
 """
 
@@ -38,11 +38,11 @@ class ContinuedReply:
     request continues the reply.
 
     Arguments:
-        end_thought: Asks the server to end the thought of the reply with this id.
+        ask_to_end: Asks the server to end the thought of the reply with this id.
     """
 
-    def __init__(self, rewriter: Rewriter, record: FlowRecord, end_thought: EndThought) -> None:
-        self._rewriter, self._record, self._end_thought = rewriter, record, end_thought
+    def __init__(self, rewriter: Rewriter, record: FlowRecord, ask_to_end: AskToEnd) -> None:
+        self._rewriter, self._record, self._ask_to_end = rewriter, record, ask_to_end
         self._requests = 0
         self._answer: asyncio.Future[bool] | None = None
         self._has_sent = False
@@ -67,7 +67,7 @@ class ContinuedReply:
         ends = self._rewriter.findings.ends
         if ends.by_server > self._requests:
             self._requests = ends.by_server
-            asking = self._end_thought(self._rewriter.continuation.reply_id)
+            asking = self._ask_to_end(self._rewriter.continuation.reply_id)
             self._answer = asyncio.ensure_future(asking)
 
     async def await_answer(self) -> list[bytes]:

@@ -8,7 +8,7 @@ from time import time
 from mitmproxy.http import Request
 
 from converter.addon.aside import aside_of_streams
-from converter.addon.hooks.continued_reply import OK, ContinuedReply, EndThought
+from converter.addon.hooks.continued_reply import OK, AskToEnd, ContinuedReply
 from converter.addon.hooks.refused_request import RefusalReader, SilentStream
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.layer_contract import HeldStream
@@ -53,7 +53,7 @@ class Tap(HeldStream):
         rewriter: Rewriter,
         tell: Callable[[], None],
         record: FlowRecord,
-        end_thought: EndThought,
+        ask_to_end: AskToEnd,
     ) -> None:
         self._rewriter = rewriter
         self._tell = tell
@@ -63,7 +63,7 @@ class Tap(HeldStream):
         request = record.sides.client_request
         self._came = len(request.raw_content or b"") if request else 0
         self._pending = PendingPieces(record.memory)
-        self._continued = ContinuedReply(rewriter, record, end_thought)
+        self._continued = ContinuedReply(rewriter, record, ask_to_end)
         self.explain = self._continued.explain
         self.late: list[bytes] = []
         self.holds = False
