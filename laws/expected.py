@@ -267,6 +267,7 @@ def _initial_state(text: str, reading: Reading) -> str:
 
 
 def _parts_without_marks(pieces: Sequence[Piece]) -> list[Part]:
+    """Join the pieces of a kind and block to parts. Marks in a text count as text."""
     spoken = [piece for piece in pieces if piece.kind != "call"]
     runs = groupby(
         spoken,

@@ -25,7 +25,7 @@ from laws.variants import (
 _PIECES = 12
 """Into how many chunks the server's bytes are cut at random."""
 _FRAME_ENDS = 24
-"""At how many ends of frames law 9 breaks a stream off."""
+"""At about how many ends of frames law 9 breaks a long stream off."""
 _LAST_FRAMES = 3
 """How many frames end a stream: the finish, the counts and `[DONE]`."""
 _GARBAGE = (

@@ -94,14 +94,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "Recording
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
-    """Collect a recording with our package `converter`, not with the project's."""
+    """Collect a recording with our package `converter`, even if the tested project has its own."""
     with _own_converter(collector):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Run a recording's test with our package `converter`, not with the project's."""
+    """Run a recording's test with our `converter`, even if the tested project has its own."""
     with _own_converter(item):
         return (yield)
 

@@ -125,8 +125,8 @@ MARKS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
 def expected_message(name: Name) -> Message:
     """Return the content that a client must read in a reply.
 
-    In a paced reply the text of each token, unless it is a mark, is ` @`: there the server sends
-    the time, which the reader removes.
+    In a paced reply each token that is no mark is ` @` and the time at which the server sent it.
+    The bench removes the time when it reads the reply, so that ` @` is left.
     """
     pieces = list(KINDS["tags" if name.kind == WHOLE else name.kind](name.tokens))
     if name.pace:

@@ -29,8 +29,7 @@ status (such as 429) becomes an error of the reply.
 
 
 type AskToEnd = Callable[[str], Awaitable[bool]]
-"""Tells the server to end the thought of the reply with this id. Returns True if the server does.
-"""
+"""Asks the server to end the thought of the reply with this id. Returns True if the server will."""
 
 
 class ContinuedReply:
@@ -38,7 +37,7 @@ class ContinuedReply:
     request continues the reply.
 
     Arguments:
-        ask_to_end: Asks the server to end the thought of the reply with this id.
+        ask_to_end: the function that asks the server to end the thought.
     """
 
     def __init__(self, rewriter: Rewriter, record: FlowRecord, ask_to_end: AskToEnd) -> None:

@@ -79,8 +79,8 @@ class JsonPart(enum.Enum):
     TEXT = enum.auto()  # text in a key or a string value
     END = enum.auto()  # the quote that ends a key or a string value
     NAME = enum.auto()  # a whole key that was written without quotes
-    BEGUN = enum.auto()  # the beginning of a bare value
-    SCALAR = enum.auto()  # the rest of a bare value, which is then complete
+    BEGUN = enum.auto()  # the beginning of a number or literal that may go on
+    SCALAR = enum.auto()  # a whole number or literal, or what BEGUN still lacked
     UNFIT = enum.auto()  # text that is not JSON
 
 

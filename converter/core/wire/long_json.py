@@ -19,7 +19,9 @@ from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from converter.core.wire import json_text
 
 LONG = 1 << 17
-"""A text of up to so many characters is short: its objects, lists and commas are not counted."""
+"""Characters of a text from which on it is refused if it has more objects, lists or commas than the
+limits below. A shorter text is not searched for them.
+"""
 IN_C = 1 << 20
 """The most characters of a text that is read by one call of C code, in at most 25 milliseconds."""
 CONTAINERS_LIMIT = 1 << 15

@@ -188,7 +188,9 @@ class RecordedServer(ThreadingHTTPServer):
 
 
 def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) -> None:
-    """Print the address, and serve until Ctrl-C. Raises OSError if the port is in use."""
+    """Print the address, and serve until Ctrl-C. Raises OSError if the port is in use. `pace`: how
+    many times as fast as recorded.
+    """
     with RecordedServer(recordings, port, pace) as server:
         print(f"ready {server.address}: {len(recordings)} recordings", flush=True)
         with suppress(KeyboardInterrupt):
