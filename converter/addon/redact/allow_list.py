@@ -1,5 +1,5 @@
-"""The list of the fields of a request that a recording may hold. Any other field is left out,
-because it may be private.
+"""The lists of what a recording may hold of a request: its fields, headers and parts of links.
+Anything else is left out, because it may be private.
 
 A `Table` has a rule for each field: `ALL` keeps the whole value; another table keeps only its own
 fields of the value, which is an object or an array of objects; a function returns the part of the

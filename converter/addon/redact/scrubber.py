@@ -1,4 +1,5 @@
-"""Replace secrets, addresses of servers, and paths of models wherever they occur in a recording.
+"""Finds the secrets in what is recorded, and replaces them, servers' addresses, and models' paths
+wherever they occur in it.
 
 A value that the allow-list leaves out of a recording, such as a key, may be a secret, and may occur
 elsewhere, too, such as in a reply. The functions `secrets_of_...` collect these values, and a
