@@ -53,7 +53,7 @@ from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers
 from converter.addon.servers.server_key import hide_key
 from converter.addon.watcher import ExtraServices, Watcher, Watchers
-from converter.addon.watcher import addons as addons_of
+from converter.addon.watcher import load_addons as addons_of
 
 KEPT_BY = ("save_stream_file", "hardump")
 """The options of mitmproxy's that make it write flows, with their bodies, to a file."""
@@ -126,7 +126,7 @@ class ThinkAddon:
         if flow.response:
             return None
         request, at = flow.request, int(flow.request.timestamp_start)
-        head = (request.method, request.path, http_messages.values_of(request.headers))
+        head = (request.method, request.path, http_messages.header_values(request.headers))
         exchange = begin(*head, self._settings, flow.id, is_reverse(flow), created_at=at)
         if self._filter and not flowfilter.match(self._filter, flow):
             exchange = None

@@ -65,7 +65,7 @@ def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) ->
 
 def _check_message(case: Case, variant: Variant) -> None:
     message, choice = message_of(case.recording, variant), case.reply.choice()
-    if case.recording.awaited().request.shown and "content" in message:
+    if case.recording.awaited().request.shows_thinking and "content" in message:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
         if variant.client is not OLLAMA:
             _check_text(case, variant, choice, "".join(texts))
@@ -272,7 +272,7 @@ def _check_blocks(case: Case, variant: Variant, reading: Reading) -> None:
     message = message_of(case.recording, variant)
     if "content" not in message:
         return
-    shown = case.recording.awaited().request.shown
+    shown = case.recording.awaited().request.shows_thinking
     shown_blocks = [each for each in message["content"] if each["type"] in ("text", "thinking")]
     got = [(block["type"], block[block["type"]]) for block in shown_blocks]
     if not shown:  # the client gets an empty block for an omitted thought

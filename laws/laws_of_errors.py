@@ -28,7 +28,7 @@ def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> 
     awaited = recording.awaited(client)
     answered, body = recording.answered, recording.body if body is None else body
     try:
-        got = awaited.whole(answered.status, answered.content_type, body).answer
+        got = awaited.rewrite(answered.status, answered.content_type, body).answer
     except Exception as error:
         raise BrokenLawError(
             str(client), f"the addon raised {type(error).__name__}: {error}\n  for: {body[:200]!r}"

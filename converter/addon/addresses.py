@@ -38,7 +38,7 @@ def is_loopback(address: str) -> bool:
     return parsed is not None and parsed.is_loopback
 
 
-async def leads_to_private(host: str) -> bool:
+async def resolves_to_private(host: str) -> bool:
     """Resolve a host's name, and return True if all its addresses are private. Return False if the
     name cannot be resolved.
     """

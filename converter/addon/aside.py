@@ -82,7 +82,9 @@ def exempt_old_objects() -> None:
     gc.freeze()
 
 
-async def aside[Result](size: int, work: Callable[[], Result], worker: Worker = BODIES) -> Result:
+async def run_aside[Result](
+    size: int, work: Callable[[], Result], worker: Worker = BODIES
+) -> Result:
     """Call `work`, which reads or writes `size` bytes, and return its result. For more than
     `AT_ONCE` bytes it is called in the thread `worker`.
     """
@@ -95,7 +97,7 @@ async def aside[Result](size: int, work: Callable[[], Result], worker: Worker = 
         return work()
 
 
-def begun_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]:
+def begin_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]:
     """Begin `work`, which reads or writes `size` bytes, in the thread of bodies, and return its
     future, for callers that cannot await it. Work on at most `AT_ONCE` bytes is done at once.
     """
@@ -106,7 +108,7 @@ def begun_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]
     return done
 
 
-async def aside_of_streams[Result](work: Callable[[], Result]) -> Result:
+async def run_in_stream_thread[Result](work: Callable[[], Result]) -> Result:
     """Call `work`, which rewrites a part of a stream, in the thread of streams, and return its
     result.
     """

@@ -40,7 +40,7 @@ def set_fields(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
     headers.fields = tuple(fields)
 
 
-def values_of(headers: Headers) -> dict[str, str]:
+def header_values(headers: Headers) -> dict[str, str]:
     """Return all header values by names in lower case, in one pass. mitmproxy's `Headers` search
     all fields for each name.
     """
@@ -58,7 +58,7 @@ def remove_fields(headers: Headers, goes: Callable[[bytes], object]) -> None:
         headers.fields = tuple(kept)
 
 
-def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
+def upstream_of(flow: HTTPFlow, exchange: Exchange) -> Upstream:
     """Return the server to which an exchange is sent. Facts learned from the server are stored
     under this value.
     """
@@ -87,7 +87,7 @@ def _encoding_of(message: Request | Response) -> str:
     return "" if encoding in _PLAIN else encoding
 
 
-def copied[Kind: (Request, Response)](message: Kind) -> Kind:
+def copy_message[Kind: (Request, Response)](message: Kind) -> Kind:
     """Return a copy of a message whose `stream` is False. mitmproxy's own copy takes 0.1
     milliseconds, because it checks the types of all values again.
     """
@@ -124,7 +124,7 @@ def use_connection_once(flow: HTTPFlow) -> None:
     """
     assert flow.response
     from_server = flow.response
-    flow.response = copied(from_server)
+    flow.response = copy_message(from_server)
     from_server.headers["connection"] = "close"
 
 
@@ -139,7 +139,7 @@ def open_for_streaming(request: Request, response: Response) -> None:
     set_fields(response.headers, framing)
 
 
-def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT) -> bytes:
+def read_body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT) -> bytes:
     """Return the uncompressed body of a message.
 
     If it is longer than `limit` bytes, append a line about this to `notes`, and return only the
@@ -150,7 +150,7 @@ def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT)
     if not encoding:
         return came
     try:
-        plain = uncompressed(came, encoding, limit)
+        plain = uncompress(came, encoding, limit)
     except ValueError:
         notes.append(f"the body is no {encoding}, though its content-encoding says so")
         return came
@@ -160,10 +160,10 @@ def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT)
 
 
 def content_of(message: Request | Response | None) -> bytes:
-    """Return the uncompressed body of a message, as `body` does, but without notes. For None, which
-    is no message, return an empty body.
+    """Return the uncompressed body of a message, as `read_body` does, but without notes. For None,
+    which is no message, return an empty body.
     """
-    return body(message, []) if message else b""
+    return read_body(message, []) if message else b""
 
 
 def set_reply(response: Response, answer: Answer) -> None:
@@ -216,7 +216,7 @@ brotli, and 2 MB with other encodings.
 _NO_BODY = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)
 
 
-def uncompressed(body: bytes, encoding: str, limit: int) -> bytes:
+def uncompress(body: bytes, encoding: str, limit: int) -> bytes:
     """Return the first `limit` + 1 bytes of the uncompressed body, because 400 kB of gzip may hold
     400 MB, and brotli far more. Raises ValueError for an unknown encoding, or a body in another
     encoding.

@@ -33,7 +33,7 @@ def path_of(request: Request) -> str:
     return bounded(request.path.partition("?")[0], LONGEST)
 
 
-def in_a_line(request: Request) -> str:
+def method_and_path(request: Request) -> str:
     """Return a request's method and path, shortened and printable."""
     return bounded(f"{request.method} {path_of(request)}", LONGEST)
 
@@ -43,13 +43,12 @@ def report(request: Request, texts: Sequence[str], level: int = logging.WARNING)
     each note as it is shown in the flow's comment, shortened.
     """
     if notes := [note for note in texts if note]:
-        _log.log(
-            level, "think: %s: %s", in_a_line(request), bounded("; ".join(notes), LONGEST_LINE)
-        )
-    return [in_short(note) for note in notes]
+        line = bounded("; ".join(notes), LONGEST_LINE)
+        _log.log(level, "think: %s: %s", method_and_path(request), line)
+    return [shorten_note(note) for note in notes]
 
 
-def in_short(note: str) -> str:
+def shorten_note(note: str) -> str:
     """Return a note as it is shown in a flow's comment: the text before its first colon, without
     the words `the server's reply was ` at its beginning. mitmweb shows the comment in a narrow
     column, which has room only for the first words.

@@ -70,7 +70,7 @@ def connection_handlers() -> dict[Any, Any]:
     return handlers
 
 
-def state_before(flow: Flow | None) -> Mapping[str, Any]:
+def flow_backup(flow: Flow | None) -> Mapping[str, Any]:
     """Return the flow's backup, which *Revert* would restore, empty if there is none. It is
     mitmproxy's object, not a copy, which would take time: callers must not change it.
     """
@@ -78,7 +78,7 @@ def state_before(flow: Flow | None) -> Mapping[str, Any]:
     return state or {}
 
 
-def forget_state_before(flow: Flow) -> None:
+def remove_flow_backup(flow: Flow) -> None:
     """Remove a flow's backup, so that *Revert* has nothing to restore."""
     flow._backup = None
 

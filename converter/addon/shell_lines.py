@@ -10,7 +10,7 @@ class UnprintableError(ValueError):
     """The error for a text with an unprintable character, which a user cannot paste safely."""
 
 
-def word(text: str) -> str:
+def quoted(text: str) -> str:
     """Return the text quoted as one word for a shell: `it's` -> `'it'"'"'s'`. Raises
     UnprintableError for a text with an unprintable character: in a command line that is shown as a
     comment, a line break would end the comment, and the shell would run the rest.
@@ -21,7 +21,7 @@ def word(text: str) -> str:
     return shlex.quote(text)
 
 
-def line(parts: Iterable[str], variables: Mapping[str, str] | None = None) -> str:
+def command(parts: Iterable[str], variables: Mapping[str, str] | None = None) -> str:
     """Return a command line, after its environment variables: `NAME=value command argument`."""
-    set_first = (f"{name}={word(value)}" for name, value in (variables or {}).items())
-    return " ".join([*set_first, *map(word, parts)])
+    set_first = (f"{name}={quoted(value)}" for name, value in (variables or {}).items())
+    return " ".join([*set_first, *map(quoted, parts)])

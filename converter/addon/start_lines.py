@@ -20,7 +20,7 @@ some turns (docs/clients.md).
 _ANYWHERE = ("", "0.0.0.0", "::")
 
 
-def address(host: str, port: int) -> str:
+def proxy_url(host: str, port: int) -> str:
     """Return the URL at which a client on this machine reaches a proxy that listens at `host`."""
     shown = "127.0.0.1" if host in _ANYWHERE else host
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
@@ -33,16 +33,17 @@ def first_model(names: Iterable[str]) -> str:
     return next(filter(str.isprintable, names), UNKNOWN_MODEL)
 
 
-def question(proxy: str, dialect: Dialect, model: str) -> str:
+def curl_line(proxy: str, dialect: Dialect, model: str) -> str:
     """Return a curl command that sends the dialect's example request to the proxy (its URL), and
     prints the stream of the reply as it comes.
     """
     body = json.dumps({"model": model, "stream": True, **dialect.requests.example})
     header = ("-H", "content-type: application/json")
-    return shell_lines.line(["curl", "-sN", f"{proxy}{dialect.requests.path}", *header, "-d", body])
+    url = f"{proxy}{dialect.requests.path}"
+    return shell_lines.command(["curl", "-sN", url, *header, "-d", body])
 
 
-def clients(proxy: str, model: str, window: int | None) -> list[Line]:
+def client_lines(proxy: str, model: str, window: int | None) -> list[Line]:
     """Return the command lines that start Claude Code, and a program that uses OpenAI's SDK, with
     `proxy` as their server's URL. If the model's context window, of `window` tokens, is too small
     for Claude Code, its line is a shell comment with the reason. `window`: None if unknown.
@@ -51,14 +52,14 @@ def clients(proxy: str, model: str, window: int | None) -> list[Line]:
     openai = {"OPENAI_BASE_URL": f"{proxy}/v1", "OPENAI_API_KEY": "unused"}
     if window:  # Claude Code 2.1.332 assumes a million tokens for models that it does not know
         anthropic["CLAUDE_CODE_MAX_CONTEXT_TOKENS"] = str(window)
-    claude = shell_lines.line(["claude", "--model", model], anthropic)
-    if reason := too_small(CLAUDE_CODE, window):
+    claude = shell_lines.command(["claude", "--model", model], anthropic)
+    if reason := window_warning(CLAUDE_CODE, window):
         claude = f"# {reason}"
-    program = shell_lines.line(["python", "my_program.py"], openai)
+    program = shell_lines.command(["python", "my_program.py"], openai)
     return [(CLAUDE_CODE, claude), ("A program with an SDK", program)]
 
 
-def too_small(client: str, window: int | None) -> str:
+def window_warning(client: str, window: int | None) -> str:
     """Return a line that says that a context window of `window` tokens is too small for a client;
     empty if it is large enough or unknown (None).
     """

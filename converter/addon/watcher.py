@@ -130,7 +130,7 @@ class ExtraServices:
     counts: dict[str, Counter[str]] = field(default_factory=dict)
 
 
-def addons(services: ExtraServices, packages: Iterable[str]) -> list[object]:
+def load_addons(services: ExtraServices, packages: Iterable[str]) -> list[object]:
     """Return the addons of the extras `packages`, without packages that the user has deleted."""
     there = filter(None, map(load, packages))
     return [addon for extra in there for addon in extra.addons(services)]

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from converter.addon import addresses
-from converter.addon.addresses import is_loopback, is_private, leads_to_private
+from converter.addon.addresses import is_loopback, is_private, resolves_to_private
 from tests.support.rows import rows_of
 
 ROWS = rows_of(__file__)
@@ -38,7 +38,7 @@ def test_a_name_is_private_if_all_its_addresses_are(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     hosts = ["inside.example", "both.example", "none.example", "10.1.1.1", "8.8.8.8"]
-    assert [asyncio.run(leads_to_private(host)) for host in hosts] == [
+    assert [asyncio.run(resolves_to_private(host)) for host in hosts] == [
         True,
         False,
         False,
@@ -48,7 +48,7 @@ def test_a_name_is_private_if_all_its_addresses_are(monkeypatch: pytest.MonkeyPa
 
 
 def test_localhost_is_private() -> None:
-    assert asyncio.run(leads_to_private("localhost"))
+    assert asyncio.run(resolves_to_private("localhost"))
 
 
 def test_a_name_that_takes_too_long_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +57,7 @@ def test_a_name_that_takes_too_long_is_not(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(addresses, "SECONDS_TO_RESOLVE", 0.01)
 
     async def slow() -> bool:
-        is_private = await leads_to_private("slow.example")
+        is_private = await resolves_to_private("slow.example")
         over.set()
         return is_private
 

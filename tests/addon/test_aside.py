@@ -12,21 +12,23 @@ import pytest
 
 from converter.addon.aside import (
     AT_ONCE,
-    aside,
-    aside_of_streams,
     exempt_old_objects,
     is_quick,
+    run_aside,
+    run_in_stream_thread,
 )
 
 pytestmark = pytest.mark.slow
 
 
 def test_short_work_is_done_at_once_in_the_loops_own_thread() -> None:
-    assert asyncio.run(aside(AT_ONCE, threading.current_thread)) is threading.main_thread()
+    assert asyncio.run(run_aside(AT_ONCE, threading.current_thread)) is threading.main_thread()
 
 
 def test_long_work_is_done_in_another_thread() -> None:
-    assert asyncio.run(aside(AT_ONCE + 1, threading.current_thread)) is not threading.main_thread()
+    assert (
+        asyncio.run(run_aside(AT_ONCE + 1, threading.current_thread)) is not threading.main_thread()
+    )
 
 
 def test_quick_work_has_its_turn_in_the_loop_and_others_theirs_between() -> None:
@@ -34,7 +36,7 @@ def test_quick_work_has_its_turn_in_the_loop_and_others_theirs_between() -> None
 
     async def all_of_them() -> None:
         in_turn = asyncio.Lock()
-        works = [aside(AT_ONCE + 1, partial(lines.append, "work"), in_turn) for _ in range(3)]
+        works = [run_aside(AT_ONCE + 1, partial(lines.append, "work"), in_turn) for _ in range(3)]
         working = asyncio.gather(*works)
         while not working.done():
             await asyncio.sleep(0)
@@ -50,15 +52,15 @@ def test_an_error_of_quick_work_leaves_the_turn_to_others() -> None:
     async def both() -> threading.Thread:
         in_turn = asyncio.Lock()
         with pytest.raises(ZeroDivisionError):
-            await aside(AT_ONCE + 1, lambda: 1 // 0, in_turn)
-        return await aside(AT_ONCE + 1, threading.current_thread, in_turn)
+            await run_aside(AT_ONCE + 1, lambda: 1 // 0, in_turn)
+        return await run_aside(AT_ONCE + 1, threading.current_thread, in_turn)
 
     assert asyncio.run(both()) is threading.main_thread()
 
 
 def test_an_error_of_long_work_comes_to_who_waits() -> None:
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(aside(AT_ONCE + 1, lambda: 1 // 0))
+        asyncio.run(run_aside(AT_ONCE + 1, lambda: 1 // 0))
 
 
 def test_two_long_works_are_done_one_after_the_other() -> None:
@@ -73,7 +75,7 @@ def test_two_long_works_are_done_one_after_the_other() -> None:
         return number
 
     async def both() -> list[int]:
-        return await asyncio.gather(*(aside(AT_ONCE + 1, partial(work, at)) for at in range(3)))
+        return await asyncio.gather(*(run_aside(AT_ONCE + 1, partial(work, at)) for at in range(3)))
 
     assert asyncio.run(both()) == [0, 1, 2]
     assert most == [1, 1, 1]
@@ -82,7 +84,7 @@ def test_two_long_works_are_done_one_after_the_other() -> None:
 def test_the_loop_goes_on_meanwhile() -> None:
     async def beside() -> bool:
         over = threading.Event()
-        busy = asyncio.ensure_future(aside(AT_ONCE + 1, lambda: over.wait(60)))
+        busy = asyncio.ensure_future(run_aside(AT_ONCE + 1, lambda: over.wait(60)))
         for _ in range(3):
             await asyncio.sleep(0.001)
         over.set()
@@ -129,10 +131,10 @@ def test_streams_do_not_wait_for_bodies() -> None:
             begun.set()
             return over.wait(60)
 
-        body = asyncio.ensure_future(aside(AT_ONCE + 1, long))
+        body = asyncio.ensure_future(run_aside(AT_ONCE + 1, long))
         while not begun.is_set():
             await asyncio.sleep(0.001)
-        done = await aside_of_streams(lambda: "done")
+        done = await run_in_stream_thread(lambda: "done")
         over.set()
         assert await body
         return done

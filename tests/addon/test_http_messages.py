@@ -12,7 +12,7 @@ from mitmproxy.net import encoding
 
 from converter.addon import http_messages
 from converter.addon.exchange.exchange import JSON, Answer
-from converter.addon.http_messages import remove_fields, set_fields, uncompressed
+from converter.addon.http_messages import remove_fields, set_fields, uncompress
 from converter.core.wire.bounds import BODY_LIMIT
 from tests.support.addon_flows import (
     CHAT,
@@ -102,15 +102,15 @@ def test_a_body_is_uncompressed_and_one_that_cannot_be_comes_as_it_is() -> None:
         list[str](),
     )
     good.raw_content, bad.raw_content = gzip.compress(b"a"), b"no gzip"
-    assert (http_messages.body(good, notes), notes) == (b"a", [])
-    assert http_messages.body(bad, notes) == b"no gzip"
+    assert (http_messages.read_body(good, notes), notes) == (b"a", [])
+    assert http_messages.read_body(bad, notes) == b"no gzip"
     assert ["is no gzip" in note for note in notes] == [True]
 
 
 def test_of_a_compressed_body_no_more_is_read_than_its_limit() -> None:
     long, notes = response(content_encoding="gzip"), list[str]()
     long.raw_content = gzip.compress(bytes(9 << 20))
-    assert http_messages.body(long, notes, 2 << 20) == bytes((2 << 20) + 1)
+    assert http_messages.read_body(long, notes, 2 << 20) == bytes((2 << 20) + 1)
     assert notes == ["the body has more than 2 megabytes uncompressed, not read on"]
 
 
@@ -120,7 +120,7 @@ def test_a_body_may_be_declared_plain(name: str) -> None:
     plain, notes = response(content_encoding=name), list[str]()
     plain.raw_content = b"a"
     assert not http_messages.is_compressed(plain)
-    assert (http_messages.body(plain, notes), notes) == (b"a", [])
+    assert (http_messages.read_body(plain, notes), notes) == (b"a", [])
 
 
 @pytest.mark.parametrize(("path", "named"), [(MESSAGES, True), (CHAT, False)])
@@ -175,7 +175,7 @@ MEGABYTE = 1 << 20
 def test_a_body_is_read(name: str, body: bytes) -> None:
     packed = encoding.encode(body, name)
     assert isinstance(packed, bytes)
-    assert uncompressed(packed, name, len(body)) == body
+    assert uncompress(packed, name, len(body)) == body
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -183,7 +183,7 @@ def test_a_body_that_holds_much_is_not_read_to_its_end(name: str) -> None:
     packed = encoding.encode(bytes(300 * MEGABYTE), name)
     assert isinstance(packed, bytes)
     tracemalloc.start()
-    assert uncompressed(packed, name, MEGABYTE) == bytes(MEGABYTE + 1)
+    assert uncompress(packed, name, MEGABYTE) == bytes(MEGABYTE + 1)
     assert tracemalloc.get_traced_memory()[1] < 150 * MEGABYTE
     tracemalloc.stop()
 
@@ -191,13 +191,13 @@ def test_a_body_that_holds_much_is_not_read_to_its_end(name: str) -> None:
 @pytest.mark.parametrize("name", [*NAMES, "bz2", "utf-8", "gzip, br"])
 def test_what_is_no_such_encoding_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        uncompressed(b"no such body", name, MEGABYTE)
+        uncompress(b"no such body", name, MEGABYTE)
 
 
 def test_what_a_server_may_leave_out_or_add_is_read() -> None:
     bare = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-    assert uncompressed(bare.compress(b"Hello") + bare.flush(), "deflate", 9) == b"Hello"
-    assert uncompressed(zlib.compress(b"Hello"), "gzip", 9) == b"Hello"
+    assert uncompress(bare.compress(b"Hello") + bare.flush(), "deflate", 9) == b"Hello"
+    assert uncompress(zlib.compress(b"Hello"), "gzip", 9) == b"Hello"
 
 
 @pytest.mark.parametrize("name", ["gzip", "zstd"])
@@ -205,15 +205,15 @@ def test_what_a_server_may_leave_out_or_add_is_read() -> None:
 def test_parts_that_are_each_compressed_are_one_body(name: str, size: int) -> None:
     parts = [random.Random(at).randbytes(size) for at in range(3)]
     packed = b"".join(bytes(encoding.encode(part, name)) for part in (*parts, b""))
-    assert uncompressed(packed, name, MEGABYTE) == b"".join(parts)
+    assert uncompress(packed, name, MEGABYTE) == b"".join(parts)
 
 
 def test_what_stands_behind_gzip_and_is_none_is_passed_over() -> None:
     packed = gzip.compress(b"Hel") + gzip.compress(b"lo") + bytes(90) + b"\x1f padding"
-    assert uncompressed(packed, "gzip", 9) == b"Hello"
+    assert uncompress(packed, "gzip", 9) == b"Hello"
 
 
 def test_of_a_body_that_is_cut_short_the_beginning_is_read() -> None:
     whole = b"Hello" * 99
     for packed, name in ((zlib.compress(whole), "gzip"), (brotli.compress(whole), "br")):
-        assert whole.startswith(uncompressed(packed[:-4], name, 999))
+        assert whole.startswith(uncompress(packed[:-4], name, 999))

@@ -14,9 +14,9 @@ from mitmproxy.test import taddons
 from converter.addon.log_lines import (
     LONGEST,
     LONGEST_LINE,
-    in_a_line,
     is_logged,
     log_if_read,
+    method_and_path,
     path_of,
     report,
     write_each_line_at_once,
@@ -28,7 +28,7 @@ HOSTILE = "/a\x1b[2J\n\u202e" + "b" * 9999
 
 def test_a_request_is_named_in_bounded_text_without_its_query() -> None:
     flow = request(HOSTILE + "?secret=1")
-    for line in (in_a_line(flow.request), path_of(flow.request)):
+    for line in (method_and_path(flow.request), path_of(flow.request)):
         assert line.isprintable()
         assert len(line) == LONGEST
         assert "secret" not in line

@@ -25,12 +25,12 @@ def test_an_options_value_is_the_one_that_mitmproxy_tells() -> None:
 
 def test_the_state_before_is_the_one_that_revert_restores() -> None:
     flow = tflow.tflow(resp=True)
-    assert not internals.state_before(flow)
-    assert not internals.state_before(None)
+    assert not internals.flow_backup(flow)
+    assert not internals.flow_backup(None)
     flow.backup()
     flow.request.path = "/changed"
-    assert internals.state_before(flow)["request"]["path"] == b"/path"
-    internals.forget_state_before(flow)
+    assert internals.flow_backup(flow)["request"]["path"] == b"/path"
+    internals.remove_flow_backup(flow)
     flow.revert()
     assert flow.request.path == "/changed"
 

@@ -11,7 +11,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("text", ["plain", "two words", "it's", "$(touch ran)", "`ran`", "a;b", ""])
 def test_a_shell_reads_a_word_as_it_was(text: str) -> None:
-    line = shell_lines.line(["sh", "-c", 'printf "%s %s" "$NAME" "$1"', "sh", text], {"NAME": text})
+    line = shell_lines.command(
+        ["sh", "-c", 'printf "%s %s" "$NAME" "$1"', "sh", text], {"NAME": text}
+    )
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
     assert done.stdout == f"{text} {text}"
 
@@ -21,6 +23,6 @@ def test_a_shell_reads_a_word_as_it_was(text: str) -> None:
 )
 def test_no_line_has_a_character_that_acts(character: str) -> None:
     with pytest.raises(shell_lines.UnprintableError, match="can be printed"):
-        shell_lines.word(f"a{character}b")
+        shell_lines.quoted(f"a{character}b")
     with pytest.raises(shell_lines.UnprintableError, match="can be printed"):
-        shell_lines.line(["program"], {"NAME": character})
+        shell_lines.command(["program"], {"NAME": character})

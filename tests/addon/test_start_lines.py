@@ -7,11 +7,11 @@ import pytest
 
 from converter.addon.start_lines import (
     UNKNOWN_MODEL,
-    address,
-    clients,
+    client_lines,
+    curl_line,
     first_model,
-    question,
-    too_small,
+    proxy_url,
+    window_warning,
 )
 from converter.core.dialects.table import ANTHROPIC
 
@@ -30,7 +30,7 @@ PROXY = "http://127.0.0.1:8080"
     ],
 )
 def test_the_address_is_one_that_a_client_here_can_use(host: str, shown: str) -> None:
-    assert address(host, 81) == shown
+    assert proxy_url(host, 81) == shown
 
 
 def test_the_model_is_the_first_whose_name_is_safe_to_paste() -> None:
@@ -39,14 +39,14 @@ def test_the_model_is_the_first_whose_name_is_safe_to_paste() -> None:
 
 
 def test_a_question_survives_the_shell() -> None:
-    parts = shlex.split(question(PROXY, ANTHROPIC, 'it\'s "quoted"'))
+    parts = shlex.split(curl_line(PROXY, ANTHROPIC, 'it\'s "quoted"'))
     assert parts[:3] == ["curl", "-sN", f"{PROXY}/v1/messages"]
     assert parts[3:5] == ["-H", "content-type: application/json"]
     assert json.loads(parts[-1])["model"] == 'it\'s "quoted"'
 
 
 def test_a_program_with_an_sdk_gets_the_address() -> None:
-    _, program = clients(PROXY, "m", None)
+    _, program = client_lines(PROXY, "m", None)
     openai = f"OPENAI_BASE_URL={PROXY}/v1 OPENAI_API_KEY=unused"
     assert program == ("A program with an SDK", f"{openai} python my_program.py")
 
@@ -62,7 +62,7 @@ def test_a_program_with_an_sdk_gets_the_address() -> None:
 def test_claude_code_is_started_only_where_it_can_work(
     window: int | None, shown: str | None
 ) -> None:
-    (title, line), _ = clients(PROXY, "my model", window)
+    (title, line), _ = client_lines(PROXY, "my model", window)
     assert title == "Claude Code"
     if shown is None:
         assert line == "# Claude Code needs a window of about 40,000 tokens, not 4,096"
@@ -82,4 +82,4 @@ def test_claude_code_is_started_only_where_it_can_work(
 def test_a_window_that_is_too_small_is_reported(
     client: str, window: int | None, reason: str
 ) -> None:
-    assert too_small(client, window) == reason
+    assert window_warning(client, window) == reason

@@ -104,7 +104,7 @@ def test_the_client_gets_what_the_golden_says(bench: Bench, name: str) -> None:
 @pytest.mark.parametrize("name", complete())
 def test_and_so_does_a_client_that_asks_as_the_addon_did(bench: Bench, name: str) -> None:
     recorded = LIBRARY.load(name)
-    translated = recorded.exchange().endpoint.is_chat and not recorded.exchange().native
+    translated = recorded.exchange().endpoint.is_chat and not recorded.exchange().is_native
     if recorded.server_dialect is recorded.client or not translated:
         return
     if recorded.awaited().request.tells_tools:

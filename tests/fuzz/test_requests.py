@@ -48,13 +48,15 @@ def read(exchange: Exchange, body: bytes) -> ReadRequest | None:
     """Read a request as the addon does; none: it was refused, with an answer for the client."""
     memory = Memory(10, 1 << 20)
     try:
-        if not exchange.translated:
-            return read_request.note(exchange, body)
+        if not exchange.is_translated:
+            return read_request.read_in_dialect(exchange, body)
         parsed = read_request.read(exchange, body, memory)
-        written = [parsed.written(server, parses) for server in SERVERS for parses in (True, False)]
+        written = [
+            parsed.translate(server, parses) for server in SERVERS for parses in (True, False)
+        ]
         return written[-1]
     except Exception as error:
-        message, answer = exchange.refusal(error)
+        message, answer = exchange.refusal_answer(error)
         assert 400 <= answer.status < 500, message
         assert json.loads(answer.body)
         return None

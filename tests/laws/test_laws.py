@@ -191,12 +191,12 @@ def test_law_8_finds_what_raises(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _break_errors(monkeypatch: pytest.MonkeyPatch, broken: Callable[[], Answer]) -> None:
     """Have Anthropic's clients get another answer for a server's error."""
-    own = Exchange.error
+    own = Exchange.error_answer
 
-    def error(self: Exchange, *arguments: Any) -> Answer | None:
+    def error_answer(self: Exchange, *arguments: Any) -> Answer | None:
         return broken() if self.client is ANTHROPIC else own(self, *arguments)
 
-    monkeypatch.setattr(Exchange, "error", error)
+    monkeypatch.setattr(Exchange, "error_answer", error_answer)
 
 
 @pytest.mark.parametrize("number", [4, pytest.param(7, marks=pytest.mark.slow)])

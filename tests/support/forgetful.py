@@ -9,7 +9,7 @@ from converter.addon.exchange import settings
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.earlier_thoughts import EarlierThoughts
 from converter.addon.exchange.exchange import Exchange
-from converter.addon.exchange.read_request import ReadRequest, note, read
+from converter.addon.exchange.read_request import ReadRequest, read, read_in_dialect
 from converter.addon.servers.profiles import by_name
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.core.model.memory import Memory
@@ -111,10 +111,10 @@ class Talk:
         body = json.dumps({"model": self.model, **self.api.body(self.items)}).encode()
         memory = Memory(store=self.memory.store, owner=self.owner)
         if self.api.client is OPENAI_CHAT:
-            request = note(exchange, body)
-            wants = request.wants_thoughts(LLAMA)
-            return request.restored(memory, LLAMA) if wants else request
-        return read(exchange, body, memory).written(LLAMA, False, memory)
+            request = read_in_dialect(exchange, body)
+            wants = request.wants_earlier_thoughts(LLAMA)
+            return request.with_restored_thoughts(memory, LLAMA) if wants else request
+        return read(exchange, body, memory).translate(LLAMA, False, memory)
 
     def turn(self, user: Item, reply: Sequence[bytes]) -> tuple[Item, EarlierThoughts]:
         """Say something, get this stream for a reply; return the server's request."""

@@ -46,7 +46,7 @@ def own_answer(request: OwnRequest, memory: Memory) -> tuple[int, Json]:
     try:
         status, body = answer_own(request, memory)
     except (RequestError, UnreadableError) as error:
-        _, refusal = EXCHANGE.refusal(error)
+        _, refusal = EXCHANGE.refusal_answer(error)
         return refusal.status, json.loads(refusal.body)
     return status, dict(body)
 

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange
-from converter.addon.exchange.read_request import note
+from converter.addon.exchange.read_request import read_in_dialect
 from converter.core.dialects.table import find_endpoint
 from converter.core.model.memory import Memory
 from tests.support.harness import VARIANTS, LlamaServer
@@ -67,9 +67,12 @@ def _body(turns: int) -> bytes:
 def _seconds_of_miss(body: bytes) -> float:
     endpoint = find_endpoint("POST", "/v1/chat/completions")
     assert endpoint
-    read, memory = note(Exchange(endpoint[0], settings.read()), body), Memory(500, 1 << 25)
-    assert read.restored(memory, None).earlier.unknown > 1
-    return _median_seconds(lambda: read.restored(memory, None), 200)
+    read, memory = (
+        read_in_dialect(Exchange(endpoint[0], settings.read()), body),
+        Memory(500, 1 << 25),
+    )
+    assert read.with_restored_thoughts(memory, None).earlier.unknown > 1
+    return _median_seconds(lambda: read.with_restored_thoughts(memory, None), 200)
 
 
 def _seconds_to_answer(address: str, body: bytes) -> float:

@@ -93,7 +93,7 @@ class AwaitedReply:
             ),
             calls=request.calls,
             off=initial_state.thinking_is_off(request.body, exchange.settings.start),
-            stops=() if self.keeps_stops else request.stops,
+            stops=() if self.withholds_stops else request.stop_strings,
             cuts=self.cuts,
             cuts_behind=bool(request.body.get(INCLUDES_STOP)),
             wants_json=wants_json(request.body),
@@ -114,12 +114,13 @@ class AwaitedReply:
         """
         exchange = self.request.exchange
         options = exchange.settings
-        may_go_on = options.unanswered != "tell" and (self.keeps_stops or not self.request.stops)
+        server_stops = self.request.stop_strings and not self.withholds_stops
+        may_go_on = options.unanswered != "tell" and not server_stops
         shows = may_go_on and options.unanswered == "show"
         if self.request.body.get("n") not in (None, 1):
             return ThoughtLimits(loops=options.loops, shows=shows).without_ends
-        goes_on = bool(self.server.continues) and not exchange.native
-        budget = self.request.ceiling if options.budget == "enforce" else None
+        goes_on = bool(self.server.continues) and not exchange.is_native
+        budget = self.request.thinking_limit if options.budget == "enforce" else None
         enough = options.enough if goes_on else ""
         answers = may_go_on and options.unanswered == "ask"
         ends = budget, options.loops, goes_on, enough, answers, shows
@@ -131,39 +132,39 @@ class AwaitedReply:
         servers ignore stop strings; else empty.
         """
         request = self.request
-        ours = request.exchange.settings.stops == "answer" and not request.exchange.native
-        stops = request.stops if ours and request.body.get("n") in (None, 1) else ()
+        ours = request.exchange.settings.stops == "answer" and not request.exchange.is_native
+        stops = request.stop_strings if ours and request.body.get("n") in (None, 1) else ()
         return stops if sum(map(len, stops)) <= STOPS_LIMIT else ()
 
     @cached_property
-    def keeps_stops(self) -> bool:
+    def withholds_stops(self) -> bool:
         """Return True if the server does not get the stop strings, because it would also stop at
         them in the thought before the answer.
         """
         return self.thinks_first and bool(self.cuts)
 
     @property
-    def may_leave(self) -> bool:
+    def may_leave_server(self) -> bool:
         """Return True if the addon may have to stop reading in the middle of the server's reply and
         close the connection, to end a thought or the answer.
         """
         return self.limits.ends or bool(self.cuts)
 
     @property
-    def may_control(self) -> bool:
+    def may_ask_server_to_end(self) -> bool:
         """Return True if the addon may have to end a thought, and can ask the server by another
         request to end it (`Server.ends_thoughts`).
         """
         return self.limits.cuts and self.limits.goes_on and self.server.ends_thoughts
 
     @cached_property
-    def watched(self) -> bool:
+    def is_buffered(self) -> bool:
         """Return True if the server is asked for a stream although the client wants one body,
         because the addon may have to end a thought or the answer.
         """
         request = self.request
-        whole = request.form is Form.WHOLE and not request.exchange.native
-        return whole and (self.limits.ends or self.keeps_stops)
+        whole = request.form is Form.WHOLE and not request.exchange.is_native
+        return whole and (self.limits.ends or self.withholds_stops)
 
     @cached_property
     def kept_fields(self) -> frozenset[str]:
@@ -180,12 +181,12 @@ class AwaitedReply:
         return budgets | (STOP_FIELDS if self.thinks_first and self.cuts else frozenset[str]())
 
     @property
-    def counts_for_us(self) -> bool:
+    def hides_counts(self) -> bool:
         """Return True if the addon, and not the client, requested the counts of tokens at a
         stream's end (`stream_options`). Then the counts are not sent to the client.
         """
         added = COUNTING not in self.request.body and COUNTING in self.sent
-        return added and not self.request.exchange.translated
+        return added and not self.request.exchange.is_translated
 
     def continued_body(
         self, body: Mapping[str, object], findings: Findings, tokens: int
@@ -217,7 +218,7 @@ class AwaitedReply:
         context = replace(
             request.reply_context,
             prompt_tokens=self._prompt_tokens(speaker, form),
-            uncounted=self.counts_for_us and speaker is server,
+            uncounted=self.hides_counts and speaker is server,
         )
         rewriter = rewriter_of(
             exchange.settings,
@@ -239,35 +240,35 @@ class AwaitedReply:
         """
         request = self.request
         requested = json_text.as_object(request.body.get(COUNTING)).get("include_usage")
-        whole = (form or request.form) is Form.WHOLE and self.watched
+        whole = (form or request.form) is Form.WHOLE and self.is_buffered
         if client is COMMON and not (requested or whole):
             return None
         return partial(estimate_tokens, request.body)
 
-    def wants_count(self, status: int, body: bytes) -> bool:
+    def needs_prompt_count(self, status: int, body: bytes) -> bool:
         """Return True if the addon has to count the prompt's tokens for an error: the server's
         response (`status`, `body`) refuses the prompt as too long without its exact length, and the
         client's dialect has the length in its error.
         """
-        if not self.request.exchange.translated or status < 400:
+        if not self.request.exchange.is_translated or status < 400:
             return False
         too_long = context_length.overflow_in(server_message(body))
         return too_long is not None and too_long.bound
 
-    def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
+    def rewrite(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
         """Return the client's version of a complete response of the server: a rewritten reply, a
         list of models or an error. `at`: when the response came, in seconds after the request.
         """
         exchange = self.request.exchange
         if exchange.endpoint.lists_models:
-            return Rewritten(exchange.models(status, body))
+            return Rewritten(exchange.models_answer(status, body))
         if not 200 <= status < 300:
             message = server_message(body) or "no message"
             # A body that is not JSON is a gateway's web page. The client gets an error in its own
             # dialect in place of the page, so the log gets the server's status and message.
             page = f"the server answered with status {status}: {message}"
             notes = () if json_text.readable(body) else (page,)
-            return Rewritten(exchange.error(status, body, self.counted), notes=notes)
+            return Rewritten(exchange.error_answer(status, body, self.counted), notes=notes)
         rewriter = self.rewriter(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
         rewritten = b"".join(rewriter.whole(body, at))
         if rewriter.failure and not (rewriter.end.begun and rewriter.form is Form.STREAM):
@@ -277,7 +278,7 @@ class AwaitedReply:
         unchanged = rewritten == body and kind == content_type
         return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
 
-    def held(self, rewriter: Rewriter, written: bytes) -> Answer:
+    def collected_answer(self, rewriter: Rewriter, written: bytes) -> Answer:
         """Return the response for a client that wants one body, made from the server's stream; an
         error if the rewriter failed. `written`: the body that the rewriter has made.
         """
@@ -316,7 +317,7 @@ class AwaitedReply:
         if findings.thought and not self.prompted:
             servers.learn_thinking_model(upstream, self.request.body)
         begun = findings.beginning.confirmed or findings.beginning.correction
-        if begun is None or self.as_text or not self.request.exchange.guesses:
+        if begun is None or self.as_text or not self.request.exchange.guesses_start:
             return
         prompt_state = servers.facts(upstream, self.request.body).prompt
         if lesson := self._shown_beginning(begun, findings, prompt_state):

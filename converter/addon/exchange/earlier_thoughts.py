@@ -133,7 +133,7 @@ def _thinking_as_written(events: Iterable[Event]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EarlierThoughts:
-    """The counts of the earlier thoughts that `restore` put back into a request, or could not.
+    """The counts of the earlier thoughts that `restore_thoughts` put back, or could not put back.
 
     Attributes:
         restored: how many thoughts were put back.
@@ -165,7 +165,7 @@ class EarlierThoughts:
 NO_EARLIER = EarlierThoughts()
 
 
-def restore(
+def restore_thoughts(
     body: Mapping[str, object],
     history: TemplateHistory,
     memory: Memory,
@@ -208,7 +208,7 @@ def restore(
     return changed, EarlierThoughts(restored, unknown, position)
 
 
-def switched(body: Mapping[str, object], history: TemplateHistory) -> Mapping[str, object]:
+def with_switches(body: Mapping[str, object], history: TemplateHistory) -> Mapping[str, object]:
     """Return a request's fields with the entries of `chat_template_kwargs` without which the
     model's chat template would drop earlier thoughts (`TemplateHistory.switches`). An entry that
     the client has set keeps its value. Return `body` itself if the request has no thought.

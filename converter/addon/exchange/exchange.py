@@ -142,27 +142,27 @@ class Exchange:
         if endpoint.is_own:
             return Kind.COUNTERPART if endpoint.counterpart else Kind.OWN
         if not endpoint.is_chat:
-            return Kind.COUNTED if endpoint.is_request and self.translated else Kind.MODELS
-        as_it_came = Kind.NATIVE if self.native else Kind.CHAT
-        return Kind.TRANSLATED if self.translated else as_it_came
+            return Kind.COUNTED if endpoint.is_request and self.is_translated else Kind.MODELS
+        as_it_came = Kind.NATIVE if self.is_native else Kind.CHAT
+        return Kind.TRANSLATED if self.is_translated else as_it_came
 
     @cached_property
-    def native(self) -> bool:
+    def is_native(self) -> bool:
         """True if the request goes to the server's own endpoint of the client's dialect."""
         return self.at_home or self.client.requests.native_option in self.settings.native
 
     @cached_property
-    def translated(self) -> bool:
+    def is_translated(self) -> bool:
         """True if the client's dialect is not the server's."""
-        return self.client is not COMMON and not self.native
+        return self.client is not COMMON and not self.is_native
 
     @cached_property
     def server_dialect(self) -> Dialect:
         """The dialect of the request that the server gets."""
-        return self.client if self.native else COMMON
+        return self.client if self.is_native else COMMON
 
     @cached_property
-    def guesses(self) -> bool:
+    def guesses_start(self) -> bool:
         """True if the addon has to find out whether the reply begins in a thought, because the
         option `think_start` is `auto`.
         """
@@ -173,7 +173,7 @@ class Exchange:
         """The path of the chat completion to which the request is translated."""
         return self.prefix + COMMON.requests.path
 
-    def may_refer(self, body: bytes) -> bool:
+    def may_refer_to_kept(self, body: bytes) -> bool:
         """Return True if the body may refer to kept replies, as `previous_response_id` does. Any
         body with a JSON escape of an ASCII character may, because the name may be escaped.
         """
@@ -184,13 +184,13 @@ class Exchange:
         # times as fast as an alternation of all patterns
         return any(re.search(pattern.encode(), body, re.DOTALL) for pattern in patterns)
 
-    def tells_models(self, path: str) -> bool:
+    def answers_with_models(self, path: str) -> bool:
         """Return True if the addon itself answers a request for this path, and needs the server's
         list of models for the answer.
         """
         return bool(re.match(self.client.answers.own_of_models or "(?!)", path[len(self.prefix) :]))
 
-    def own(self, request: OwnRequest, memory: Memory) -> Answer | None:
+    def own_answer(self, request: OwnRequest, memory: Memory) -> Answer | None:
         """Return the addon's own answer to a request that needs no model, such as one for a reply
         that the memory keeps. Return `None` if the request has to go to the server.
         """
@@ -215,13 +215,13 @@ class Exchange:
             with suppress(RequestError):
                 reply = self.endpoint.counterpart.reply(Fields(json_text.read_or_none(body)), took)
                 return Answer(200, JSON, json_text.write(reply))
-        return self.error(status, body)
+        return self.error_answer(status, body)
 
-    def counted(self, tokens: int) -> Answer:
+    def count_answer(self, tokens: int) -> Answer:
         """Return the response to a request to count a prompt's tokens. `tokens`: the count."""
         return Answer(200, JSON, json_text.write(self.client.answers.counted(tokens)))
 
-    def refusal(self, error: Exception) -> tuple[str, Answer]:
+    def refusal_answer(self, error: Exception) -> tuple[str, Answer]:
         """Return a line for the log, and the error response to a request that could not be sent to
         the server because of `error`.
         """
@@ -241,13 +241,13 @@ class Exchange:
         body = self.client.answers.error(message, kind, status)
         return message, Answer(status, JSON, body, retry_after)
 
-    def models(self, status: int, body: bytes) -> Answer | None:
+    def models_answer(self, status: int, body: bytes) -> Answer | None:
         """Return the response to a request for models: the server's list, or one model of the list,
         in the client's dialect. Return `None` if the server's response (`status`, `body`) goes to
         the client unchanged.
         """
         if status != 200:
-            return self.error(status, body)
+            return self.error_answer(status, body)
         rows, served = self.settings.models, model_entries(json_text.read_or_none(body))
         if served and self.model_id and not find_model(served, rows, self.model_id):
             message = f"no model {self.model_id}"
@@ -271,7 +271,7 @@ class Exchange:
             return write(body) if write else None
         return (write and write(json_text.write(listed))) or listed
 
-    def error(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
+    def error_answer(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
         """Return a server's error in the client's dialect; `None` if it goes to the client
         unchanged. `counted`: the prompt's tokens, if the addon counted them because the server
         refused the prompt as too long without its exact count.
@@ -315,7 +315,7 @@ def begin(
     features = frozenset(name.strip() for name in listed.split(",")) if listed else frozenset[str]()
     own = (model_id, _owner_of(headers), features, alive, gateway)
     exchange = Exchange(endpoint, settings, prefix, name, client, created_at, *own)
-    return None if exchange.native and endpoint.purpose is not Purpose.REPLY else exchange
+    return None if exchange.is_native and endpoint.purpose is not Purpose.REPLY else exchange
 
 
 def _owner_of(headers: Mapping[str, str]) -> str:

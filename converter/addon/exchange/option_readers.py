@@ -22,7 +22,7 @@ STARTS = tuple(
 )
 
 
-def names(written: object) -> list[str]:
+def as_list(written: object) -> list[str]:
     """Return the value of an option that has a list of values; empty if the value is no list."""
     return [str(name) for name in written] if isinstance(written, Sequence) else []
 
@@ -42,7 +42,7 @@ def read_fields(written: Sequence[str]) -> tuple[str, ...]:
     return fields
 
 
-def one_of(allowed: Sequence[str]) -> Callable[[object], str]:
+def read_one_of(allowed: Sequence[str]) -> Callable[[object], str]:
     """Return a reader of an option. It returns the value, and raises ValueError for a value that is
     not in `allowed`.
     """
@@ -66,7 +66,7 @@ def read_start(written: object) -> InitialState:
     """Return the initial state that the user chose for all replies; `AUTO`: the addon finds the
     initial state of each reply.
     """
-    return InitialState(one_of(STARTS)(written))
+    return InitialState(read_one_of(STARTS)(written))
 
 
 def read_path(written: object) -> str:

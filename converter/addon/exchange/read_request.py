@@ -1,7 +1,7 @@
 """The second value of an exchange: the request with its body, which is read into a conversation if
 the request is translated.
 
-`read` reads a request that is translated, `note` a request that stays in its dialect.
+`read` reads a request that is translated, `read_in_dialect` a request that stays in its dialect.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +13,8 @@ from converter.addon.exchange.earlier_thoughts import (
     NO_EARLIER,
     EarlierThoughts,
     HashOf,
-    restore,
-    switched,
+    restore_thoughts,
+    with_switches,
 )
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.option_readers import FOLDED
@@ -51,7 +51,7 @@ from converter.core.wire import json_text
 from converter.core.wire.half_escapes import has_half_characters
 from converter.core.wire.known_json import KeptObject
 
-_WISHES = frozenset((*BUDGET_FIELDS, EFFORT))
+_THINKING_FIELDS = frozenset((*BUDGET_FIELDS, EFFORT))
 """The fields of a request that set how much the model thinks. They are dropped if the model's name
 in the request (`NAME-low`) sets this.
 """
@@ -70,7 +70,7 @@ class ReadRequest:
     Attributes:
         exchange: the request's path and headers.
         body: the fields of the body that the server gets: a chat completion, or a native request.
-            Empty for a translated request until `written` translates it.
+            Empty for a translated request until `translate` fills it.
         conversation: the conversation of a translated request; `None` for a request that stays in
             its dialect.
         context: the id of the conversation.
@@ -135,14 +135,14 @@ class ReadRequest:
         """The server's name for the model."""
         return self.served_model or self.requested_model
 
-    def served_as(self, name: str) -> "ReadRequest":
+    def with_served_model(self, name: str) -> "ReadRequest":
         """Return the request for the model that the server calls `name`."""
         if self.conversation:
             return replace(self, served_model=name)
         body = {**self.body, "model": name}
         return replace(self, served_model=name, called=self.requested_model, body=body, mended=True)
 
-    def wished(self, row: ModelRow, server: Server, parses: bool) -> "ReadRequest":
+    def with_effort_of(self, row: ModelRow, server: Server, parses: bool) -> "ReadRequest":
         """Return the request with the effort and budget of `row`, a row of the option
         `think_models`, in place of the client's effort and budget. `parses`: True if the server
         sends thoughts in a field of their own.
@@ -150,24 +150,24 @@ class ReadRequest:
         thinks = row.effort != OFF
         effort = row.effort if thinks else ""
         mode: ThinkingMode = "enabled" if thinks else "disabled"
-        switch = ThinkingSwitch(mode, row.budget, self.shown)
+        switch = ThinkingSwitch(mode, row.budget, self.shows_thinking)
         wished = replace(self, asks_to_think=thinks, budget=row.budget, effort=effort)
         if self.conversation:
             conversation = replace(self.conversation, thinking=switch, effort=effort or None)
             return replace(wished, conversation=conversation)
-        body = {name: value for name, value in self.body.items() if name not in _WISHES}
+        body = {name: value for name, value in self.body.items() if name not in _THINKING_FIELDS}
         fields = thinking_fields(server, switch, effort or None, self.requested_model, parses)
         if TEMPLATE in fields:
             body = with_template(body, fields.pop(TEMPLATE))
         return replace(wished, body={**body, **fields}, mended=True)
 
     @property
-    def stops(self) -> tuple[str, ...]:
+    def stop_strings(self) -> tuple[str, ...]:
         """The stop strings of the request."""
         return stop_strings(self.body)
 
     @property
-    def ceiling(self) -> int | None:
+    def thinking_limit(self) -> int | None:
         """The most thinking tokens, if `think_budget` is `enforce`: the client's budget, else the
         limit that belongs to the client's effort, else the option `think_budget_tokens`. `None`: no
         limit.
@@ -179,9 +179,9 @@ class ReadRequest:
         return self.exchange.settings.budget_tokens if ceiling is None else ceiling
 
     @property
-    def shown(self) -> bool:
+    def shows_thinking(self) -> bool:
         """Return True unless the request asks for replies without the text of their thoughts."""
-        if self.exchange.native:
+        if self.exchange.is_native:
             return not self.exchange.client.requests.omits_thinking(self.body)
         thinking = self.conversation.thinking if self.conversation else None
         return thinking is None or thinking.shown
@@ -194,7 +194,7 @@ class ReadRequest:
         return ReplyContext(
             self.conversation.model if self.conversation else "",
             exchange.id,
-            self.shown,
+            self.shows_thinking,
             settings.fields,
             settings.signature,
             created_at=exchange.created_at,
@@ -213,7 +213,7 @@ class ReadRequest:
         return self.exchange.settings.unasked == "hide" and not asks
 
     @property
-    def may_lack(self) -> frozenset[str]:
+    def removable_parts(self) -> frozenset[str]:
         """The names of the request's parts that may be left out if the server refuses the request
         because of them (`converter.addon.servers.refusals`).
         """
@@ -224,9 +224,11 @@ class ReadRequest:
             must |= {refusals.TOOL_CHOICE, READER}
         if options.tools == "off":
             must.add(RENDERED)
-        return (refusals.NATIVE_PARTS if self.exchange.native else refusals.REFUSABLE) - must
+        return (refusals.NATIVE_PARTS if self.exchange.is_native else refusals.REFUSABLE) - must
 
-    def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":
+    def translate(
+        self, server: Server, parses: bool, memory: Memory | None = None
+    ) -> "ReadRequest":
         """Return a translated request with its body: the chat completion, in the fields that this
         server takes.
 
@@ -246,26 +248,26 @@ class ReadRequest:
         body: Mapping[str, object] = chat
         wanted = history.wanted and options.restore != "off"
         if memory and wanted and not any(map(_has_thought, conversation.turns)):
-            body, earlier = restore(chat, history, memory, join_texts, self._hash_of)
+            body, earlier = restore_thoughts(chat, history, memory, join_texts, self._hash_of)
         if history.switches:
-            body = switched(body, history)
+            body = with_switches(body, history)
         return self._with_body(body, notes, earlier)
 
-    def wants_thoughts(self, server: Server | None = None) -> bool:
+    def wants_earlier_thoughts(self, server: Server | None = None) -> bool:
         """Return True if earlier thoughts that the client dropped are put back into the request.
         `server`: the server that gets the request; `None` if it is not known yet.
         """
         chosen = self.exchange.settings
         return chosen.restore != "off" and chosen.history.history_for(self.model, server).wanted
 
-    def restored(self, memory: Memory, server: Server | None) -> "ReadRequest":
+    def with_restored_thoughts(self, memory: Memory, server: Server | None) -> "ReadRequest":
         """Return a chat completion with the thoughts from `memory` that its client has dropped."""
         settings = self.exchange.settings
         history = settings.history.history_for(self.model, server)
         join = without_folds if settings.fields == (FOLDED,) else "".join
-        body, earlier = restore(self.body, history, memory, join, self._hash_of)
+        body, earlier = restore_thoughts(self.body, history, memory, join, self._hash_of)
         if earlier.restored:
-            body = switched(body, history)
+            body = with_switches(body, history)
         notes, mended = (*self.notes, *earlier.notes), self.mended or bool(earlier.restored)
         return replace(self, body=body, earlier=earlier, notes=notes, mended=mended)
 
@@ -286,7 +288,7 @@ class ReadRequest:
         calls = expected_calls(body)
         if settings.tools == "off":
             calls = replace(calls, read=None, forbidden=False)
-        tells = settings.tools == "told" and not self.exchange.native
+        tells = settings.tools == "told" and not self.exchange.is_native
         rewritten = prompts.describe_tools(body) if tells else None
         return replace(
             self,
@@ -298,13 +300,13 @@ class ReadRequest:
             earlier=earlier,
         )
 
-    def prompted(self, servers: KnownServers, upstream: Upstream) -> Mapping[str, object] | None:
+    def with_prompt(self, servers: KnownServers, upstream: Upstream) -> Mapping[str, object] | None:
         """Return the body with an instruction to think in its system turn. Return `None` if the
         client does not request thinking, if the option `think_prompt` is `off`, or if the model
         thinks without an instruction.
         """
         wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
-        if not wanted or self.exchange.native or servers.thinks(upstream, self.body):
+        if not wanted or self.exchange.is_native or servers.thinks(upstream, self.body):
             return None
         return prompts.ask_to_think(self.body, self.budget)
 
@@ -325,7 +327,7 @@ request has too. Raises UnreadableError.
 """
 
 
-def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> ReadRequest:
+def read_in_dialect(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> ReadRequest:
     """Return a request that is not translated (a chat completion, or a native request). Faults in
     its body that servers refuse are mended, such as a call whose arguments are no JSON object.
 
@@ -339,7 +341,7 @@ def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> Rea
         return ReadRequest(exchange)
     fields = json_text.as_object(value)
     budgets = (value for name in BUDGET_FIELDS if type(value := fields.get(name)) is int)
-    if exchange.native:
+    if exchange.is_native:
         mended = exchange.client.requests.native(fields)
     else:
         mend = (

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, cast, get_args
 
 from converter.addon.exchange import option_readers as reader
-from converter.addon.exchange.option_readers import FOLDED, one_of
+from converter.addon.exchange.option_readers import FOLDED, read_one_of
 from converter.addon.servers.chat_templates import HistoryOptions
 from converter.addon.servers.model_names import ModelRows, read_rows
 from converter.addon.servers.profiles import SERVERS, Server
@@ -82,7 +82,7 @@ def _choice(choices: tuple[str, ...], meaning: str, recorded: bool = True) -> An
     """Return a field of the dataclass `Settings` for an option whose value is one of `choices`, by
     default the first.
     """
-    return _option(choices[0], meaning, one_of(choices), choices, recorded)
+    return _option(choices[0], meaning, read_one_of(choices), choices, recorded)
 
 
 _unrecorded = partial(_option, recorded=False)
@@ -97,7 +97,7 @@ def _read_history(written: Sequence[str]) -> HistoryOptions:
     once: where a request has earlier thoughts (`tags`: in tags in the text), and where tool results
     stand in a user's message (`tools-first`: before its text).
     """
-    chosen = [one_of(_HISTORY)(name) for name in written]
+    chosen = [read_one_of(_HISTORY)(name) for name in written]
     thoughts = [name for name in chosen if name not in _ORDERS] or [AUTO]
     if len(thoughts) > 1:
         raise ValueError(f"expected one place for thoughts, got {', '.join(thoughts)}")
@@ -170,7 +170,7 @@ class Settings:
     native: frozenset[str] = _option(
         [],
         "dialects that go to the server's own endpoint, with mended replies",
-        lambda written: frozenset(map(one_of(_NATIVE), written)),
+        lambda written: frozenset(map(read_one_of(_NATIVE), written)),
         _NATIVE,
     )
     limits: reader.MemoryLimits = _unrecorded(
@@ -238,14 +238,14 @@ REMOVED = {
 """Removed option (`NAME`), or removed value of an option (`NAME=VALUE`) -> advice for the user."""
 
 
-def is_ours(name: str) -> bool:
+def is_addon_option(name: str) -> bool:
     """Return True if the name of an option on mitmproxy's command line is meant for the addon:
     `think_start`, or misspelt `think-start`.
     """
     return name.replace("-", "_").startswith(PREFIX)
 
 
-def unknown(name: str) -> str:
+def unknown_option_error(name: str) -> str:
     """Return the error message for a name, such as `think_strat`, that is no option of the addon.
     It suggests the option with the most similar name.
     """
@@ -273,7 +273,7 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
 
 def _read_option(option: Option, written: object) -> object:
     try:
-        return option.read(reader.names(written) if isinstance(option.default, list) else written)
+        return option.read(reader.as_list(written) if isinstance(option.default, list) else written)
     except (ValueError, RuntimeError) as error:  # RuntimeError: no user for `~USER`
         hint = f"; {REMOVED[gone]}" if (gone := f"{option.name}={written}") in REMOVED else ""
         raise ValueError(f"think_{option.name}: {error}{hint}") from None

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 from mitmproxy.http import HTTPFlow, Response
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter.addon.addresses import ip_address_of, is_loopback, is_private, leads_to_private
+from converter.addon.addresses import ip_address_of, is_loopback, is_private, resolves_to_private
 from converter.addon.exchange.exchange import JSON, Exchange
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.client_headers import withhold_headers, withhold_keys
-from converter.addon.log_lines import LONGEST, in_a_line
+from converter.addon.log_lines import LONGEST, method_and_path
 from converter.addon.servers.probes import ADDON_PATH, addon_identity
 from converter.addon.servers.server_key import put_key
 from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find_endpoint
@@ -103,7 +103,7 @@ class AccessRules:
             return None
         shown = bounded(page, LONGEST)
         message = f"refused, because a web page may have sent it ({shown}); think_hosts allows"
-        _log.warning("think: %s: %s", in_a_line(flow.request), message)
+        _log.warning("think: %s: %s", method_and_path(flow.request), message)
         body = dialect_of(flow).answers.error(message, "permission_error", 403)
         return Response.make(403, body, {"content-type": JSON})
 
@@ -158,4 +158,4 @@ async def is_to_private_host(flow: HTTPFlow) -> bool:
     address of the server's connection decides if there is one, else the requested host.
     """
     peer = flow.server_conn.peername if flow.server_conn.connected else None
-    return await leads_to_private(str(peer[0]) if peer else flow.request.host)
+    return await resolves_to_private(str(peer[0]) if peer else flow.request.host)

@@ -100,7 +100,7 @@ class ContinuedReply:
             return None
         self._answer = None
         first = without_fields(first, frozenset((CONTROL, LAST_WORDS)))
-        second = http_messages.copied(sent)
+        second = http_messages.copy_message(sent)
         body = awaited.continued_body(first, rewriter.findings, rewriter.continuation.first_tokens)
         http_messages.set_body(second, json_text.write(body))
         self._has_sent = True

@@ -121,7 +121,7 @@ class ExchangeListener(Listener):
         assert flow.response
         if begun.late:
             return begun.late
-        body = http_messages.body(flow.response, [])
+        body = http_messages.read_body(flow.response, [])
         if is_stream(flow.response.headers.get("content-type", "")):
             return [body]
         return begun.abort(

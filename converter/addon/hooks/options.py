@@ -37,11 +37,11 @@ def refuse_unknown_options() -> None:
     at its start; mitmproxy 12.2 alone ignores unknown options.
     """
     for name in _undeclared_names():
-        _log.error("think: %s", settings.unknown(one_line(name)))
+        _log.error("think: %s", settings.unknown_option_error(one_line(name)))
 
 
 def _undeclared_names() -> list[str]:
-    return [name for name in ctx.options.deferred if settings.is_ours(name)]
+    return [name for name in ctx.options.deferred if settings.is_addon_option(name)]
 
 
 def recorded_values() -> dict[str, object]:

@@ -133,7 +133,7 @@ class NextRequest(Refusal):
             self._record.awaited = replace(awaited, by_server=controls)
         first = http_messages.content_of(sent).decode("utf-8", "replace")
         self._record.flow.metadata.setdefault(METADATA, first)
-        request = http_messages.copied(sent)
+        request = http_messages.copy_message(sent)
         http_messages.set_body(request, json_text.write(body))
         request.path = self._path or request.path
         self._record.sides.sent, self._record.sides.answered = request, None
@@ -180,12 +180,13 @@ class RefusalReader(NextRequest):
         names = refusals.next_parts(names, self.left_out)
         if names <= self.left_out:
             return
-        if RENDERED in names & request.may_lack and unread_replies.fits_text_completion(body):
+        removable = request.removable_parts
+        if RENDERED in names & removable and unread_replies.fits_text_completion(body):
             # this request for the prompt logs no line: the completion after it logs `UNREAD`
             self._next, self.renders = body, True
             self._path = self._record.exchange.prefix + TEMPLATE_PATH
         else:
-            spared = refusals.without_parts(body, names, request.may_lack)
+            spared = refusals.without_parts(body, names, removable)
             self._next = {} if spared is body else spared
             new = names - self.left_out
             shown = (name for name in new if name not in SCHEMA_KEYS or f'"{name}"' in text)

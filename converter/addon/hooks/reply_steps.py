@@ -10,7 +10,7 @@ from functools import partial
 from mitmproxy.http import HTTPFlow, Response
 
 from converter.addon import http_messages
-from converter.addon.aside import aside
+from converter.addon.aside import run_aside
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON, Answer, Kind
 from converter.addon.hooks.connection_faults import fault_message
@@ -18,7 +18,7 @@ from converter.addon.hooks.tap import Tap
 from converter.addon.hooks.whole_bodies import must_hold_reply
 from converter.addon.keep.flow_record import FlowRecord, client_left
 from converter.addon.layer_contract import HeldStream
-from converter.addon.log_lines import in_short, report
+from converter.addon.log_lines import report, shorten_note
 from converter.addon.memory.store_waits import wait_for_writes
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers import refusals, remedies
@@ -63,7 +63,7 @@ class ReplySteps:
             # first response's head takes the rest too
             flow.response = record.head if readable else flow.response
             return
-        if record.exchange.guesses and not record.awaited.as_text:
+        if record.exchange.guesses_start and not record.awaited.as_text:
             body = record.awaited.request.body
             initial = await self._client.initial_state(record.upstream, body)
             if initial is not record.awaited.initial:
@@ -89,7 +89,7 @@ class ReplySteps:
         sent, request = record.sides.sent, record.request
         if failure and sent and record.exchange.endpoint.is_chat:
             text = http_messages.content_of(sent).decode("utf-8", "replace")
-            names = refusals.refused_parts(500, failure, text) & request.may_lack & READERS
+            names = refusals.refused_parts(500, failure, text) & request.removable_parts & READERS
             if names:
                 self._servers.learn_refusal(record.upstream, request.body, names)
 
@@ -104,12 +104,12 @@ class ReplySteps:
         tap, is_open = record.tap, record.rewriter is not None and not record.rewriter.closed
         if flow.response.stream and not isinstance(flow.response.stream, Tap):
             notes.append(PASSED)
-        elif tap and is_open and (_continues_reply(record) or awaited.watched or tap.is_silent):
+        elif tap and is_open and (_continues_reply(record) or awaited.is_buffered or tap.is_silent):
             self._end_tap(tap, record, notes)
         elif record.early and is_open and flow.response.status_code == 200:
             # the client's stream began before the response, so the whole body goes through a tap
             tap = self.make_tap(record, awaited)
-            rest = b"".join([*tap(http_messages.body(flow.response, notes)), *tap(b"")])
+            rest = b"".join([*tap(http_messages.read_body(flow.response, notes)), *tap(b"")])
             kind = record.exchange.client.wire.framing.content_type
             http_messages.set_reply(flow.response, Answer(200, kind, rest))
         # a rewriter is still open here if the response had no body
@@ -152,7 +152,7 @@ class ReplySteps:
         if not (left and rewriter and rewriter.summary.finish):
             if left and record.exchange.endpoint.is_chat:
                 # not logged here: a watcher logs a line for each reply, which says how it ended
-                record.hints.append(in_short(flow.error.msg))
+                record.hints.append(shorten_note(flow.error.msg))
             elif left:
                 record.hints += report(record.client_request, [flow.error.msg], logging.INFO)
             else:
@@ -182,13 +182,13 @@ class ReplySteps:
     def _open_stream(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
         """Make a tap for a streamed response, and set it as the response's stream function. If the
         client wants one whole body, there are two cases: the tap collects the body if the addon may
-        have to end the reply (`awaited.watched`); else there is no tap, and `complete` makes the
-        body.
+        have to end the reply (`awaited.is_buffered`); else there is no tap, and `complete` makes
+        the body.
         """
-        if awaited.request.form is Form.WHOLE and not awaited.watched:
+        if awaited.request.form is Form.WHOLE and not awaited.is_buffered:
             return
         record.tap, record.head = self.make_tap(record, awaited), response
-        if awaited.watched:
+        if awaited.is_buffered:
             record.tap.holds = True
             return
         response.stream = record.tap
@@ -210,11 +210,11 @@ class ReplySteps:
             tap(b"")
         else:
             tap.take_second_response(
-                flow.response.status_code, http_messages.body(flow.response, notes)
+                flow.response.status_code, http_messages.read_body(flow.response, notes)
             )
-            flow.response = http_messages.copied(record.head)
+            flow.response = http_messages.copy_message(record.head)
         if tap.holds and record.awaited and record.rewriter:
-            answer = record.awaited.held(record.rewriter, b"".join(tap.late))
+            answer = record.awaited.collected_answer(record.rewriter, b"".join(tap.late))
             http_messages.set_reply(flow.response, answer)
 
     def _pass_events(self, record: FlowRecord, rewriter: Rewriter) -> None:
@@ -236,10 +236,10 @@ class ReplySteps:
         missing key, gets a remedy.
         """
         at = time.time() - record.flow.request.timestamp_start
-        body = http_messages.body(response, notes)
+        body = http_messages.read_body(response, notes)
         record.sides.keep_body(body, at)
         assert record.awaited
-        if record.awaited.wants_count(response.status_code, body):
+        if record.awaited.needs_prompt_count(response.status_code, body):
             client = credentials(record.flow.request.headers)
             request = record.awaited.request.body, record.length
             count = self._client.count_tokens
@@ -253,10 +253,10 @@ class ReplySteps:
             summary = f"the server answered with status {response.status_code}"
             notes.append(f"{summary}: {server_message(body)}")
         content_type = response.headers.get("content-type", "")
-        rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)
+        rewrite = partial(record.awaited.rewrite, response.status_code, content_type, body, at)
         repeated = record.sides.client_request if record.exchange.client.wire.retells else None
         size = len(body) + len((repeated and repeated.raw_content) or b"")
-        rewritten = await aside(size, rewrite)
+        rewritten = await run_aside(size, rewrite)
         notes += rewritten.notes
         record.rewriter = rewritten.rewriter
         if rewritten.answer:
@@ -286,10 +286,10 @@ async def _rewrite_counterpart(record: FlowRecord) -> None:
     response, exchange = record.flow.response, record.exchange
     if exchange.kind is not Kind.COUNTERPART or response is None:
         return
-    body, status = http_messages.body(response, record.notes), response.status_code
+    body, status = http_messages.read_body(response, record.notes), response.status_code
     took = (response.timestamp_end or 0) - record.flow.request.timestamp_start
     rewrite = partial(exchange.counterpart_answer, status, body, int(took * 1e9))
-    if answer := await aside(len(body), rewrite):
+    if answer := await run_aside(len(body), rewrite):
         http_messages.set_reply(response, answer)
 
 

@@ -18,7 +18,7 @@ from functools import partial
 from mitmproxy.http import Response
 
 from converter.addon import http_messages
-from converter.addon.aside import AT_ONCE, BODIES, Worker, aside, is_quick
+from converter.addon.aside import AT_ONCE, BODIES, Worker, is_quick, run_aside
 from converter.addon.exchange import read_request
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON, Kind, RequestTooLargeError
@@ -94,10 +94,10 @@ class RequestSteps:
     async def run(self, record: FlowRecord) -> None:
         """Run the steps. Then the flow has a response, or the request that the server gets."""
         flow, keys = record.flow, credentials(record.flow.request.headers)
-        record.upstream = http_messages.upstream(flow, record.exchange)
+        record.upstream = http_messages.upstream_of(flow, record.exchange)
         record.memory = memory = Memory(store=self._store, owner=record.exchange.owner)
         pending = PendingRequest(record, self._client, memory, keys, self._turns, self._in_turn)
-        record.sides.client_request = request = http_messages.copied(flow.request)
+        record.sides.client_request = request = http_messages.copy_message(flow.request)
         # `sides` has the client's headers as they were before `AccessRules.clean_headers`
         request.headers = record.sides.headers
         if self._lessons:
@@ -123,7 +123,7 @@ async def decompress_body(pending: PendingRequest) -> None:
     limit = record.exchange.settings.limits.request
     if record.too_large:
         raise RequestTooLargeError(limit)
-    pending.body = http_messages.body(record.flow.request, pending.notes, limit or sys.maxsize)
+    pending.body = http_messages.read_body(record.flow.request, pending.notes, limit or sys.maxsize)
     if limit and len(pending.body) > limit:
         raise RequestTooLargeError(limit)
     record.length = len(pending.body)
@@ -152,10 +152,11 @@ async def own_answer(pending: PendingRequest) -> Response | None:
     exchange = record.exchange
     page = "text/html" in sent.headers.get("accept", "")
     request = OwnRequest(sent.method, sent.path, pending.body, page=page)
-    if exchange.tells_models(sent.path):
+    if exchange.answers_with_models(sent.path):
         served = await pending.client.list_models(record.upstream, pending.keys)
         request = replace(request, served=served)
-    answer = await run_with_memory(memory, record.length, partial(exchange.own, request, memory))
+    work = partial(exchange.own_answer, request, memory)
+    answer = await run_with_memory(memory, record.length, work)
     if failed := await wait_for_writes(memory):
         raise failed
     return http_messages.response_of(answer) if answer else None
@@ -172,7 +173,7 @@ async def translate_to_counterpart(pending: PendingRequest) -> None:
         fields = Fields(json_text.read(pending.body))
         return there.request(fields), fields
 
-    pending.sent, fields = await aside(record.length, asking, pending.worker)
+    pending.sent, fields = await run_aside(record.length, asking, pending.worker)
     if dropped := ", ".join(name for name, value in fields.unread() if value):
         pending.notes.append(f"left out, because no server takes it with a request: {dropped}")
     record.flow.request.path = record.exchange.prefix + there.path
@@ -186,10 +187,10 @@ async def read_translated(pending: PendingRequest) -> None:
     exchange = record.exchange
     repeats = partial(pending.turns.read, exchange.owner) if length >= SHORT else None
     work = partial(read_request.read, exchange, body, pending.memory, repeats)
-    if exchange.may_refer(body):
+    if exchange.may_refer_to_kept(body):
         record.request = await run_with_memory(pending.memory, length, work, pending.worker)
     else:
-        record.request = await aside(length, work, pending.worker)
+        record.request = await run_aside(length, work, pending.worker)
 
 
 async def read_untranslated(pending: PendingRequest) -> None:
@@ -198,8 +199,8 @@ async def read_untranslated(pending: PendingRequest) -> None:
     """
     record, body, length = pending.record, pending.body, pending.record.length
     repeats = partial(pending.turns.read, record.exchange.owner) if length >= SHORT else None
-    noting = partial(read_request.note, record.exchange, body, repeats)
-    record.request = await aside(length, noting, pending.worker)
+    noting = partial(read_request.read_in_dialect, record.exchange, body, repeats)
+    record.request = await run_aside(length, noting, pending.worker)
 
 
 async def replace_model_name(pending: PendingRequest) -> None:
@@ -216,11 +217,11 @@ async def replace_model_name(pending: PendingRequest) -> None:
         row = row and replace(row, name=row.name or only_model(listed))
     if row is None:
         return
-    if row.sets_thinking and not record.exchange.native:
+    if row.sets_thinking and not record.exchange.is_native:
         await _recognise_if_reachable(pending)
         parses = pending.client.servers.sends_thinking_field(record.upstream, row.name or name)
-        request = request.wished(row, record.server, parses)
-    record.request = request.served_as(row.name) if row.name not in ("", name) else request
+        request = request.with_effort_of(row, record.server, parses)
+    record.request = request.with_served_model(row.name) if row.name not in ("", name) else request
 
 
 async def recognise_server(pending: PendingRequest) -> None:
@@ -240,7 +241,7 @@ async def recognise_for_ended_thoughts(pending: PendingRequest) -> None:
 async def write_chat_completion(pending: PendingRequest) -> None:
     """Write a request of another dialect as a chat completion, with earlier thoughts put back."""
     record = pending.record
-    writing = partial(record.request.written, record.server, pending.parses)
+    writing = partial(record.request.translate, record.server, pending.parses)
     record.request = await _run_with_memory(pending, partial(writing, pending.memory), writing)
 
 
@@ -250,8 +251,8 @@ async def restore_thoughts(pending: PendingRequest) -> None:
     if request.tells_tools:
         return
     server = record.exchange.settings.server or pending.client.servers.server(record.upstream)
-    if request.wants_thoughts(server):
-        restoring = partial(request.restored, pending.memory, server)
+    if request.wants_earlier_thoughts(server):
+        restoring = partial(request.with_restored_thoughts, pending.memory, server)
         record.request = await _run_with_memory(pending, restoring, lambda: request)
 
 
@@ -279,8 +280,8 @@ async def count_tokens(pending: PendingRequest) -> Response:
     tokens = await pending.client.count_tokens(record.upstream, pending.keys, record.server, *sent)
     counter = record.server.name
     if tokens is None:  # the server does not count tokens for clients
-        counter, tokens = "estimate", await aside(record.length, partial(estimate_tokens, body))
-    response = http_messages.response_of(record.exchange.counted(tokens))
+        counter, tokens = "estimate", await run_aside(record.length, partial(estimate_tokens, body))
+    response = http_messages.response_of(record.exchange.count_answer(tokens))
     response.headers["x-think-tokens-counted-by"] = counter
     return response
 
@@ -306,7 +307,7 @@ async def leave_out_refused_parts(pending: PendingRequest) -> None:
     """Leave out the parts of the request that this server has refused before (such as a field)."""
     record, request = pending.record, pending.record.request
     servers = pending.client.servers
-    body = servers.without_refused_parts(record.upstream, request.body, request.may_lack)
+    body = servers.without_refused_parts(record.upstream, request.body, request.removable_parts)
     if body is not request.body:
         record.request = replace(request, body=body, mended=True)
 
@@ -318,8 +319,8 @@ async def ask_to_think(pending: PendingRequest) -> None:
     record, servers = pending.record, pending.client.servers
     request, upstream = record.request, record.upstream
     start, prompted = record.exchange.settings.start, None
-    if record.exchange.guesses:
-        prompted = request.prompted(servers, upstream)
+    if record.exchange.guesses_start:
+        prompted = request.with_prompt(servers, upstream)
     pending.sent = prompted or request.body
     has_stops = not STOP_FIELDS.isdisjoint(request.body)
     first = has_stops and servers.thinks_first(upstream, request.body, start)
@@ -335,11 +336,11 @@ async def enforce_limits(pending: PendingRequest) -> None:
     awaited, upstream = pending.record.awaited, pending.record.upstream
     assert awaited  # the step `ask_to_think` has set it
     takes = partial(pending.client.servers.takes_field, upstream, pending.sent)
-    controls = awaited.may_control and upstream.direct and takes(CONTROL)
-    if not (awaited.watched or awaited.kept_fields or controls):
+    controls = awaited.may_ask_server_to_end and upstream.direct and takes(CONTROL)
+    if not (awaited.is_buffered or awaited.kept_fields or controls):
         return
     sent = {name: pending.sent[name] for name in pending.sent if name not in awaited.kept_fields}
-    if awaited.watched:
+    if awaited.is_buffered:
         sent["stream"] = True
         if takes(COUNTING) and COUNTING not in awaited.server.leaves_out:
             sent[COUNTING] = COUNTED
@@ -378,14 +379,14 @@ async def request_usage(pending: PendingRequest) -> None:
 async def write_body(pending: PendingRequest) -> None:
     """Set the body that the server gets: the client's own bytes if no step has changed it."""
     record, sent = pending.record, pending.sent
-    translated = record.exchange.translated
+    translated = record.exchange.is_translated
     if record.exchange.kind is Kind.TRANSLATED:
         record.flow.request.path = record.exchange.path
     came, repeated = record.length, record.request.repeated
     if translated or record.request.mended or sent is not record.request.body:
         write = long_json.write if pending.worker is BODIES else json_text.write
         writing = partial(repeated.body, sent, write) if repeated else partial(write, sent)
-        body = await aside(came, writing, pending.worker)
+        body = await run_aside(came, writing, pending.worker)
         record.length = len(body)
         head: dict[bytes, bytes | None] = {b"x-api-key": None} if translated else {}
         for name, value in {"content-type": JSON, **pending.keys}.items() if translated else ():
@@ -400,7 +401,7 @@ async def avoid_server_parser(pending: PendingRequest) -> None:
     failed on an earlier reply of this model.
     """
     record, body, servers = pending.record, pending.sent, pending.client.servers
-    reads = RENDERED in record.request.may_lack
+    reads = RENDERED in record.request.removable_parts
     unread = reads and RENDERED in servers.refused_parts(record.upstream, body)
     if not unread or record.awaited is None or not unread_replies.fits_text_completion(body):
         return
@@ -409,15 +410,15 @@ async def avoid_server_parser(pending: PendingRequest) -> None:
     text, path = unparsed_request(record, body, prompt)
     if text is not body:
         record.flow.request.path = path or record.flow.request.path
-        written = await aside(record.length, partial(json_text.write, text), pending.worker)
+        written = await run_aside(record.length, partial(json_text.write, text), pending.worker)
         http_messages.set_body(record.flow.request, written)
 
 
 async def probe_prompt_end(pending: PendingRequest) -> None:
     """Start the probe for the prompt's end, which shows if the reply begins in a thought."""
     record, exchange = pending.record, pending.record.exchange
-    if exchange.guesses and record.upstream.direct:
-        server = record.server if exchange.translated else exchange.settings.server
+    if exchange.guesses_start and record.upstream.direct:
+        server = record.server if exchange.is_translated else exchange.settings.server
         question = pending.keys, record.request.body, server, record.length
         pending.client.start_prompt_probe(record.upstream, *question)
 
@@ -476,11 +477,11 @@ async def _run_with_memory(
     the memory cannot be reached, return the request that `without` writes, which needs no memory.
     """
     request, size = pending.record.request, pending.record.length
-    if pending.memory.elsewhere and request.wants_thoughts():
+    if pending.memory.elsewhere and request.wants_earlier_thoughts():
         with suppress(AwayError):
             return await run_with_memory(pending.memory, size, work)
         work = without
-    return await aside(size, work, pending.worker)
+    return await run_aside(size, work, pending.worker)
 
 
 def _refusal_response(record: FlowRecord, error: Exception, notes: list[str]) -> Response:
@@ -492,6 +493,6 @@ def _refusal_response(record: FlowRecord, error: Exception, notes: list[str]) ->
         raise error
     if isinstance(error, ConnectionError):
         error = ConnectionError(fault_message(record.flow, str(error)))
-    message, answer = record.exchange.refusal(error)
+    message, answer = record.exchange.refusal_answer(error)
     notes.append(message)
     return http_messages.response_of(answer)

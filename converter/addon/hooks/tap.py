@@ -7,7 +7,7 @@ from time import time
 
 from mitmproxy.http import Request
 
-from converter.addon.aside import aside_of_streams
+from converter.addon.aside import run_in_stream_thread
 from converter.addon.hooks.continued_reply import OK, AskToEnd, ContinuedReply
 from converter.addon.hooks.refused_request import RefusalReader, SilentStream
 from converter.addon.keep.flow_record import FlowRecord
@@ -134,7 +134,7 @@ class Tap(HeldStream):
             pieces = await self._continued.await_answer()
             if self._continued.is_due:  # the thought has ended before this chunk: drop it
                 return self._pass_on(b"", self._pending.take_all(pieces), at)
-        pieces = await aside_of_streams(partial(self._rewrite, chunk, at))
+        pieces = await run_in_stream_thread(partial(self._rewrite, chunk, at))
         out = self._pass_on(chunk, self._pending.take_all(pieces), at)
         await self._pending.wait_for_writes()
         return out
@@ -145,7 +145,7 @@ class Tap(HeldStream):
         end a thought or the answer.
         """
         awaited = self._record.awaited
-        return awaited is not None and awaited.may_leave
+        return awaited is not None and awaited.may_leave_server
 
     @property
     def stopped(self) -> bool:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from mitmproxy.http import Headers, HTTPFlow, Request, Response
 
-from converter.addon.http_messages import copied
-from converter.addon.mitmproxy_internals import forget_state_before
+from converter.addon.http_messages import copy_message
+from converter.addon.mitmproxy_internals import remove_flow_backup
 from converter.addon.servers.server_key import hide_key
 from converter.core.wire.bounds import BODY_LIMIT
 
@@ -48,7 +48,7 @@ class BothSides:
         the flow, where the request to the server has stood until now.
         """
         if flow.response and self.client_request and self.answered is None:
-            self.answered = copied(flow.response)
+            self.answered = copy_message(flow.response)
             if self.sent is None:
                 self.sent, flow.request = flow.request, self.client_request
 
@@ -97,7 +97,7 @@ class BothSides:
             try:
                 # If a person has edited an intercepted request, the flow has a backup already,
                 # without a reply. mitmproxy's `backup` would not replace it.
-                forget_state_before(flow)
+                remove_flow_backup(flow)
                 flow.backup()
             finally:
                 # Also after an exception: mitmproxy may still have to send the flow's response to

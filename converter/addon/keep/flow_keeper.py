@@ -17,7 +17,7 @@ from mitmproxy.http import HTTPFlow
 from converter.addon.exchange.option_readers import MemoryLimits
 from converter.addon.keep.flow_record import MOVED, NOTHING, TROUBLE, FlowRecord, notes_of
 from converter.addon.keep.notes import METADATA, without_chunks
-from converter.addon.mitmproxy_internals import flow_list, forget_state_before, state_before
+from converter.addon.mitmproxy_internals import flow_backup, flow_list, remove_flow_backup
 from converter.addon.watcher import Watcher
 
 if TYPE_CHECKING:  # mitmdump's own binary lacks this module
@@ -114,7 +114,7 @@ def size_of(flow: HTTPFlow) -> int:
     """Return the estimated bytes that a flow takes in memory, with its backup. A body that flow and
     backup share counts once.
     """
-    backup = state_before(flow)
+    backup = flow_backup(flow)
     states = [part for part in (backup.get("request"), backup.get("response")) if part]
     bodies = [part.raw_content for part in (flow.request, flow.response) if part]
     bodies += [state.get("content") for state in states]
@@ -127,7 +127,7 @@ def drop_server_bytes(flow: HTTPFlow) -> None:
     """Remove the server's side, which is the backup, from a flow. The flow keeps the client's
     request and reply, and a note that the server's side was removed.
     """
-    if not (state_before(flow) and notes_of(flow)):
+    if not (flow_backup(flow) and notes_of(flow)):
         return
-    forget_state_before(flow)
+    remove_flow_backup(flow)
     flow.metadata[METADATA] = without_chunks(flow.metadata[METADATA])

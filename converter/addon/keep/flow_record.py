@@ -13,12 +13,12 @@ from mitmproxy.http import HTTPFlow, Request, Response
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.read_request import ReadRequest
-from converter.addon.http_messages import body, upstream
+from converter.addon.http_messages import read_body, upstream_of
 from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.notes import METADATA, NotedFacts, without_chunks, write_notes
 from converter.addon.layer_contract import HeldStream, Refusal
-from converter.addon.log_lines import in_short
-from converter.addon.mitmproxy_internals import forget_state_before
+from converter.addon.log_lines import shorten_note
+from converter.addon.mitmproxy_internals import remove_flow_backup
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.profiles import GENERIC, Server
 from converter.core.dialects.error_words import server_message
@@ -90,7 +90,7 @@ class FlowRecord:
 
     def __post_init__(self) -> None:
         self.request = ReadRequest(self.exchange)
-        self.upstream = upstream(self.flow, self.exchange)
+        self.upstream = upstream_of(self.flow, self.exchange)
 
     @property
     def client_request(self) -> Request:
@@ -140,7 +140,7 @@ class FlowRecord:
         failed = refused or summary.failure or (flow.error and not client_left(flow))
         passed = summary.failure if rewriter and not rewriter.failure else ""
         # `passed` is the server's own error message, which the client got in the reply.
-        troubles = [*self.notes, *([in_short(passed)] if passed else [])]
+        troubles = [*self.notes, *([shorten_note(passed)] if passed else [])]
         if refused:
             status = refused.partition(":")[0]
             troubles = [trouble for trouble in troubles if trouble.rstrip("…") not in refused]
@@ -190,7 +190,7 @@ def refusal_of(response: Response | None) -> str:
     """
     if response is None or response.status_code < 400:
         return ""
-    message = server_message(body(response, []))
+    message = server_message(read_body(response, []))
     shown = bounded(message, LONGEST_REFUSAL)
     return f"status {response.status_code}" + (f": {shown}" if shown else "")
 
@@ -226,4 +226,4 @@ def forget(flow: HTTPFlow) -> None:
     flow.marked = "" if flow.marked == notes.get("marker") else flow.marked
     del flow.metadata[METADATA]
     flow.metadata.pop(BEFORE, None)
-    forget_state_before(flow)
+    remove_flow_backup(flow)

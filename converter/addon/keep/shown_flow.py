@@ -13,7 +13,7 @@ from converter.addon.exchange.settings import Settings
 from converter.addon.http_messages import content_of, model_of
 from converter.addon.keep.flow_record import RUNNING_RECORDS, notes_of, summary_of
 from converter.addon.keep.notes import LET_GO
-from converter.addon.mitmproxy_internals import state_before
+from converter.addon.mitmproxy_internals import flow_backup
 from converter.addon.transcript import reply, request
 from converter.addon.transcript.reply import AS_WRITTEN
 from converter.addon.transcript.turns import Transcript
@@ -27,7 +27,7 @@ def sent_of(flow: Flow | None) -> Request | None:
     """
     if flow and (running := RUNNING_RECORDS.get(flow.id)):
         return running.sides.sent
-    state = state_before(flow).get("request")
+    state = flow_backup(flow).get("request")
     # A copy of the state, because `from_state` empties its argument.
     return Request.from_state({**state}) if state else None
 
@@ -36,7 +36,7 @@ def backup_of(flow: Flow | None) -> Response | None:
     """Return a copy of the response that the server sent, from the flow's backup. None if it is the
     same as the client's, which the flow has, or is no longer kept.
     """
-    state = state_before(flow).get("response")
+    state = flow_backup(flow).get("response")
     # A copy of the state, because `from_state` empties its argument.
     return Response.from_state({**state}) if state else None
 
@@ -57,7 +57,7 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
         begins = InitialState(noted.get("begins", InitialState.TEXT.value))
     except (ValueError, TypeError, AttributeError):  # Another version has written the notes.
         chosen, begins = settings.read(), InitialState.TEXT
-    if of_server or not (noted and (state_before(flow) or noted.get(LET_GO))):
+    if of_server or not (noted and (flow_backup(flow) or noted.get(LET_GO))):
         request_body = content_of(flow.request)
         # Some marks of thoughts count only for models with certain names.
         return chosen, Expected(begins, model_of(request_body))

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from converter.addon.aside import AT_ONCE, BODIES, Worker, aside
+from converter.addon.aside import AT_ONCE, BODIES, Worker, run_aside
 from converter.core.model.memory import AwayError, Memory, Store
 
 PATIENCE = 2.0
@@ -42,7 +42,7 @@ async def run_with_memory[Result](
     """
     if not memory.store.elsewhere:
         worker = worker if memory.size <= AT_ONCE else BODIES
-        return await aside(size + memory.size, work, worker)
+        return await run_aside(size + memory.size, work, worker)
     answer = _ASKING.submit(work)
     if not await _wait_for(memory, answer):
         raise AwayError(f"no answer within {PATIENCE:.0f} s")

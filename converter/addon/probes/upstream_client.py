@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from converter.addon.aside import BODIES, SHOWING, aside
+from converter.addon.aside import BODIES, SHOWING, run_aside
 from converter.addon.log_lines import LONGEST_LINE
 from converter.addon.memory.shared_lessons import SharedLessons
 from converter.addon.probes.upstream_http import NoReplyError, fetch
@@ -240,7 +240,7 @@ class UpstreamClient:
         try:
             async with asyncio.timeout(PATIENCE_OF_READERS):
                 server = server or await self.recognise(upstream, headers)
-                body = await aside(sys.maxsize, partial(write_request, server), SHOWING)
+                body = await run_aside(sys.maxsize, partial(write_request, server), SHOWING)
                 probe = prompt_pieces(server, body or {})
                 return await run_probe(probe, ask, sys.maxsize, SHOWING) if body else None
         except (TimeoutError, NoReplyError, ConnectionError):
@@ -366,7 +366,7 @@ async def run_probe[Result](
     """
     reply: ProbeReply | None = None
     while True:
-        next_step = await aside(size, partial(advance_probe, probe, reply), worker)
+        next_step = await run_aside(size, partial(advance_probe, probe, reply), worker)
         if isinstance(next_step, ProbeResult):
             return next_step.result
         reply = await ask(next_step)

@@ -80,7 +80,7 @@ def _split_item(item: WalkedItem, split: Split) -> list[Part]:
     ]
 
 
-def plain(parts: Iterable[Part]) -> str:
+def text_of_parts(parts: Iterable[Part]) -> str:
     """Return the parts of a tool's result as one text. A picture becomes a line: `[image image/png
     12.3 kB]`.
     """
@@ -113,7 +113,7 @@ def _parts_of_piece(piece: Piece) -> Iterator[Part]:
         case ThinkingBlock() | ToolUse() | TextBlock() as block:
             yield block
         case ToolResult(id_, _, failed, name):
-            text = plain(_parts_of_pieces(piece.inner))
+            text = text_of_parts(_parts_of_pieces(piece.inner))
             yield ToolResult(id_, (TextBlock(text),), is_error=failed, name=name)
         case RedactedThinking(data):
             yield ThinkingBlock("", note=f"only its vendor can read it, {size_of(data)} bytes")

@@ -62,7 +62,7 @@ class _Row(NamedTuple):
     strings: Strings = ()
 
 
-def read(
+def context_values(
     body: bytes,
     chosen: Settings,
     counted: int | None,

@@ -14,7 +14,7 @@ and the calls.
 """
 
 
-def together(own: Facts, more: Facts | None) -> Facts:
+def merge_facts(own: Facts, more: Facts | None) -> Facts:
     """Return two mappings of a reply's facts as one. `own`: those that the transcript has from the
     reply's bytes. `more`: those that were recorded while the reply came. A fact in both has the
     value of `own`; but a time has the value of `more`.
@@ -25,21 +25,21 @@ def together(own: Facts, more: Facts | None) -> Facts:
     }
 
 
-def lines(facts: Facts) -> list[tuple[str, str]]:
+def fact_lines(facts: Facts) -> list[tuple[str, str]]:
     """Return the label and the text of each line. Known facts come first (`("tokens", "1,200 in, 40
     out")`), then a line for each other fact, with the fact's name as its label.
     """
     rows = [(label, text) for label, _, say in _ROWS if (text := say(facts))]
     names_in_rows = {name for _, names, _ in _ROWS for name in names} | set(_COUNTED)
     more = [
-        (name.replace("_", " "), of(value))
+        (name.replace("_", " "), as_text(value))
         for name, value in facts.items()
         if name not in names_in_rows and value is not None
     ]
     return [*rows, *more]
 
 
-def of(value: object) -> str:
+def as_text(value: object) -> str:
     """Return the value of a setting or a fact as text: a string as it is, any other value as JSON
     on one line.
     """

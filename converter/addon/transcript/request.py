@@ -10,7 +10,7 @@ from converter.addon.exchange.rewriting import reading_of
 from converter.addon.exchange.settings import Settings
 from converter.addon.transcript.accumulator import Accumulator
 from converter.addon.transcript.blocks import Split, parts_of, turns_of
-from converter.addon.transcript.facts import of
+from converter.addon.transcript.facts import as_text
 from converter.addon.transcript.turns import Field, Part, ShownTurn, Transcript
 from converter.core.dialects.reasoning_fields import has_value
 from converter.core.model import events
@@ -36,11 +36,11 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
     with suppress(json_text.UnreadableError, RecursionError):
         value = json_text.read(body) if body.strip() else {}
         if isinstance(value, dict):
-            return of_fields(value, chosen)
+            return read_fields(value, chosen)
     return Transcript(rest=(body.decode(errors="backslashreplace"),))
 
 
-def of_fields(body: Mapping[str, object], chosen: Settings | None = None) -> Transcript:
+def read_fields(body: Mapping[str, object], chosen: Settings | None = None) -> Transcript:
     """Return the transcript of a request. `body`: the fields of its body. `chosen`: the settings in
     force; None: the defaults.
     """
@@ -66,7 +66,8 @@ def _read_settings(body: Mapping[str, object]) -> tuple[dict[str, object], list[
         value = body[name]
         names = map(tool_name, value) if name in _TOOLS and isinstance(value, list) else ()
         shown = ", ".join(filter(None, names)) or ("" if value in (None, [], {}) else value)
-        if len(name) > _LONGEST_SETTING or (len(of(shown)) > _LONGEST_SETTING and name != "tools"):
+        is_long = len(as_text(shown)) > _LONGEST_SETTING and name != "tools"
+        if len(name) > _LONGEST_SETTING or is_long:
             long.append(Field(name, value))
         elif shown != "":
             short[name] = shown

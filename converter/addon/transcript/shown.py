@@ -33,41 +33,41 @@ page gets only a line of text.
 """
 
 
-def transcript(shown: Transcript, more: Facts | None = None) -> Values:
+def transcript_json(shown: Transcript, more: Facts | None = None) -> Values:
     """Return the transcript of a request or reply as JSON values. `more`: facts that were recorded
     while the reply came, such as its times.
     """
     return {
-        "asked": [[name, in_words.of(value)] for name, value in shown.settings.items()],
-        "turns": [turn(each) for each in shown.turns],
-        "facts": facts(shown, more),
-        "beside": [part(field) for field in shown.beside],
-        "rest": [part(Raw(text)) for text in shown.rest],
+        "asked": [[name, in_words.as_text(value)] for name, value in shown.settings.items()],
+        "turns": [turn_json(each) for each in shown.turns],
+        "facts": facts_json(shown, more),
+        "beside": [part_json(field) for field in shown.beside],
+        "rest": [part_json(Raw(text)) for text in shown.rest],
     }
 
 
-def facts(shown: Transcript, more: Facts | None = None) -> list[list[str]]:
+def facts_json(shown: Transcript, more: Facts | None = None) -> list[list[str]]:
     """Return `[label, text]` for each fact of a reply (model, tokens, time). `more`: facts that
     were recorded while the reply came, such as its times.
     """
-    return [list(row) for row in in_words.lines(in_words.together(shown.facts, more))]
+    return [list(row) for row in in_words.fact_lines(in_words.merge_facts(shown.facts, more))]
 
 
-def turn(shown: ShownTurn) -> Values:
+def turn_json(shown: ShownTurn) -> Values:
     """Return a turn as JSON values: `role`, `choice` and `parts`."""
     return {
         "role": shown.role,
         "choice": shown.choice,
-        "parts": [part(each) for each in shown.parts],
+        "parts": [part_json(each) for each in shown.parts],
     }
 
 
-def news_values(news: Iterable[News]) -> list[Values]:
+def news_json(news: Iterable[News]) -> list[Values]:
     """Return new parts of a reply as JSON values, each with `choice` and `fresh`."""
-    return [{**part(new.part), "choice": new.choice, "fresh": new.fresh} for new in news]
+    return [{**part_json(new.part), "choice": new.choice, "fresh": new.fresh} for new in news]
 
 
-def part(shown: Part) -> Values:
+def part_json(shown: Part) -> Values:
     """Return a part as JSON values: `kind`, `text`, and fields that only this kind has, such as the
     `name` of a call.
     """
@@ -83,11 +83,11 @@ def _media_values(shown: Media) -> Values:
 
 
 def _field_values(shown: Field) -> Values:
-    text = in_words.of(shown.value) if fits(shown.value) else json_of(shown.value)
+    text = in_words.as_text(shown.value) if fits(shown.value) else json_of(shown.value)
     return {"kind": "field", "name": shown.name, "text": without_base64(text)}
 
 
-def of_call(shown: ToolUse) -> str:
+def call_note(shown: ToolUse) -> str:
     """Return the text beside a call's name: the call's id, and the field from which it was read."""
     return ", ".join(filter(None, (shown.id, shown.read_from and f"read from {shown.read_from}")))
 
@@ -98,7 +98,7 @@ _PARTS: Mapping[type[Part], Callable[[Any], Values]] = {
     ToolUse: lambda shown: {
         "kind": "call",
         "name": shown.name,
-        "id": of_call(shown),
+        "id": call_note(shown),
         "text": without_base64(laid_out(shown.arguments)),
     },
     ToolResult: lambda shown: {

@@ -47,22 +47,23 @@ class TerminalWriter:
         """Return the text that ends the reply: a line end if the last line has none, a line for
         each of its facts, and lines for the fields `beside`, which belong to no turn.
         """
-        return self._end() + self.settings(in_words.lines(facts or {})) + self._part_lines(beside)
+        rows = in_words.fact_lines(facts or {})
+        return self._end() + self.lines_of(rows) + self._part_lines(beside)
 
-    def settings(self, rows: Iterable[tuple[str, str]]) -> str:
+    def lines_of(self, rows: Iterable[tuple[str, str]]) -> str:
         """Return a line `label: value` for each row, a pair of label and value."""
         lines = [self._styled(one_line(f"{label}: {value}"), DIM) + "\n" for label, value in rows]
         gap = "\n" if lines and self._begun else ""
         self._begun = self._begun or bool(lines)
         return gap + "".join(lines)
 
-    def role(self, label: str) -> str:
+    def role_line(self, label: str) -> str:
         """Return the bold line that begins a turn. `label`: its role, such as `assistant`."""
         head = self._end() + ("\n" if self._begun else "")
         self._begun, self._gap = True, False
         return head + self._styled(one_line(label), BOLD) + "\n"
 
-    def progress(self, label: str, number: str) -> str:
+    def progress_text(self, label: str, number: str) -> str:
         """Return the text that adds `number` to a line of numbers: ` 1,000` for the line
         `characters: 500 1,000`. For the first number, it also begins the line with `label`.
         """
@@ -74,7 +75,7 @@ class TerminalWriter:
 
     def _news_text(self, news: News) -> str:
         """Return the text to print for one new part, or for new text of the last part."""
-        head = self.role(f"choice {news.choice + 1}") if news.choice != self._choice else ""
+        head = self.role_line(f"choice {news.choice + 1}") if news.choice != self._choice else ""
         self._choice = news.choice
         if isinstance(news.part, TextBlock | ThinkingBlock):
             return head + self._growing_text(news.part, news.fresh)
@@ -143,15 +144,15 @@ def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = F
     reply came, such as its times.
     """
     writer = TerminalWriter(colour)
-    settings = ((name, in_words.of(value)) for name, value in transcript.settings.items())
-    out = [writer.settings(settings)]
+    settings = ((name, in_words.as_text(value)) for name, value in transcript.settings.items())
+    out = [writer.lines_of(settings)]
     for turn in transcript.turns:
-        out.append(writer.role(f"{turn.role} {turn.choice + 1}" if turn.choice else turn.role))
+        out.append(writer.role_line(f"{turn.role} {turn.choice + 1}" if turn.choice else turn.role))
         out.append(writer.feed(map(News, turn.parts)))
     if transcript.rest:
-        out.append(writer.role("unread"))
+        out.append(writer.role_line("unread"))
         out.append(writer.feed(News(Raw(rest)) for rest in transcript.rest))
-    out.append(writer.close(in_words.together(transcript.facts, more), transcript.beside))
+    out.append(writer.close(in_words.merge_facts(transcript.facts, more), transcript.beside))
     return "".join(out)
 
 
@@ -163,7 +164,7 @@ def _styled_texts(part: Part) -> list[_Styled]:
     """Return the texts of a complete part, each with its style: a call as its head in cyan, then
     its arguments in plain text.
     """
-    values = shown.part(part)
+    values = shown.part_json(part)
     kind, text, name = values["kind"], values["text"], values.get("name", "")
     match kind:
         case "call" | "result":

@@ -42,11 +42,12 @@ def write(transcript: Transcript, more: Facts | None = None) -> str:
     """Return a transcript as YAML text. `more`: facts that were recorded while the reply came, such
     as its times.
     """
-    settings = ((name, in_words.of(value)) for name, value in transcript.settings.items())
-    facts = _yaml_mapping(in_words.lines(in_words.together(transcript.facts, more)))
+    settings = ((name, in_words.as_text(value)) for name, value in transcript.settings.items())
+    facts = _yaml_mapping(in_words.fact_lines(in_words.merge_facts(transcript.facts, more)))
     parts = [_yaml_mapping(settings), *map(_yaml_turn, transcript.turns)]
     parts += [facts + "".join(map(_yaml_part, transcript.beside))]
-    parts += [_scalar("rest", visible(shown.part(Raw(rest))["text"])) for rest in transcript.rest]
+    unread = (visible(shown.part_json(Raw(rest))["text"]) for rest in transcript.rest)
+    parts += [_scalar("rest", text) for text in unread]
     return "\n".join(filter(None, parts))
 
 
@@ -107,9 +108,9 @@ def _yaml_part(part: Part) -> str:
     """Return a part as YAML lines."""
     if isinstance(part, ToolUse) and (arguments := object_of(part.arguments)):
         rows = "".join(_yaml_part(Field(name, value)) for name, value in arguments.items())
-        note = _yaml_comment(shown.of_call(part))
+        note = _yaml_comment(shown.call_note(part))
         return f"{_yaml_key(_join('call', part.name))}:{note}\n{_prefix_lines(rows, _BLOCK)}"
-    values = shown.part(part)
+    values = shown.part_json(part)
     kind, text, name = values["kind"], visible(without_data(values["text"])), values.get("name", "")
     if kind == "thinking":
         lines = trimmed(text).split("\n") if trimmed(text) else []

@@ -78,7 +78,7 @@ def has_failed_at_start() -> bool:
 
 def proxy_address() -> str:
     """Return the URL at which a client on this machine reaches the proxy."""
-    return start_lines.address(ctx.options.listen_host, ctx.options.listen_port)
+    return start_lines.proxy_url(ctx.options.listen_host, ctx.options.listen_port)
 
 
 def announcement_text(
@@ -105,9 +105,9 @@ def announcement_text(
     if model == start_lines.UNKNOWN_MODEL:
         return "\n".join([*lines, f"\n{STOPS}\n"])
     for dialect in DIALECTS:
-        question = start_lines.question(proxy, dialect, model)
+        question = start_lines.curl_line(proxy, dialect, model)
         lines.append(f"\n# Ask in the {dialect.label.title} dialect:\n{question}")
-    starts = (line for _, line in start_lines.clients(proxy, model, facts.window))
+    starts = (line for _, line in start_lines.client_lines(proxy, model, facts.window))
     return "\n".join([*lines, "\n# Or point a client here:", *starts, *_commands(), f"\n{STOPS}\n"])
 
 

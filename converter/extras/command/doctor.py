@@ -427,4 +427,4 @@ def proxy_command(address: str, findings: Iterable[Finding]) -> str:
     """Return the command that starts the proxy with the options of all findings."""
     options = dict.fromkeys(option for finding in findings for option in finding.options)
     arguments = (each for option in options for each in ("--set", option))
-    return shell_lines.line(["think-addon", address, *arguments])
+    return shell_lines.command(["think-addon", address, *arguments])

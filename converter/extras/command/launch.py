@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from converter.addon import shell_lines
 from converter.addon.servers.model_names import model_entries
 from converter.addon.servers.server_key import KEY_VARIABLE, server_key
-from converter.addon.start_lines import too_small
+from converter.addon.start_lines import window_warning
 from converter.core.dialects.error_words import server_message
 from converter.core.dialects.model_facts import read
 from converter.extras.command import saving
@@ -147,7 +147,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
         # provider's prefix that the client needs.
         if name != "run" and named == facts.model:
             del rest[where]
-        if small := too_small(_TITLES.get(name, ""), facts.window):
+        if small := window_warning(_TITLES.get(name, ""), facts.window):
             print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
         environment = {**inherited_values(proxy), **_variables(client.needs(facts), Path(folder))}
         return _run_program([path, *client.arguments(facts), *rest], environment)
@@ -200,9 +200,9 @@ def print_environment(arguments: Sequence[str]) -> int:
     proxy = _require_proxy(url)
     client, facts, lines = CLIENTS[chosen.name], client_facts(proxy, chosen.model), list[str]()
     for name, value in _variables(client.needs(facts)).items():
-        lines.append(f"export {name}={shell_lines.word(value)}")
+        lines.append(f"export {name}={shell_lines.quoted(value)}")
     if rest := client.arguments(facts):
-        lines.append(f"# {shell_lines.line([client.program, *rest])}")
+        lines.append(f"# {shell_lines.command([client.program, *rest])}")
     print("\n".join(lines))
     return 0
 

@@ -158,11 +158,11 @@ def check_options(written: Sequence[str]) -> None:
     """
     options = {option.name: option for option in settings.OPTIONS}
     for name, equals, value in (word.partition("=") for word in written):
-        if not settings.is_ours(name):
+        if not settings.is_addon_option(name):
             continue
         option = options.get(name.removeprefix(settings.PREFIX))
         if not option:
-            raise UsageError(settings.unknown(name))
+            raise UsageError(settings.unknown_option_error(name))
         if not equals and option.type in (str, int):
             raise UsageError(f"expected {name}=VALUE for --set, got {name!r}")
         if equals and option.type in (str, Sequence[str]):

@@ -9,11 +9,11 @@ from functools import partial
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
-from converter.addon.aside import SHOWING, aside
+from converter.addon.aside import SHOWING, run_aside
 from converter.addon.bounds import LONGEST_PROMPT
 from converter.addon.exchange import read_request
 from converter.addon.exchange.exchange import Exchange, begin
-from converter.addon.http_messages import content_of, model_of, upstream
+from converter.addon.http_messages import content_of, model_of, upstream_of
 from converter.addon.keep.shown_flow import facts_of, reading_of, sent_of
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers.profiles import Server
@@ -87,7 +87,7 @@ class Page:
         pieces, facts = None, ModelFacts()
         if exchange and len(body) <= LONGEST_PROMPT:
             written = partial(_chat_body, exchange, body)
-            server, headers = upstream(flow, exchange), credentials(sent.headers)
+            server, headers = upstream_of(flow, exchange), credentials(sent.headers)
             facts = await self.client.model_facts(server, headers, chosen.server, model_of(body))
             if counts_tokens:
                 pieces = await self.client.prompt_pieces(server, headers, chosen.server, written)
@@ -95,16 +95,16 @@ class Page:
 
         def parts() -> dict[str, object]:
             called = session.called_tools(whole)
-            read = context_parts.read(body, chosen, tokens, pieces, called)
+            read = context_parts.context_values(body, chosen, tokens, pieces, called)
             return {"about": facts.line, "window": facts.window, "counted": tokens, **read}
 
-        return await aside(len(body), parts, SHOWING)
+        return await run_aside(len(body), parts, SHOWING)
 
     async def tool_costs(self, flow: HTTPFlow) -> list[ToolCost]:
         """Return the tokens that each tool has cost in the session: see `session.tool_costs`."""
         whole = await self.session_exchanges(flow)
         size = sum(len(each.body) for each in whole)
-        return await aside(size, lambda: session.tool_costs(whole), SHOWING)
+        return await run_aside(size, lambda: session.tool_costs(whole), SHOWING)
 
     async def session_json(self, flow: HTTPFlow, before: str, now: str) -> str:
         """Return the flow's session as JSON, with the differences between the requests of two
@@ -112,7 +112,7 @@ class Page:
         """
         exchanges = await self.session_exchanges(flow)
         size = sum(len(each.body) for each in exchanges)
-        return await aside(size, lambda: session.session_json(exchanges, before, now), SHOWING)
+        return await run_aside(size, lambda: session.session_json(exchanges, before, now), SHOWING)
 
     async def delete_exchange(self, flow: HTTPFlow) -> str:
         """Delete an exchange from mitmweb's list and thereby from the file of `think_page`. Raises
@@ -175,7 +175,7 @@ def _chat_body(exchange: Exchange, body: bytes, server: Server) -> Mapping[str, 
     """
     try:
         if exchange.client is not COMMON:
-            return read_request.read(exchange, body).written(server, parses=False).body
+            return read_request.read(exchange, body).translate(server, parses=False).body
         fields = json_text.read(body)
     except (RequestError, json_text.UnreadableError):
         return None

@@ -79,8 +79,8 @@ def exchange_values(flow: HTTPFlow, running: bool) -> Values:
         "running": running,
         **end,
         "ended": "" if running else end["ended"],
-        "request": shown.transcript(request.read(content_of(flow.request), chosen)),
-        "reply": shown.transcript(answer, facts),
+        "request": shown.transcript_json(request.read(content_of(flow.request), chosen)),
+        "reply": shown.transcript_json(answer, facts),
         "withheld": withheld,
         "notes": [*end["notes"], *([_KEPT_BACK] if withheld else [])],
     }
@@ -123,8 +123,8 @@ def final_values(flow: HTTPFlow, whole: Transcript) -> Values:
     """Return the page's JSON on the end of the reply `whole`, whose parts the page has already:
     counts, times, fields of the response that belong to no part, and the fields of `_end_values`.
     """
-    beside = [shown.part(field) for field in whole.beside]
-    facts = shown.facts(whole, facts_of(flow))
+    beside = [shown.part_json(field) for field in whole.beside]
+    facts = shown.facts_json(whole, facts_of(flow))
     return {"facts": facts, "beside": beside, **_end_values(flow, whole)}
 
 

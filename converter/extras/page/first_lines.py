@@ -21,7 +21,7 @@ def proxy_address() -> str:
     addresses: Sequence[Any] = ctx.master.addons.get("proxyserver").listen_addrs()
     if not addresses:
         return ""
-    return start_lines.address(*addresses[0][:2])
+    return start_lines.proxy_url(*addresses[0][:2])
 
 
 def reverse_server() -> Upstream | None:
@@ -50,5 +50,5 @@ async def lines_to_copy(client: UpstreamClient) -> list[Line]:
     # Registers the server: `model_facts` probes no other servers.
     client.register_server(before)
     window = (await client.model_facts(before, headers, None, model)).window if listed else None
-    question = start_lines.question(proxy, COMMON, model)
-    return [("A question", question), *start_lines.clients(proxy, model, window)]
+    question = start_lines.curl_line(proxy, COMMON, model)
+    return [("A question", question), *start_lines.client_lines(proxy, model, window)]

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from mitmproxy.http import HTTPFlow, Message
 
-from converter.addon.aside import AT_ONCE, SHOWING, aside
+from converter.addon.aside import AT_ONCE, SHOWING, run_aside
 from converter.addon.keep.shown_flow import transcript_of
 from converter.addon.transcript import terminal
 from converter.extras.page import first_lines
@@ -213,7 +213,7 @@ class RenderedContent(mitmweb.FlowContentView):
             return
         lines = int(self.get_query_argument("lines", "0")) or None
         drawn = partial(self.message_to_json, content_view, shown, flow, lines)
-        self.write(await aside(size, drawn, SHOWING))
+        self.write(await run_aside(size, drawn, SHOWING))
 
 
 class Updates(mitmweb.WebSocketEventBroadcaster):

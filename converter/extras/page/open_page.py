@@ -19,7 +19,7 @@ from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.keep.side_reader import SideReader
 from converter.addon.transcript.accumulator import News
-from converter.addon.transcript.shown import Values, news_values
+from converter.addon.transcript.shown import Values, news_json
 from converter.extras.page.conversation import exchange_values, final_values
 from converter.extras.page.listed import ListRows
 from converter.extras.page.row import Row
@@ -196,7 +196,7 @@ async def _news_in_thread(read: Callable[[], list[News]]) -> list[Values]:
     """Call `read`, which reads the new bytes of a reply, in a thread, because there may be many;
     return what is new as JSON values.
     """
-    return await asyncio.to_thread(lambda: news_values(read()))
+    return await asyncio.to_thread(lambda: news_json(read()))
 
 
 def window_values(

@@ -194,7 +194,7 @@ def _title_and_wish(flow: HTTPFlow, before: Row | None) -> Row:
     body = content_of(flow.request)
     fields = json_text.object_in(body) if len(body) <= _LONGEST_READ else {}
     wish = housekeeping_of(fields, flow.request.path)
-    return {"title": _WISHES.get(wish) or _title(request.of_fields(fields).turns), "wish": wish}
+    return {"title": _WISHES.get(wish) or _title(request.read_fields(fields).turns), "wish": wish}
 
 
 def _title(turns: Sequence[ShownTurn]) -> str:

@@ -77,8 +77,8 @@ def read_exchanges(exchanges: Iterable[SessionExchange]) -> Iterator[Values]:
         answer = each.got() if each.got else Transcript()
         yield {
             **each.row,
-            "request": shown.transcript(question),
-            "reply": shown.transcript(answer, each.facts),
+            "request": shown.transcript_json(question),
+            "reply": shown.transcript_json(answer, each.facts),
         }
 
 
@@ -147,11 +147,11 @@ def _added_turns(before: Mapping[str, object] | None, now: Mapping[str, object])
     session's previous request, nor in the reply to `before`.
     """
     if before is None:
-        return request.of_fields(now)
+        return request.read_fields(now)
     messages = messages_of(now)
     fresh = {name: value for name, value in now.items() if before.get(name) != value}
     added = messages[shared_count(messages_of(before), messages) :]
-    question = request.of_fields(with_messages(fresh, added))
+    question = request.read_fields(with_messages(fresh, added))
     new = dropwhile(lambda turn: turn.role == "assistant", question.turns)
     return replace(question, turns=tuple(new))
 

@@ -6,7 +6,7 @@ import logging
 from concurrent.futures import Future
 from functools import partial
 
-from converter.addon.aside import begun_aside
+from converter.addon.aside import begin_aside
 from converter.addon.keep.flow_record import BEFORE, FlowRecord
 from converter.addon.log_lines import report
 from converter.addon.watcher import Watcher
@@ -40,7 +40,7 @@ class PromptCache(Watcher):
         name, size = seen.flow.id, seen.length
         prompt = Prompt(f"{seen.exchange.owner} {seen.upstream}", name, sent, size)
         before = self._prompts.replace_earlier(prompt)
-        comparison = begun_aside(size, partial(first_break, before.body, sent)) if before else None
+        comparison = begin_aside(size, partial(first_break, before.body, sent)) if before else None
         self._followed[name] = prompt, before, comparison
 
     def ended(self, seen: FlowRecord) -> None:

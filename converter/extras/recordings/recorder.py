@@ -21,7 +21,7 @@ from converter.addon.files import FileError, make_folder
 from converter.addon.http_messages import content_of
 from converter.addon.keep.flow_record import FlowRecord, notes_of, summary_of
 from converter.addon.keep.notes import METADATA
-from converter.addon.log_lines import LONGEST_LINE, announce, in_a_line, path_of
+from converter.addon.log_lines import LONGEST_LINE, announce, method_and_path, path_of
 from converter.addon.mitmproxy_internals import value_of
 from converter.addon.watcher import Watcher
 from converter.core.wire.bounds import Bound
@@ -122,7 +122,7 @@ class Recorder(Watcher):
             # mitmproxy's console (12.2) ends at an exception that is no CommandError.
             raise exceptions.CommandError(" ".join(str(error).split())) from None
         if not named:
-            announce(f"recording: the last reply, {in_a_line(flow.request)}")
+            announce(f"recording: the last reply, {method_and_path(flow.request)}")
 
     def redacted_flow(self, flow: HTTPFlow) -> Future[HTTPFlow]:
         """Return a future of the redacted flow: the recorder's thread redacts it, see

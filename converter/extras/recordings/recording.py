@@ -206,17 +206,19 @@ class Recording:
         counts = facts.counted, facts.prompted
         as_text = self.sent.path.endswith(COMPLETION_PATH)
         sent = json_text.object_in(self.sent.body)
-        keeps = bool(sent and request.stops and not stop_strings(sent))
+        keeps = bool(sent and request.stop_strings and not stop_strings(sent))
         awaited = AwaitedReply(request, server, initial, *counts, as_text=as_text)
         return replace(awaited, thinks_first=keeps, by_server=CONTROL in sent)
 
     def _read_request(self, exchange: Exchange, server: Server) -> ReadRequest:
         if exchange.endpoint.lists_models:
             return ReadRequest(exchange)
-        if not (exchange.translated and exchange.endpoint.is_chat):
-            return read_request.note(exchange, self.request.body)
+        if not (exchange.is_translated and exchange.endpoint.is_chat):
+            return read_request.read_in_dialect(exchange, self.request.body)
         try:
-            return read_request.read(exchange, self.request.body).written(server, self.facts.parses)
+            return read_request.read(exchange, self.request.body).translate(
+                server, self.facts.parses
+            )
         except ValueError as error:
             raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
 
@@ -231,7 +233,7 @@ class Recording:
     def dialects(self) -> tuple[Dialect, ...]:
         """The dialects in which this reply can be written for a client."""
         exchange = self.exchange()
-        own = exchange.native or exchange.endpoint.lists_models
+        own = exchange.is_native or exchange.endpoint.lists_models
         return (exchange.client,) if own else DIALECTS
 
     def form_for(self, client: Dialect) -> Form:
@@ -240,7 +242,7 @@ class Recording:
         """
         if client is not self.client:
             return self.server_form
-        own = client is self.server_dialect and not self.awaited().watched
+        own = client is self.server_dialect and not self.awaited().is_buffered
         return self.server_form if own else self.client_form
 
     def replayed(self, client: Dialect | None = None) -> Replay:
@@ -264,7 +266,7 @@ class Recording:
         counts of tokens that only the addon had requested are left out.
         """
         awaited = replace(self.awaited(), sent=json_text.object_in(self.sent.body))
-        return self._new_replay(self.client, awaited) if awaited.counts_for_us else self.replayed()
+        return self._new_replay(self.client, awaited) if awaited.hides_counts else self.replayed()
 
     @cached_property
     def _replays(self) -> dict[Dialect, Replay]:
@@ -294,7 +296,7 @@ class Recording:
         whole, so the client gets all bytes after the last chunk.
         """
         answered = self.answered
-        rewritten = self.awaited(client).whole(answered.status, answered.content_type, self.body)
+        rewritten = self.awaited(client).rewrite(answered.status, answered.content_type, self.body)
         answer = rewritten.answer or Answer(0, "", self.body)
         steps = tuple(ReplayStep(chunk, b"") for chunk in self.chunks)
         return Replay(steps, answer.body, rewritten.notes, broken=bool(self.ended))

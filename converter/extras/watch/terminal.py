@@ -172,7 +172,7 @@ class _Reply:
             if getattr(event, "choice", 0) == 0:
                 self._text.append(self._writer.feed(self._accumulator.feed(event)))
         if progress:
-            self._text.append(self._writer.progress("calling a tool, characters:", progress))
+            self._text.append(self._writer.progress_text("calling a tool, characters:", progress))
 
     def close(self) -> None:
         """End the reply. Fields that only the server's dialect has are not printed."""
@@ -188,7 +188,7 @@ class _Reply:
         if not text or self._begun:
             return "", text
         self._begun = True
-        return TerminalWriter(self._coloured).role(f"── {' '.join(self._names)} ──"), text
+        return TerminalWriter(self._coloured).role_line(f"── {' '.join(self._names)} ──"), text
 
 
 class Printer:

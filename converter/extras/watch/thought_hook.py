@@ -12,7 +12,7 @@ from functools import partial
 from mitmproxy import ctx
 from mitmproxy.hooks import Hook
 
-from converter.addon.aside import begun_aside
+from converter.addon.aside import begin_aside
 from converter.addon.exchange.settings import Settings
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.layers.hook_table import TABLE
@@ -65,7 +65,7 @@ class ThoughtEvents(Watcher):
         if seen.rewriter and (thoughts := seen.rewriter.thoughts):
             if path := self._chosen().events:
                 size = sum(len(str(event["thought"])) for event in thoughts)
-                begun_aside(size, partial(append_events, path, thoughts))
+                begin_aside(size, partial(append_events, path, thoughts))
             self.call_hooks(thoughts)
 
     def call_hooks(self, events: Sequence[ThoughtEvent]) -> None:

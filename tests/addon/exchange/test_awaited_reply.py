@@ -23,7 +23,7 @@ BODY = {"model": "small", "reasoning_effort": "high", "messages": []}
 
 def _awaited(body: Mapping[str, object] | None = None, **options: object) -> AwaitedReply:
     exchange = Exchange(endpoints.CHAT, settings.read(options), id="7", client=OPENAI_CHAT)
-    return AwaitedReply(read_request.note(exchange, json.dumps(body or BODY).encode()))
+    return AwaitedReply(read_request.read_in_dialect(exchange, json.dumps(body or BODY).encode()))
 
 
 def test_the_reply_is_expected_as_its_request_says() -> None:
@@ -74,7 +74,7 @@ def test_a_model_that_thinks_only_when_prompted_is_prompted_each_time() -> None:
     servers = KnownServers()
     for _ in range(2):
         awaited = _awaited(prompt="tags")
-        assert awaited.request.prompted(servers, UPSTREAM) is not None
+        assert awaited.request.with_prompt(servers, UPSTREAM) is not None
         prompted = AwaitedReply(awaited.request, prompted=True)
         prompted.learn(Findings(thought=True), servers, UPSTREAM)
 
@@ -82,9 +82,9 @@ def test_a_model_that_thinks_only_when_prompted_is_prompted_each_time() -> None:
 def test_a_model_that_thinks_by_itself_is_not_prompted_again() -> None:
     servers, awaited = KnownServers(), _awaited(prompt="tags")
     awaited.learn(Findings(thought=False), servers, UPSTREAM)
-    assert awaited.request.prompted(servers, UPSTREAM) is not None
+    assert awaited.request.with_prompt(servers, UPSTREAM) is not None
     awaited.learn(Findings(thought=True), servers, UPSTREAM)
-    assert awaited.request.prompted(servers, UPSTREAM) is None
+    assert awaited.request.with_prompt(servers, UPSTREAM) is None
 
 
 CORRECTED = Findings(beginning=Beginning(correction=InitialState.THINKING, closer_apart=True))

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from converter.addon.exchange import settings
-from converter.addon.exchange.earlier_thoughts import restore
+from converter.addon.exchange.earlier_thoughts import restore_thoughts
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.read_request import read
 from converter.addon.servers.chat_templates import TemplateHistory
@@ -34,7 +34,7 @@ EXCHANGE = Exchange(endpoints.MESSAGES, settings.read({}), client=ANTHROPIC)
 def written(model: str, server: str = "llama.cpp", **options: object) -> dict[str, object]:
     exchange = replace(EXCHANGE, settings=settings.read(options))
     body = json.dumps({"model": model, "max_tokens": 9, "messages": TURNS}).encode()
-    return dict(read(exchange, body).written(by_name(server), parses=False).body)
+    return dict(read(exchange, body).translate(by_name(server), parses=False).body)
 
 
 def earlier(body: dict[str, object]) -> object:
@@ -332,7 +332,7 @@ def test_nothing_is_put_back_into_another_conversation(steps: list[Any]) -> None
         elif what == "ask":
             talk.append(says("ab"[two % 2]))
             body = {"model": model, "messages": talk}
-            changed, earlier = restore(
+            changed, earlier = restore_thoughts(
                 body, TemplateHistory(exact=True), Memory(store=memory.store, owner=owner)
             )
             expected = [

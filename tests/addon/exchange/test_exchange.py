@@ -68,7 +68,7 @@ def _native(**fields: object) -> AwaitedReply:
 def _answer(
     awaited: AwaitedReply, body: bytes, content_type: str = JSON, status: int = 200
 ) -> Answer:
-    answer = awaited.whole(status, content_type, body).answer
+    answer = awaited.rewrite(status, content_type, body).answer
     assert answer is not None
     return answer
 
@@ -103,7 +103,7 @@ def test_a_client_whose_request_nobody_read_gets_a_stream_for_a_stream_whatever_
 
 @pytest.mark.parametrize(("body", "kind"), [(whole("Hi."), JSON), (PLAIN_STREAM, EVENTS)])
 def test_an_openai_client_gets_what_needs_no_change_as_it_came(body: bytes, kind: str) -> None:
-    assert _openai().whole(200, kind, body).answer is None
+    assert _openai().rewrite(200, kind, body).answer is None
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"object":"list"}', b"[1]", b"\xff"])
@@ -115,7 +115,9 @@ def test_what_is_no_reply_is_an_error_for_an_openai_client_too(body: bytes) -> N
 
 @pytest.mark.parametrize("status", [307, 400, 500])
 def test_an_openai_client_gets_errors_as_they_came(status: int) -> None:
-    assert _openai().whole(status, JSON, b'{"error":{"message":"<think>m</think>"}}').answer is None
+    assert (
+        _openai().rewrite(status, JSON, b'{"error":{"message":"<think>m</think>"}}').answer is None
+    )
 
 
 FORMS = {"whole to whole": (WHOLE_BODY, False), "whole to stream": (WHOLE_BODY, True)}
@@ -184,7 +186,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
 def test_what_is_no_reply_is_a_bad_gateway(body: bytes) -> None:
-    rewritten = _messages().whole(200, JSON, body)
+    rewritten = _messages().rewrite(200, JSON, body)
     answer, rewriter = rewritten.answer, rewritten.rewriter
     assert answer
     assert rewriter
@@ -251,7 +253,7 @@ def test_a_native_signature_is_the_servers_own() -> None:
 
 
 def test_a_native_call_without_arguments_is_nothing_to_note() -> None:
-    rewritten = _native().whole(200, JSON, _native_body(CALL, stop_reason="tool_use"))
+    rewritten = _native().rewrite(200, JSON, _native_body(CALL, stop_reason="tool_use"))
     assert rewritten.answer
     assert rewritten.rewriter
     assert _message(rewritten.answer)["content"] == [CALL]
@@ -285,7 +287,7 @@ def test_models_are_listed_in_the_clients_dialect() -> None:
 
 
 def test_models_of_another_shape_pass_as_they_came() -> None:
-    assert _models().whole(200, JSON, b"[]").answer is None
+    assert _models().rewrite(200, JSON, b"[]").answer is None
 
 
 def test_models_that_are_refused_are_an_error() -> None:
@@ -313,7 +315,7 @@ def test_a_stream_is_recognised_by_its_name_or_its_beginning(
 
 def test_a_model_that_nobody_has_gets_a_404() -> None:
     one = Exchange(endpoints.MODELS, settings.read(), client=ANTHROPIC, model_id="other")
-    answer = one.models(200, b'{"object":"list","data":[{"id":"small"}]}')
+    answer = one.models_answer(200, b'{"object":"list","data":[{"id":"small"}]}')
     assert answer
     assert (answer.status, json.loads(answer.body)["error"]["type"]) == (404, "not_found_error")
 
@@ -321,7 +323,7 @@ def test_a_model_that_nobody_has_gets_a_404() -> None:
 def test_a_chat_client_gets_a_list_of_no_models_as_it_came() -> None:
     some = settings.read({"models": ["gpt-*=small"]})
     listed = Exchange(endpoints.MODELS, some, client=OPENAI_CHAT)
-    assert listed.models(200, b'{"object":"list","data":[]}') is None
+    assert listed.models_answer(200, b'{"object":"list","data":[]}') is None
 
 
 KEYS: list[dict[str, str]] = [
@@ -341,7 +343,7 @@ def _begun(method: str, path: str, headers: dict[str, str], name: str = "x") -> 
 def _status(memory: Memory, headers: dict[str, str], method: str, path: str) -> int:
     exchange = _begun(method, path, headers, "new")
     try:
-        answer = exchange.own(
+        answer = exchange.own_answer(
             OwnRequest(method, path, b"{}"), Memory(store=memory.store, owner=exchange.owner)
         )
     except RequestError as refused:
@@ -396,7 +398,7 @@ def test_no_key_is_in_the_values_of_an_exchange() -> None:
 
 @pytest.mark.parametrize("path", ["/v1/responses", "/v1/messages", "/v1/chat/completions"])
 def test_a_memory_that_is_away_is_reported_with_the_time_to_retry(path: str) -> None:
-    line, answer = _begun("POST", path, {}).refusal(AwayError("it is gone"))
+    line, answer = _begun("POST", path, {}).refusal_answer(AwayError("it is gone"))
     assert (answer.status, answer.retry_after) == (503, 1)
     assert line == f"{AWAY} (it is gone)"
     assert line in json.loads(answer.body)["error"]["message"]
@@ -405,8 +407,8 @@ def test_a_memory_that_is_away_is_reported_with_the_time_to_retry(path: str) -> 
 def test_a_request_may_refer_in_any_spelling() -> None:
     exchange = _begun("POST", "/v1/responses", {})
     spelled = [b'{"previous_response_id"', rb'{"previous_response\u005fid"', b'{"input": "hi"']
-    assert [exchange.may_refer(body) for body in spelled] == [True, True, False]
-    assert not _begun("POST", "/v1/chat/completions", {}).may_refer(rb"\u0041")
+    assert [exchange.may_refer_to_kept(body) for body in spelled] == [True, True, False]
+    assert not _begun("POST", "/v1/chat/completions", {}).may_refer_to_kept(rb"\u0041")
 
 
 @pytest.mark.parametrize(
@@ -421,13 +423,13 @@ def test_a_request_may_refer_in_any_spelling() -> None:
 )
 def test_an_item_that_is_sent_again_refers_to_nothing(item: bytes, refers: bool) -> None:
     exchange = _begun("POST", "/v1/responses", {})
-    assert exchange.may_refer(b'{"input": [%b]}' % item) is refers
+    assert exchange.may_refer_to_kept(b'{"input": [%b]}' % item) is refers
 
 
 @pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC])
 def test_names_with_an_effort_are_listed_if_requested(client: Dialect) -> None:
     exchange = Exchange(endpoints.MODELS, settings.read({"variants": True}), client=client)
-    answer = exchange.models(200, b'{"object":"list","data":[{"id":"small"}]}')
+    answer = exchange.models_answer(200, b'{"object":"list","data":[{"id":"small"}]}')
     assert answer
     names = [entry["id"] for entry in json.loads(answer.body)["data"]]
     assert names == ["small", "small-nothink", "small-low", "small-high", "small-max"]
@@ -437,7 +439,7 @@ def test_claude_code_is_listed_names_that_it_shows() -> None:
     headers = {"user-agent": "claude-code/2.1.332", "anthropic-version": "2023-06-01"}
     exchange = begin("GET", "/v1/models?limit=1000", headers, settings.read(), "0", reverse=True)
     assert exchange
-    answer = exchange.models(200, b'{"object":"list","data":[{"id":"small"}]}')
+    answer = exchange.models_answer(200, b'{"object":"list","data":[{"id":"small"}]}')
     assert answer
     names = [entry["id"] for entry in json.loads(answer.body)["data"]]
     assert names == ["small", "anthropic/small"]

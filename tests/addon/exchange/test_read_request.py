@@ -8,7 +8,7 @@ import pytest
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange
-from converter.addon.exchange.read_request import SEARCHED, note, read
+from converter.addon.exchange.read_request import SEARCHED, read, read_in_dialect
 from converter.addon.memory.known_turns import SHORT, KnownTurns
 from converter.addon.servers.profiles import by_name
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
@@ -24,7 +24,7 @@ EXCHANGE = Exchange(endpoints.MESSAGES, settings.read({}), prefix="/gateway", cl
 
 def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
     request = read(EXCHANGE, json.dumps({**REQUEST, "stream": True}).encode())
-    sent = request.written(by_name("llama.cpp"), parses=False)
+    sent = request.translate(by_name("llama.cpp"), parses=False)
     written = sent.body
     assert (EXCHANGE.path, sent.form, sent.model) == (
         "/gateway/v1/chat/completions",
@@ -49,7 +49,7 @@ def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
     ],
 )
 def test_the_strings_at_which_a_server_stops(fields: object, stops: tuple[str, ...]) -> None:
-    assert note(EXCHANGE, json.dumps(fields).encode()).stops == stops
+    assert read_in_dialect(EXCHANGE, json.dumps(fields).encode()).stop_strings == stops
 
 
 def test_what_is_left_out_is_noted() -> None:
@@ -89,17 +89,17 @@ def test_a_native_request_may_ask_that_no_thinking_be_shown(
     fields: dict[str, object], shown: bool
 ) -> None:
     body = json.dumps({**REQUEST, **fields}).encode()
-    assert note(NATIVE, body).shown is shown
-    assert note(NATIVE, body).reply_context.shown is shown
-    assert fields == {"thinking": "omitted"} or read(EXCHANGE, body).shown is shown
+    assert read_in_dialect(NATIVE, body).shows_thinking is shown
+    assert read_in_dialect(NATIVE, body).reply_context.shown is shown
+    assert fields == {"thinking": "omitted"} or read(EXCHANGE, body).shows_thinking is shown
 
 
 def test_a_field_of_another_dialect_hides_nothing() -> None:
-    assert note(CHAT, json.dumps({**REQUEST, **OMITTED}).encode()).shown
+    assert read_in_dialect(CHAT, json.dumps({**REQUEST, **OMITTED}).encode()).shows_thinking
 
 
 def test_the_reply_is_called_as_the_client_called_the_model() -> None:
-    served = note(CHAT, json.dumps(REQUEST).encode()).served_as("local")
+    served = read_in_dialect(CHAT, json.dumps(REQUEST).encode()).with_served_model("local")
     assert (served.body["model"], served.called, served.requested_model) == (
         "local",
         "small",
@@ -114,7 +114,7 @@ def test_the_reply_is_called_as_the_client_called_the_model() -> None:
 def test_half_a_character_is_written_anew(text: str, mended: bool) -> None:
     """llama.cpp and others refuse the request else."""
     body = json.dumps({"messages": [{"role": "user", "content": text}]}).encode()
-    assert note(CHAT, body).mended is mended
+    assert read_in_dialect(CHAT, body).mended is mended
 
 
 def test_broken_arguments_in_a_history_are_mended_once() -> None:
@@ -124,7 +124,7 @@ def test_broken_arguments_in_a_history_are_mended_once() -> None:
     body = json.dumps({"messages": [turn, {"role": "user", "content": "x" * SHORT}]}).encode()
     turns, sent = KnownTurns(), list[object]()
     for _ in range(2):
-        request = note(CHAT, body, partial(turns.read, "me"))
+        request = read_in_dialect(CHAT, body, partial(turns.read, "me"))
         assert request.mended
         assert request.repeated
         turns.keep("me", request.repeated, len(body))

@@ -173,7 +173,7 @@ def test_a_server_that_has_gone_is_identified_anew(message: str, is_due: bool) -
     with running() as (addon, _):
         flow = ask(addon, request(CHAT))
         servers, record = addon._replies._servers, RUNNING_RECORDS[flow.id]
-        upstream = http_messages.upstream(flow, record.exchange)
+        upstream = http_messages.upstream_of(flow, record.exchange)
         servers.learn_server(upstream, by_name("vllm"))
         flow.error = Error(message)
         addon.error(flow)

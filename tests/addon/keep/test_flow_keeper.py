@@ -8,7 +8,7 @@ from mitmproxy.http import HTTPFlow
 from converter.addon.exchange.option_readers import MemoryLimits
 from converter.addon.keep import flow_keeper
 from converter.addon.keep.flow_keeper import OVERHEAD, drop_server_bytes, size_of
-from converter.addon.mitmproxy_internals import state_before
+from converter.addon.mitmproxy_internals import flow_backup
 from converter.extras.page import open_page
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.recording import RecordingError
@@ -144,6 +144,6 @@ def test_the_size_counts_one_object_once(there: Watched) -> None:
     assert flow.response
     before = size_of(flow)
     flow.request.data.content = flow.response.data.content = body
-    backup = state_before(flow)
+    backup = flow_backup(flow)
     assert backup
     assert size_of(flow) < before + 1000 + 1

@@ -104,4 +104,4 @@ def test_a_call_says_where_it_was_read_from() -> None:
     (call,) = growing.parts()
     assert isinstance(call, ToolUse)
     assert call == ToolUse("c", "f", "{}", "text (hermes)")
-    assert shown.part(call)["id"] == "c, read from text (hermes)"
+    assert shown.part_json(call)["id"] == "c, read from text (hermes)"

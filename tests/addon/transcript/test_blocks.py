@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from converter.addon.transcript.blocks import parts_of, plain
+from converter.addon.transcript.blocks import parts_of, text_of_parts
 from converter.addon.transcript.turns import Field, Media, Raw
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from tests.support.rows import rows_of
@@ -143,7 +143,7 @@ def test_a_result_with_a_picture_is_one_text() -> None:
     assert parts_of([{"type": "tool_result", "tool_use_id": "a", "content": content}]) == [
         ToolResult("a", (TextBlock("seen:\n[image image/png 1.5 kB]"),))
     ]
-    assert plain([Field("a", 1), Raw("b")]) == "a: 1\nb"
+    assert text_of_parts([Field("a", 1), Raw("b")]) == "a: 1\nb"
 
 
 def test_blocks_in_blocks_end_somewhere() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from converter.addon.exchange import settings
 from converter.addon.transcript import context_parts
-from converter.addon.transcript.context_parts import MOST, read
+from converter.addon.transcript.context_parts import MOST, context_values
 from converter.addon.transcript.turns import Part
 from tests.support.rows import rows_of
 
@@ -33,7 +33,7 @@ RESPONSES = ROWS["responses"]
 
 
 def parts(body: object, counted: int | None = None) -> list[tuple[str, str, int]]:
-    parts = read(json.dumps(body).encode(), settings.read(), counted)["parts"]
+    parts = context_values(json.dumps(body).encode(), settings.read(), counted)["parts"]
     assert isinstance(parts, list)
     return parts
 
@@ -50,7 +50,7 @@ def test_every_dialect_has_its_parts_by_kind(body: object) -> None:
 
 @pytest.mark.parametrize("counted", [1, 7, 100, 12_345])
 def test_the_sum_is_what_the_server_counted(counted: int) -> None:
-    shown = read(json.dumps(CHAT).encode(), settings.read(), counted)
+    shown = context_values(json.dumps(CHAT).encode(), settings.read(), counted)
     assert sum(tokens for _, _, tokens in parts(CHAT, counted)) == counted
     kinds = shown["kinds"]
     assert isinstance(kinds, list)
@@ -61,7 +61,9 @@ def test_the_sum_is_what_the_server_counted(counted: int) -> None:
 def test_an_estimate_is_called_one() -> None:
     body = {"prompt": "word" * 100}
     assert parts(body) == [("turn", "prompt", 100)]
-    assert "estimated" in str(read(json.dumps(body).encode(), settings.read(), None)["note"])
+    assert "estimated" in str(
+        context_values(json.dumps(body).encode(), settings.read(), None)["note"]
+    )
 
 
 def test_the_largest_are_listed_and_the_others_are_one() -> None:
@@ -77,7 +79,7 @@ def test_the_largest_are_listed_and_the_others_are_one() -> None:
     [b"", b"{", b"[]", b'{"messages": 5, "tools": {"a": 1}}', b'{"tools": [5, {}]}', b"\xff"],
 )
 def test_odd_bodies_are_listed_and_raise_nothing(body: bytes) -> None:
-    shown = read(body, settings.read(), 10)["parts"]
+    shown = context_values(body, settings.read(), 10)["parts"]
     assert isinstance(shown, list)
     assert all(tokens >= 0 for _, _, tokens in shown)
 

@@ -25,7 +25,7 @@ PARTS: tuple[tuple[Part, dict[str, object]], ...] = ROWS["parts"]
 
 @pytest.mark.parametrize(("part", "values"), PARTS, ids=lambda case: type(case).__name__)
 def test_each_part_has_its_kind_and_text(part: Part, values: dict[str, object]) -> None:
-    assert shown.part(part) == values
+    assert shown.part_json(part) == values
 
 
 @pytest.mark.parametrize("kind", ["png", "jpeg", "gif", "webp"])
@@ -33,7 +33,7 @@ def test_a_picture_that_came_along_can_be_shown(kind: str) -> None:
     url = f"data:image/{kind};base64,AAAA"
     body = {"messages": [{"role": "user", "content": [_image(url)]}]}
     [turn] = request.read(json.dumps(body).encode()).turns
-    assert shown.turn(turn)["parts"] == [
+    assert shown.turn_json(turn)["parts"] == [
         {"kind": "media", "text": f"image image/{kind} 3 B", "source": url}
     ]
 
@@ -52,7 +52,7 @@ def test_no_other_picture_is(url: str) -> None:
     body = {"messages": [{"role": "user", "content": [_image(url)]}]}
     [turn] = request.read(json.dumps(body).encode()).turns
     [part] = turn.parts
-    assert "source" not in shown.part(part)
+    assert "source" not in shown.part_json(part)
 
 
 def _image(url: str) -> dict[str, object]:
@@ -68,7 +68,7 @@ def test_news_say_whose_they_are_and_whether_they_go_on() -> None:
     ]
     values = [
         (part["kind"], part["text"], part["choice"], part["fresh"])
-        for part in shown.news_values(news)
+        for part in shown.news_json(news)
     ]
     assert values == [
         ("thinking", "a", 0, True),
@@ -86,9 +86,9 @@ def test_a_transcript_has_its_settings_its_turns_and_how_it_ended() -> None:
         ("odd",),
         (Field("timings", 1),),
     )
-    assert shown.transcript(whole, {"end": 1.0}) == {
+    assert shown.transcript_json(whole, {"end": 1.0}) == {
         "asked": [["model", "small"], ["n", "2"]],
-        "turns": [{"role": "user", "choice": 0, "parts": [shown.part(TextBlock("hi"))]}],
+        "turns": [{"role": "user", "choice": 0, "parts": [shown.part_json(TextBlock("hi"))]}],
         "facts": [["stop", "stop"], ["times", "end 1.00 s"]],
         "beside": [{"kind": "field", "name": "timings", "text": "1"}],
         "rest": [{"kind": "raw", "text": "odd"}],
@@ -99,4 +99,4 @@ def test_a_transcript_has_its_settings_its_turns_and_how_it_ended() -> None:
 def test_json_can_be_written_of_anything(content: object) -> None:
     body = {"messages": [{"role": "user", "content": content}]}
     written = json.dumps(body).encode()
-    json.dumps(shown.transcript(request.read(written)))
+    json.dumps(shown.transcript_json(request.read(written)))

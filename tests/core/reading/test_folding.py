@@ -56,7 +56,7 @@ THOUGHT = delta(reasoning_content="deep")
 )
 def test_a_chat_client_may_get_thoughts_as_text(frames: list[bytes]) -> None:
     body = json_text.write({"stream": True, "messages": []})
-    awaited = AwaitedReply(read_request.note(exchange("text"), body))
+    awaited = AwaitedReply(read_request.read_in_dialect(exchange("text"), body))
     rewriter = awaited.rewriter(Form.STREAM)
     out = [piece for frame in frames for piece in rewriter.feed(frame)] + rewriter.close()
     seen = read_openai_stream(b"".join(out))
@@ -67,7 +67,7 @@ def test_its_request_goes_out_without_them() -> None:
     turn = {"role": "assistant", "content": f"{FOLD}x"}
     body = json_text.write({"messages": [turn]})
     for fields, sent in (("text", "x"), ("reasoning", turn["content"])):
-        request = read_request.note(exchange(fields), body)
+        request = read_request.read_in_dialect(exchange(fields), body)
         messages = request.body["messages"]
         assert isinstance(messages, list)
         assert (messages[0]["content"], request.mended) == (sent, fields == "text")

@@ -11,7 +11,7 @@ from mitmproxy.http import HTTPFlow
 from converter.addon.hooks.refused_request import METADATA
 from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.keep.side_reader import SideReader
-from converter.addon.transcript.shown import news_values as values
+from converter.addon.transcript.shown import news_json as values
 from converter.extras.page.conversation import Search, exchange_values, final_values
 from tests.support.addon_flows import (
     BASIC,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.addon.log_lines import in_short
+from converter.addon.log_lines import shorten_note
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.findings import Beginning, Findings
 from converter.core.reply.reply_notes import notes_of
@@ -29,7 +29,7 @@ def test_each_kind_of_misreading_has_its_options(
     findings: Findings, options: dict[str, list[str]]
 ) -> None:
     """By the note as it stands in a comment, which holds its first words."""
-    comment = " · ".join(["1 thoughts, 5 characters", *map(in_short, notes_of(findings))])
+    comment = " · ".join(["1 thoughts, 5 characters", *map(shorten_note, notes_of(findings))])
     assert remedy_of(comment) == options
 
 

@@ -178,7 +178,7 @@ def test_durations_come_with_a_streams_last_head() -> None:
 def test_a_generated_reply_says_response(streamed: bool) -> None:
     exchange = Exchange(endpoints.MESSAGES, SETTINGS, client=OLLAMA)
     body = json.dumps({"model": "small", "prompt": "Why?", "stream": streamed}).encode()
-    request = read_request.read(exchange, body).written(by_name("llama.cpp"), parses=False)
+    request = read_request.read(exchange, body).translate(by_name("llama.cpp"), parses=False)
     assert request.body["messages"] == [{"role": "user", "content": "Why?"}]
     out = AwaitedReply(request).rewriter(Form.STREAM).whole(SENT)
     lines = _lines(b"".join(out))
