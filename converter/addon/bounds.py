@@ -5,7 +5,7 @@ on a reply are in `converter.core.wire.bounds`.
 from converter.core.wire.bounds import Bound
 
 LONGEST_HEAD = Bound(64 << 10, "bytes", "a reply's head, a chunk's, and trailers")
-"""For comparison: h11 accepts 16 KiB, nginx and browsers up to 256, mitmproxy any length."""
+"""For comparison: h11 accepts 16 KiB, nginx and browsers up to 256 KiB, mitmproxy any length."""
 ANSWER_LIMIT = Bound(
     16 << 20,
     "bytes",
@@ -36,8 +36,9 @@ context windows are full.
 LONGEST_PROMPT = Bound(
     1 << 20, "bytes", "a request that is compared with the one before it", "not compared"
 )
-"""About the length of a prompt of 200,000 tokens. A longer request is not compared, because all
-other requests wait meanwhile.
+"""About the length of a prompt of 200,000 tokens. The extra `prompt_cache` compares two requests to
+find where a cached prompt breaks. A longer request is not compared, because all others wait
+meanwhile.
 """
 
 TABLE = [bound for bound in list(globals().values()) if isinstance(bound, Bound)]

@@ -82,11 +82,11 @@ def write_each_line_at_once() -> None:
 
 
 def _is_wanted(line: logging.LogRecord) -> bool:
-    """Return True if a line of mitmproxy's about a connection is to be logged: warnings and errors,
-    other lines in mitmdump unless `flow_detail` is 0, in mitmweb and the console only with
-    `termlog_verbosity=debug`.
+    """Return True if a line of mitmproxy's log about a connection is to be logged.
 
-    mitmweb and the console show connections elsewhere, and would log four lines for each reply.
+    Warnings and errors always are. Of the other lines, mitmdump logs all unless `flow_detail` is 0.
+    mitmweb and the console log them only with `termlog_verbosity=debug`, because they show
+    connections elsewhere, and would log four lines for each reply.
     """
     options = ctx.options
     if "flow_detail" in options:

@@ -355,7 +355,7 @@ class AwaitedReply:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A complete reply for the client.
+    """The client's version of a complete response of the server.
 
     Attributes:
         answer: the response; `None`: the client gets the server's bytes unchanged.

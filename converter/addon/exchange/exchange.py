@@ -300,8 +300,8 @@ def begin(
     """
     endpoint, prefix = find_endpoint(method, path) or (None, "")
     if endpoint is None or (endpoint.is_own and not (reverse or endpoint.counterpart)):
-        # In a forward proxy, the requested host itself answers a request that the addon would
-        # answer in a reverse proxy (`is_own`).
+        # `is_own`: the addon answers such a request itself, but only as a reverse proxy. In a
+        # forward proxy, the requested host answers it.
         return None
     lists = endpoint.lists_models
     client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)

@@ -37,8 +37,8 @@ class News:
 
 
 class FieldAccumulator:
-    """Collects fields that come in several frames. The strings of a field are joined. Other values
-    of a field are kept if they differ from the field's last value.
+    """Collects the values of a reply's fields, of which each frame may have a piece. The strings of
+    a field are joined. Its other values are kept if they differ from the value before.
     """
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ class Accumulator:
         return [News(ThinkingBlock(event.text), self._choice, fresh)]
 
     def _end_thinking(self, event: events.ThinkingEnd) -> list[News]:
-        self._blocks.end_thought("", event.note)  # a signature tells people nothing: left out
+        self._blocks.end_thought("", event.note)  # "": people need no signature
         return []
 
     def _add_tool_call(self, event: events.ToolCall) -> list[News]:

@@ -42,8 +42,9 @@ _KINDS = {
 
 
 class ContextPart(NamedTuple):
-    """A part of a request. `tokens` is counted in the prompt's tokens if the server returns them,
-    else a share of the server's count, else estimated by the part's length.
+    """A part of a request with its number of tokens. The number is counted if the server returns
+    the prompt's tokens. Else it is a share of the server's count, or an estimate by the part's
+    length.
     """
 
     kind: str
@@ -237,8 +238,8 @@ def tokens_of(
 
 def _find_spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
     """Return the span of each part in the prompt, None for a part that is not in it. `parts`: the
-    texts of each part. The span of a part is first that of its longest text, and is then extended
-    to the part's other texts.
+    texts of each part. The longest text of a part is searched for first; then the span is extended
+    to the other texts.
     """
     longest = [max(strings, key=len, default="") for strings in parts]
     placed, spans = list[int](), dict[int, _Span]()

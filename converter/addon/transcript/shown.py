@@ -63,7 +63,9 @@ def turn_json(shown: ShownTurn) -> Values:
 
 
 def news_json(news: Iterable[News]) -> list[Values]:
-    """Return new parts of a reply as JSON values, each with `choice` and `fresh`."""
+    """Return new parts of a reply as JSON values, each with the fields `choice` and `fresh` of its
+    `News`.
+    """
     return [{**part_json(new.part), "choice": new.choice, "fresh": new.fresh} for new in news]
 
 

@@ -32,9 +32,8 @@ class TerminalWriter:
         self._colour = colour
         self._kind: type[Part] | None = None
         self._choice = 0
-        # True if some text of the thought or text that comes now has been printed
-        self._printed = False
-        # the line ends at the end of this thought or text, printed only if more of it comes
+        self._printed = False  # True if some text of the current part has been printed
+        # the line ends at the end of the current part, printed only if more of it comes
         self._held = ""
         self._begun = False  # True if anything has been printed
         self._gap = False  # True if an empty line must be printed before the next part
@@ -106,8 +105,8 @@ class TerminalWriter:
         return head + self._style_body(body, first)
 
     def _style_body(self, body: str, first: bool) -> str:
-        """Return `body`, text of the thought or text that comes now, in its style: a thought dim,
-        with a bar before each line. `first`: True for the first text of the part.
+        """Return `body`, new text of the current part, in the part's style: a thought is dim, with
+        a bar before each line. `first`: True for the first text of the part.
         """
         text = visible(without_data(body))
         if self._kind is ThinkingBlock:
@@ -122,8 +121,8 @@ class TerminalWriter:
         return gap
 
     def _end(self) -> str:
-        """End the thought or text that comes now; return the end of its last line, empty if nothing
-        of it was printed.
+        """End the current part, a thought or text; return a line end, empty if nothing of the part
+        was printed.
         """
         printed, self._printed, self._kind, self._held = self._printed, False, None, ""
         return "\n" if printed else ""

@@ -131,5 +131,5 @@ def _join(*parts: str) -> str:
 
 
 def _yaml_comment(text: str) -> str:
-    """Return a text as a YAML comment behind a line, empty without a text."""
+    """Return a text as a YAML comment, to be appended to a line; empty if the text is empty."""
     return f"  # {one_line(text)}" if text else ""
