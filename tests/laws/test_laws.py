@@ -178,7 +178,7 @@ def test_law_2_finds_what_depends_on_the_pieces_of_text(monkeypatch: pytest.Monk
 
 
 def test_law_3_finds_a_whole_reply_that_is_read_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.core.dialects.anthropic.encoder._input", lambda _: {})
+    monkeypatch.setattr("converter.core.dialects.anthropic.encoder._parsed_input", lambda _: {})
     (broken,) = check_one(LAWS[2], GOOD["a call"]())
     assert "against both whole" in broken.variant
 
