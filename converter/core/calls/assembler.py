@@ -277,20 +277,20 @@ class Assembler:
         failed = any(isinstance(piece, Failure) for piece in out)
         return out if failed else [*out, self._finish_of(event, sent, nameless)]
 
-    def _finish_of(self, event: Finish, sent: Sequence[Call], nameless: bool) -> Finish | Failure:
+    def _finish_of(self, event: Finish, calls: Sequence[Call], nameless: bool) -> Finish | Failure:
         """Return the finish with a reason that fits the calls, or a failure if a call is not whole.
 
-        `sent`: all calls of the choice that have a name; `nameless`: a call without a name came.
+        `calls`: all calls of the choice that have a name; `nameless`: a call without a name came.
         """
-        cut = [call for call in sent if not call.complete]
+        cut = [call for call in calls if not call.complete]
         if event.reason not in _WHOLE:
             return event
         if nameless:
             return Failure(NO_NAME, status=502)
         if not cut:
-            if event.reason == "stop" and sent:
-                return replace(event, reason=sent[0].finish)
-            return event if sent or event.reason == "stop" else replace(event, reason="stop")
+            if event.reason == "stop" and calls:
+                return replace(event, reason=calls[0].finish)
+            return event if calls or event.reason == "stop" else replace(event, reason="stop")
         stops = self._offer.stops
         if (stops or event.stop_sequence) and not any(call.arguments.has_unfit for call in cut):
             named = event.stop_sequence or (stops[0] if len(stops) == 1 else "")

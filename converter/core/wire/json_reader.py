@@ -211,7 +211,7 @@ class JsonReader:
         word = self.held
         if self.want not in _VALUE_WANTED or not (numbers or word in _LITERALS or word in _PYTHON):
             return None
-        rest = self._whole(word)
+        rest = self._rest_of_value(word)
         if rest is not None:
             self.held = ""
         return rest
@@ -273,7 +273,7 @@ class JsonReader:
         """
         end = index + len(written)
         is_open = end == len(text) and len(written) <= SCALAR_LIMIT
-        rest = None if is_open else self._whole(written)
+        rest = None if is_open else self._rest_of_value(written)
         if rest is not None:
             return JsonPart.SCALAR, rest, end
         match = _BEGUN.match(written)
@@ -286,7 +286,7 @@ class JsonReader:
         self.refused = True
         return JsonPart.BEGUN, begun, index + self._passed
 
-    def _whole(self, written: str) -> str | None:
+    def _rest_of_value(self, written: str) -> str | None:
         """Return the JSON of the bare value `written`, without the characters that were yielded as
         BEGUN; `None` if the value is not JSON. Python's words become those of JSON.
         """

@@ -98,7 +98,7 @@ class HeaderCalls:
             raise NoCall
         call_id = written if is_kimi_id(written) else ""
         if brace < 0:
-            if not span.closed or span.schema(name).get("required"):
+            if not span.ends_at_mark or span.schema(name).get("required"):
                 raise NoCall
             return JudgedCall(name, "{}", call_id, end=len(text))
         arguments, end = read_arguments(span, name, brace)
@@ -112,7 +112,7 @@ def read_arguments(span: Span, name: str, at: int) -> tuple[str, int]:
     """Return the JSON of the arguments of a call of the tool `name`, and the offset behind them.
     The object of the arguments begins at the offset `at`, behind the name: `f{"city": "Oslo"}`.
     """
-    call = _Call(span, name=name, argued=True, wholly=True, headed=True)
+    call = _Call(span, name=name, arguments_read=True, name_is_outside=True, has_header=True)
     end = call.take_members_behind(call.take_arguments(json_object(span.text, at), at))
     return call.all_arguments(), end
 
@@ -127,10 +127,12 @@ class _Call:
         strict: True if the call's object may have no other keys than those of calls
             (`Json.strict`).
         by_key: True if the tool's name is the only key of the call's object (`Json.name_is_key`).
-        headed: True if the name stands before the object of the arguments: `f{"city": "Oslo"}`.
-        argued: True if the arguments were read.
-        wholly: True if the object of the arguments does not stand in an object with the name.
-            Further members behind the object of the arguments can then only be arguments.
+        has_header: True if a header with the name stands before the object of the arguments:
+            `f{"city": "Oslo"}`.
+        arguments_read: True if the arguments were read.
+        name_is_outside: True if no object has both the name and the arguments: the name is in a
+            header, or is the key whose value is the object of the arguments (`by_key`). A further
+            member, such as `id`, can then only be an argument.
         arguments: the arguments so far, as a JSON object.
         beside: members beside the object of the arguments that may be arguments too. For each: the
             key, the JSON of the value, and True if the value may also be the object of all
@@ -141,9 +143,9 @@ class _Call:
     name: str = ""
     strict: bool = False
     by_key: bool = False
-    headed: bool = False
-    argued: bool = False
-    wholly: bool = False
+    has_header: bool = False
+    arguments_read: bool = False
+    name_is_outside: bool = False
     arguments: str = "{}"
     beside: list[tuple[str, str, bool]] = field(default_factory=list)
 
@@ -158,7 +160,7 @@ class _Call:
                 raise NoCall(read.end)
             self._take_name(as_json(members[0][0]), read.end)
             self._set_arguments(members[0][1])
-            self.wholly = True
+            self.name_is_outside = True
             return read.end
         first = _index_of_name(members)
         # `{"function": {"name": "f"}}`: replace the member `function` by those of its object.
@@ -169,7 +171,7 @@ class _Call:
         self._take_name(members.pop(first)[1] if first >= 0 else "", read.end)
         for key, written in members:
             self._take_member(key, written)
-        if self.strict and not self.argued:
+        if self.strict and not self.arguments_read:
             raise NoCall
         return read.end
 
@@ -198,11 +200,11 @@ class _Call:
             if mark not in ("{", '"'):
                 return at
             read = json_object(text, offset, inside=mark == '"')
-            if mark == "{" and not self.headed and self._is_another_call(read, has_arguments):
+            if mark == "{" and not self.has_header and self._is_another_call(read, has_arguments):
                 return at
-            again = mark == "{" and (has_arguments or self.wholly)
+            again = mark == "{" and (has_arguments or self.name_is_outside)
             belongs = span.row.ends or "," in text[at:offset] or not has_arguments
-            if not (belongs or (again and self.wholly)):
+            if not (belongs or (again and self.name_is_outside)):
                 return at
             self._close_object(read)
             if again:
@@ -220,8 +222,8 @@ class _Call:
         members = json_object(self.arguments, 0).members
         arguments, length = merge_arguments(members), len(members)
         for key, written, may_be_all in self.beside:
-            around = key in OTHER_KEYS and not self.wholly
-            if arguments is None or (around and (self.argued or not self._knows(key))):
+            around = key in OTHER_KEYS and not self.name_is_outside
+            if arguments is None or (around and (self.arguments_read or not self._knows(key))):
                 continue
             more = self._resolve(key, written, may_be_all)
             length = -1
@@ -259,7 +261,7 @@ class _Call:
         name, arguments = self._read_open_object(read)
         self.name = self.name or self.span.offered_name(name)
         if not _FIELD.match(self.arguments):
-            self.arguments = read.so_far if self.headed else arguments
+            self.arguments = read.so_far if self.has_header else arguments
         if unfit:
             self._fail()
         raise Unclosed(self.name, self.arguments.removesuffix("}"))
@@ -293,7 +295,7 @@ class _Call:
         member to `beside`. `written`: the JSON of the value. Raises NoCall if the form allows no
         such key.
         """
-        if key in ARGUMENT_KEYS and not (self.argued or self._knows(key)):
+        if key in ARGUMENT_KEYS and not (self.arguments_read or self._knows(key)):
             self._set_arguments(written)
             return
         if self.strict and key not in (*OTHER_KEYS, *ARGUMENT_KEYS):
@@ -301,15 +303,15 @@ class _Call:
         # If the key is one for arguments, such as `input`, but also a parameter of the tool, the
         # value is either this one argument or the object of all arguments. `_resolve`
         # decides.
-        may_be_all = key in ARGUMENT_KEYS and not self.argued
-        self.argued = self.argued or may_be_all
+        may_be_all = key in ARGUMENT_KEYS and not self.arguments_read
+        self.arguments_read = self.arguments_read or may_be_all
         self.beside.append((key, written, may_be_all))
 
     def _set_arguments(self, written: str) -> None:
         """Set the arguments to the JSON `written`: an object, a string with the JSON of an object,
         or null. Raises NoCall or Broken for any other value.
         """
-        self.argued = True
+        self.arguments_read = True
         if written[:1] == "{":
             self.arguments = written
         elif written[:1] == '"':

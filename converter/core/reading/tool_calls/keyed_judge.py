@@ -150,8 +150,8 @@ class _Call:
         if self._text.startswith("{", self._span.skip_blanks(at)):
             return self._read_json(self._span.skip_blanks(at))
         # `ended`: the offset behind the last mark, if it closes the call; else -1.
-        # `closed`: True if one of the marks so far closes a value.
-        ended, closed = -1, False
+        # `value_closed`: True if one of the marks so far closes a value.
+        ended, value_closed = -1, False
         while (kind := marks.kind_behind(at, index)) in _PARTS:
             is_end = kind in (Kind.END, Kind.OUTER)
             is_half = kind is Kind.BEGUN and marks.half_mark(at, index) is not Half.NONE
@@ -161,8 +161,8 @@ class _Call:
             # A mark that closes a value or the call has no value behind it: go on behind the mark.
             # Therefore a closing mark that the model writes twice does no harm.
             at, index = take(index) if take else (marks.all[index].end, index + 1)
-            ended, closed = at if is_end else -1, closed or kind is Kind.CLOSE
-        end = self._call_end(at, index, ended, bare=not (self._values or closed))
+            ended, value_closed = at if is_end else -1, value_closed or kind is Kind.CLOSE
+        end = self._call_end(at, index, ended, bare=not (self._values or value_closed))
         return JudgedCall(self._name, JsonObject([*self._values.items()]).text, end=end)
 
     def _call_end(self, at: int, index: int, ended: int, bare: bool) -> int:
@@ -178,7 +178,7 @@ class _Call:
         """
         marks, span = self._marks, self._span
         half, kind = marks.half_mark(at, index), marks.kind_behind(at, index)
-        is_word = bare and self._body.bare and not span.closed
+        is_word = bare and self._body.bare and not span.ends_at_mark
         if is_word and kind is not Kind.BEGUN:
             raise NoCall
         if half is Half.OPENING or (half is Half.EITHER and ended < 0):
@@ -331,19 +331,19 @@ class _Call:
                     self._fail()
                 return at
             depth += kind in (Kind.KEY, Kind.OPENED)
-        is_over = self._span.last and self._span.closed and not uncertain
+        is_over = self._span.last and self._span.ends_at_mark and not uncertain
         if is_over and self._may_end_leniently(first, len(marks)):
             return len(marks)
         raise self._unclosed(name, self._value_so_far(begin, types))
 
-    def _mark_ends_value(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
+    def _mark_ends_value(self, begin: int, at: int, parameter: str, uncertain: bool) -> bool:
         """Return True if the mark with the index `at`, which is not the value's own closing mark
-        (CLOSE), ends a value of the parameter `of`. `begin`: the offset of the value. `uncertain`:
+        (CLOSE), ends a value of `parameter`. `begin`: the offset of the value. `uncertain`:
         True if an earlier mark could have closed the value.
         """
         kind = self._marks.all[at].kind
         if kind is Kind.KEY:
-            return self._key_ends_value(begin, at, of, uncertain)
+            return self._key_ends_value(begin, at, parameter, uncertain)
         return kind in (Kind.END, Kind.OUTER) and not uncertain and self._closer_ends_value(at)
 
     def _closer_ends_value(self, at: int) -> bool:
@@ -366,9 +366,9 @@ class _Call:
         """
         return self._lenient and self._marks.of_calls[first] == self._marks.of_calls[at]
 
-    def _call_goes_on(self, at: int, of: str, depth: int) -> bool:
+    def _call_goes_on(self, at: int, parameter: str, depth: int) -> bool:
         """Return True if the next parameter, the call's end or another call stands behind the mark
-        with the index `at`, which closes a value of the parameter `of`. This is condition 1 of the
+        with the index `at`, which closes a value of `parameter`. This is condition 1 of the
         module's docstring. `depth`: how many inner values are open at the mark.
         """
         marks, next_at = self._marks, at + 1
@@ -382,15 +382,15 @@ class _Call:
             return mark is None or mark.kind is Kind.HEAD
         if kind is Kind.KEY and depth:
             name = name_in(marks.all[next_at].tag)
-            return self._lacks(name) and name != of
+            return self._lacks(name) and name != parameter
         if kind in (Kind.HEAD, Kind.OPENER):
             return marks.least[next_at] >= marks.balance[next_at]
         if kind in (Kind.TEXT, Kind.BEGUN):
             return marks.half_mark(marks.all[next_at - 1].end, next_at) is not Half.NONE
         return kind is not Kind.CLOSE
 
-    def _key_ends_value(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
-        """Return True if the key with the index `at` ends a value of the parameter `of` that lacks
+    def _key_ends_value(self, begin: int, at: int, parameter: str, uncertain: bool) -> bool:
+        """Return True if the key with the index `at` ends a value of `parameter` that lacks
         its closing mark. `begin`: the offset of the value.
 
         The key must be a parameter that the call lacks. The key does not count if the same key
@@ -401,7 +401,7 @@ class _Call:
         """
         marks, mark = self._marks, self._marks.all[at]
         name, over = name_in(mark.tag), marks.next_call_end[at]
-        if not self._lacks(name) or name == of:
+        if not self._lacks(name) or name == parameter:
             return False
         closed = marks.closers[over] - marks.closers[at]
         opened = marks.balance[over] - marks.balance[at + 1] + closed

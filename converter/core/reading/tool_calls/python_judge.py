@@ -109,7 +109,7 @@ def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[s
     """
     written, end, missing = _split_arguments(span.text, at, quote)
     last = written.pop()
-    is_closed = span.closed or last.rstrip()[-1:] in _ENDS
+    is_closed = span.ends_at_mark or last.rstrip()[-1:] in _ENDS
     if end < 0 and missing and is_closed and span.end is not End.CUT:
         last, end = last + missing, span.length
     pairs = [pair for each in written for pair in _argument_pairs(span, name, each)]

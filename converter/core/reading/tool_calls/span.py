@@ -56,7 +56,7 @@ class Span:
 
     Attributes:
         row: the form of the call.
-        text: the text. If a mark ends it, a line end stands in place of the mark (`closed`).
+        text: the text. If a mark ends it, a line end stands in place of the mark (`ends_at_mark`).
         end: the reason why the text ends.
         tools: name of an offered tool -> the schema of its parameters.
         last: True if no later mark can close a value that is open at the end.
@@ -69,14 +69,14 @@ class Span:
     last: bool
 
     @property
-    def closed(self) -> bool:
+    def ends_at_mark(self) -> bool:
         """True if a closer or an opener ends the text, so that a line end stands in its place."""
         return self.end in (End.MARK, End.OPENER)
 
     @property
     def length(self) -> int:
         """The length of the text without the added line end."""
-        return len(self.text) - self.closed
+        return len(self.text) - self.ends_at_mark
 
     @property
     def closers(self) -> tuple[str, ...]:
