@@ -12,7 +12,9 @@ _COMMON_HEADS = ("", "{", '{"')
 is the arguments or an object around them.
 """
 _MOST_HELD = 1024
-"""How many characters `Wrapping` holds at most while an object around the arguments may begin."""
+"""How many characters `Wrapping` holds at most while an object around the arguments may begin. If
+more would have to be held, the object counts as the arguments.
+"""
 QUOTE = '<|"|>'
 """A special token that Gemma models write in place of a quotation mark."""
 _IN_STRING = r"<|\"|>"
@@ -60,7 +62,7 @@ class Wrapping:
             self._sent += fresh
             return fresh
         self.unwrapped = any(map(bare.startswith, self._heads))
-        if self.unwrapped:  # remove the outer object's key and the inner object's `{`
+        if self.unwrapped:  # of `{"arguments":{"city"`, which the text begins with, keep `{"city"`
             head, _, inner = self._text.partition('"')
             self._text = f'{head}"{inner.split('"', 2)[2]}'
         fresh = self._text[len(self._sent) :]

@@ -19,12 +19,15 @@ from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
 from converter.core.wire.partial_json import PartialJson, means_nothing
 
 CUSTOM_INPUT = "input"
-"""The only parameter of a tool that takes free text."""
+"""The name of the parameter that is made for the input of a tool without a schema, which takes free
+text (a `custom` tool).
+"""
 ARGUMENT_KEYS = ("arguments", "parameters", "params", "args", "kwargs", "input", "tool_input")
 """Fields in which servers and models put a call's arguments. The APIs have the first one."""
 REMEMBERED = 4096
-"""How many characters of a call's arguments are kept when another call begins before these are
-complete: a later object may repeat them.
+"""If another call begins before the arguments of a call are complete, their text is kept up to this
+number of characters. A later object that repeats kept arguments is dropped; one that repeats
+longer arguments makes the call broken.
 """
 QUOTED = 60
 """How many characters an error message quotes of text that is not part of the arguments."""
@@ -34,8 +37,8 @@ _EMPTY = re.compile(r"\s*\{\s*\}\s*")
 def arguments_of(function: Mapping[str, object]) -> tuple[str, bool]:
     """Return the arguments of a `function` object as text, and True if they had the API's shape.
 
-    That is a string in `arguments`, or no field at all. Any other value, or one in another field of
-    `ARGUMENT_KEYS`, is written as JSON.
+    The API's shape is a string in `arguments`, or no arguments at all. Servers also send another
+    value, which is returned as JSON, or use another field of `ARGUMENT_KEYS`.
     """
     key = next((key for key in ARGUMENT_KEYS if function.get(key) is not None), ARGUMENT_KEYS[0])
     value = function.get(key)
@@ -109,7 +112,8 @@ class Arguments:
     def unfit(self) -> str:
         """The text that makes the call broken, such as text behind the object.
 
-        Empty if there is none, or if only the end of the reply can decide.
+        Empty if there is none. Also empty if no object has begun: at the reply's end `close`
+        decides what the text before the object means.
         """
         if self._object.complete:
             return "" if means_nothing(self._tail) else self._tail
@@ -117,7 +121,9 @@ class Arguments:
 
     @property
     def has_unfit(self) -> bool:
-        """True if some text came that cannot be part of the object."""
+        """True if some text came that is no part of the object, even if it does no harm, such as a
+        closing mark behind the object (see `unfit`).
+        """
         return bool(self._object.unfit)
 
     def feed(self, text: str) -> str:
@@ -163,7 +169,8 @@ class Arguments:
     def forget(self) -> None:
         """Drop the text of the object to save memory, because another call has begun.
 
-        A digest is kept of a complete object, so that a repetition is recognised.
+        A digest is kept of a complete object, so that a repetition is recognised. Incomplete
+        arguments are kept up to `REMEMBERED` characters.
         """
         if self._text is None or self._again is not None:
             return

@@ -37,10 +37,11 @@ class Offer:
 
     Attributes:
         schemas: name of a tool -> the schema of its parameters.
-        stops: the request's own stop strings. One of them may have cut a call.
-        call_in: takes the text in a call's name field and `schemas`. If a whole call stands there
-            (`get_weather(city="Oslo")`), returns its offered name and its arguments as JSON; else
-            two empty strings.
+        stops: the request's own stop strings. If there are any, one of them may have cut a call
+            that is not whole: the reply then ends with `stop` and not with a failure.
+        call_in: a function that takes the text in a call's name field and `schemas`. If the text
+            is a whole call (`get_weather(city="Oslo")`), it returns the call's offered name and its
+            arguments as JSON; else two empty strings.
         types_values: True if values are changed to the types of the schema: `"5"` -> `5`.
     """
 
@@ -97,7 +98,8 @@ class Assembler:
         """Say which text of this kind the assembler would return unchanged (see `Stage.plain`).
 
         Returns `kind` and the characters that such text must not have: none for thinking and text.
-        Arguments pass unchanged only within a string of the only open call; else None.
+        Returns None for arguments, unless a string of the only open call is open: text of this
+        string passes unchanged.
         """
         if kind is not ToolCall:
             return kind, ""
@@ -130,7 +132,7 @@ class Assembler:
         """Close `call`, because a new call has the same index; return the events that this allows.
 
         A call that has an id stays open: a later piece may have that id. `call` is None if no call
-        has had the index.
+        has had the index. All earlier calls, open or closed, drop text to save memory.
         """
         for earlier in self._calls.growing:
             earlier.arguments.forget()
@@ -176,8 +178,9 @@ class Assembler:
     def _is_settled(self, call: Call) -> bool:
         """Return True if it is decided which arguments of the call count.
 
-        If the name field holds a whole call, its arguments count unless others are sent as well.
-        Those that have come so far may still turn out to be none, `{}` or the same ones.
+        If the name field holds a whole call, the arguments in that field count, unless the server
+        sends other ones in the field for arguments. Nothing, `{}` and the same arguments are no
+        other ones. Until the text of the field is none of these, this is not decided.
         """
         name, inner = self._inner_call(call)
         text = call.held_arguments.strip()
@@ -301,7 +304,8 @@ class Assembler:
         """Return True if the reply's end may complete the call's arguments, say with brackets.
 
         The reply must not be cut. Arguments of which some text came are completed only if the
-        finish reason says that the calls are complete and no stop string can have cut them.
+        finish reason says that the calls are complete and no stop string can have cut them. A call
+        that was read from text is never completed here: what it lacks, its reader has added.
         """
         if call.complete or call.is_read or reason not in _WHOLE:
             return False

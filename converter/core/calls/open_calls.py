@@ -15,6 +15,9 @@ columns) decide whether the piece continues this call or begins another one:
     of the name     |                          |               | id and a part of its name
     another name    | begins                   | begins        | begins
 
+If the condition of a field is not true, the piece continues the call. If no more pieces of the
+call can come (`Call.over`), the piece begins another call, whatever the table says.
+
 The offered names show whether `_weather` behind `get` is a further part of the name or another
 name. A name is held while further pieces may turn it into another offered name. Calls are emitted
 one after another, even if call 1 begins between two pieces of call 0.
@@ -64,10 +67,11 @@ class Call:
         name: as it is emitted: an offered name, if the server's name means one.
         written: the name as the server sent it.
         server_id: the id as the server sent it.
-        over: True if no further piece of the call can come.
+        over: True if no further piece of the call can come. Its text may still be held.
         is_value: True if the server sent the arguments as an object, which no limit can have cut.
         held: the pieces that came before the first event was emitted.
-        inner: name and arguments of a whole call in the name field; None before it was searched.
+        inner: name and arguments of a whole call in the name field, two empty strings if it holds
+            none; None before the field was searched.
         values: changes values to the types of the tool's schema; None if no value needs that.
     """
 

@@ -11,7 +11,9 @@ from converter.core.wire.json_text import refuse
 type Schema = Mapping[str, object]
 
 REFERENCE_LIMIT = 16
-"""How deeply nested references and unions are followed, because a schema may refer to itself."""
+"""How deeply nested references and unions are followed, because a schema may refer to itself.
+Deeper ones do not restrict a value.
+"""
 NO_STRING = frozenset({"null", "boolean", "number", "array", "object"})
 """All JSON types but string: the types of a value that is written without quotation marks."""
 NULLS = ("null", "None")
@@ -50,7 +52,7 @@ def properties_of(schema: Schema) -> Mapping[str, object]:
 
 
 def types_of(schema: Schema, name: str) -> frozenset[str]:
-    """Return the JSON types that a tool's parameter `name` may have; empty if not restricted."""
+    """Return the JSON types that a tool's parameter `name` may have; empty if it may have any."""
     return type_names(subschema(schema, name), schema)
 
 
@@ -67,7 +69,7 @@ def subschema(schema: Schema, name: str, root: Schema | None = None) -> Schema:
 
 
 def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
-    """Return the JSON types that a schema allows; empty if it restricts none.
+    """Return the JSON types that a schema allows; empty if it allows any.
 
     `root`: the tool's whole schema; `depth`: of this schema within unions.
     """

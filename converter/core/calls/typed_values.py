@@ -26,8 +26,9 @@ from converter.core.wire.json_text import objects
 
 _NUMBERS = frozenset({"integer", "number"})
 _KINDS = {"{": "object", '"': "string", "t": "boolean", "f": "boolean"}
-"""First character of a value -> its type. Any other character counts as a number's: lists and null,
-which begin with `[` and `n`, are never put into a list.
+"""First character of a value -> its type. Any other character counts as the first of a number, also
+`[` of a list and `n` of null. There the type does not matter: it decides whether a single value is
+put into a list, and a list or null never is (`_fits_in`).
 """
 _AS_IT_IS = (JsonPart.BLANK, JsonPart.COLON, JsonPart.UNFIT)
 _OF_STRINGS = (JsonPart.TEXT, JsonPart.END, JsonPart.KEY, JsonPart.STRING)
@@ -185,7 +186,7 @@ class ArgumentValues:
             self._out.append("]")
 
     def _wanted(self) -> Schema:
-        """Return the schema of the value that begins here."""
+        """Return the schema of the value that is read now or comes next."""
         if not self._levels:
             return self._root
         level = self._levels[-1]
@@ -208,7 +209,8 @@ class ArgumentValues:
         return written if inner.startswith('"') and inner is not written else f"[{inner}]"
 
     def _fits_in(self, schema: Schema, kind: str, character: str) -> bool:
-        """Return True if a list of this schema may hold a value of the type `kind`.
+        """Return True if a list of this schema may hold a single value of the type `kind`. Return
+        False for a list or null, which is never put into a list.
 
         `character`: the first one of the value.
         """
@@ -252,6 +254,8 @@ def only_type(schema: Schema, root: Schema) -> str:
 
 
 def wants_types(schema: Schema) -> bool:
-    """Return True if some parameter allows only one type, no string: its values may be changed."""
+    """Return True if some parameter allows only one type, which is not string. If none does, no
+    value is changed.
+    """
     names = properties_of(schema)
     return any(only_type(subschema(schema, name), schema) not in ("", "string") for name in names)

@@ -72,8 +72,8 @@ FRAME_LIMIT = Bound(4 * _M, _BYTES, "one frame of a stream")
 this.
 """
 DEEPEST = Bound(100, "levels", "objects within each other that a rescued frame keeps", "`null`")
-"""The most levels in a frame that `json_text.rescue` reads, because it is not valid JSON. A reply
-has about ten levels. Parsers of clients fail at 500 to 10,000 levels.
+"""The most levels that `json_text.rescue` keeps of a frame that is not valid JSON; `null` replaces
+deeper values. A reply has about ten levels. Parsers of clients fail at 500 to 10,000 levels.
 """
 MOST_CHOICES = Bound(16_384, "choices", "choices of a reply", "a frame that cannot be read")
 """The most choices that vLLM takes as a request's `n`."""
@@ -85,7 +85,9 @@ WAITING_LIMIT = Bound(4 * _M, _CHARACTERS, "arguments of tool calls that wait")
 file that a model writes with a tool is far shorter.
 """
 UNFIT_LIMIT = Bound(_M, _CHARACTERS, "arguments of a tool call that are no object")
-"""Such arguments wait for the end of the call, because the client gets them as one string."""
+"""Such arguments wait for the end of the call. Only then it is known whether they are a JSON string
+that holds an object, or the value of a tool's only parameter `input`.
+"""
 DELAYED_LIMIT = Bound(_M, _CHARACTERS, "text within a tool call")
 """Text that comes in the middle of a call is sent behind the call. Models write little there."""
 OUTPUT_LIMIT = Bound(32 * _M, _CHARACTERS, "output")

@@ -24,11 +24,13 @@ from converter.core.wire.bounds import DEPTH_LIMIT, TooMuchError
 from converter.core.wire.json_text import refuse
 
 SCALAR_LIMIT = 512
-"""The most characters of a bare value. It is held until text comes behind it, and no useful number
-is so long.
+"""The most characters of a bare value, which is held until text comes behind it. What comes behind
+so many is not JSON. No useful number is so long.
 """
 BARE_KEY_LIMIT = 256
-"""The most characters of a key without quotes. Such a key is held until its colon comes."""
+"""The most characters of a key without quotes. Such a key is held until its colon comes; if more
+characters come before the colon, they are not JSON.
+"""
 BLANKS = " \t\r\n"
 _NOT_AS_IS = '"\r\n\t'
 STRICT = json.JSONDecoder(parse_constant=refuse)
@@ -132,7 +134,7 @@ class JsonReader:
 
     Arguments:
         want: the state at the beginning. `Want.OBJECT` if the text must be an object.
-        bare_names: True if a key may stand without quotes.
+        bare_names: True if a key may stand without quotes. If False, such a key is UNFIT.
 
     Attributes:
         want: the state.
@@ -177,7 +179,8 @@ class JsonReader:
         return stop.search(text) is None or plain.fullmatch(text) is not None
 
     def feed(self, text: str) -> Iterator[ReadPart]:
-        """Yield the parts of the next text. Raises TooMuchError.
+        """Yield the parts of the next text. Raises TooMuchError if objects and lists have more than
+        `DEPTH_LIMIT` levels.
 
         When a part is yielded, the reader's attributes have the state behind this part.
         """
@@ -206,7 +209,8 @@ class JsonReader:
         """End the held bare value, because no more text follows. Return the rest of its JSON;
         `None` if none is held, or if the held text is not a whole value.
 
-        `numbers`: also end a number. Else a number does not end here, because it may have been cut.
+        `numbers`: also end a number. If False, return `None` for a number, because the reply may
+        have been cut within it.
         """
         word = self.held
         if self.want not in _VALUE_WANTED or not (numbers or word in _LITERALS or word in _PYTHON):
@@ -331,8 +335,8 @@ class JsonReader:
         return (JsonPart.BLANK, "", index) if text[index:] == "/" else self._refuse(text, index)
 
     def _step(self, want: Want, character: str, text: str, index: int) -> ReadPart:
-        """Return the part for `character` at `index`, which the grammar allows there, and
-        set the state `want` behind it.
+        """Return the part for `character` at `index`, which the grammar allows there, and set the
+        state `want` behind it. Return UNFIT for a bracket of another kind than the open one.
         """
         part = JsonPart.KEY if want is Want.COLON else _PARTS[character]
         if part is JsonPart.OPEN:

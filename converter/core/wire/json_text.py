@@ -179,7 +179,7 @@ def write(value: object) -> bytes:
     """
     try:
         return "".join(_ENCODER(value, 0)).encode()
-    except ValueError:  # for `NaN` and infinity; as UnicodeEncodeError for half a surrogate pair
+    except ValueError:  # `NaN`, infinity, or half a surrogate pair (UnicodeEncodeError)
         return sendable(LENIENT_WRITER.encode(value))
 
 

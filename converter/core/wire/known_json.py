@@ -133,8 +133,8 @@ def read(data: bytes, kept: Sequence[KeptObject], lists: Collection[str]) -> Rea
 def goes_on(before: KeptObject, now: KeptObject) -> bool:
     """Return True if the request `now` continues the conversation of the request `before`.
 
-    It does if it has all messages of `before` at the same indexes, except at most `_MOVES` of them,
-    which may have lost their cache mark. It must have more of these messages than it lacks.
+    It does if `now` has the messages of `before` at the same indexes. At most `_MOVES` of them may
+    differ, because they lost their cache mark; and fewer must differ than are the same.
     """
     for name, one in before.lists.items():
         shared = _count_shared(one, now.lists[name]) if name in now.lists else 0
@@ -232,7 +232,8 @@ class _Reading:
 
     def _most_equal(self, name: str) -> tuple[KeptList, int]:
         """Return the kept list with the key `name` that has the most bytes in common with the list
-        at `_at`, counted from the first element, and the number of these bytes.
+        at `_at`, counted from the first element, and the number of these bytes. Set `_before` to
+        the index of the kept object with that list.
         """
         furthest, longest = KeptList(b"", 0), 0
         for number, each in enumerate(self._kept):
@@ -277,7 +278,9 @@ class _Reading:
         return KeptValue(begin, begin + size, value)
 
     def _decoded_rest(self) -> str:
-        """Return the text in which `_index` is a position. The first call decodes it."""
+        """Return the text in which `_index` is a position. The first call decodes it from the bytes
+        that are not read yet.
+        """
         if self._text is None:
             self._text = str(memoryview(self._data)[self._at :], "utf-8")
             self._scan = partial(scan_of(self._text), self._text)

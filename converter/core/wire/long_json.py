@@ -39,7 +39,9 @@ _BITS = 16
 with the square of its digits.
 """
 _SIGNS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{,])', re.DOTALL)
-"""A whole string, or an opening bracket or comma outside of strings. The group has the latter."""
+"""The pattern of a whole string, or of an opening bracket or comma outside of strings. Its group
+matches the bracket or comma, and nothing in a string.
+"""
 
 
 def _in_python(decoder: json.JSONDecoder) -> json.JSONDecoder:

@@ -77,7 +77,9 @@ class PartialJson:
 
     @property
     def begun(self) -> bool:
-        """True if the object has begun and is not closed."""
+        """True if the object has begun and is not closed. (`Arguments.begun` is True for a closed
+        one too.)
+        """
         return self._reader.want not in OUTSIDE
 
     @property

@@ -26,10 +26,10 @@ class Frame:
     Attributes:
         raw: the bytes of the frame, with the blank line or line end behind it.
         data: the values of its `data:` lines, joined by LF; `None` if it has no such line. In JSON
-            lines, the line.
+            lines, the line without blanks around it; `None` if it is blank.
         comment: True if the frame consists of comments.
         event: the value of its `event:` line; empty if it has none.
-        oversized: True if these are bytes of a frame that is too long to be read.
+        oversized: True if these are bytes of a frame that is too long to be read: it has no `data`.
     """
 
     raw: bytes
@@ -135,7 +135,7 @@ class FrameDecoder:
         return Frame(raw, None, oversized=True) if oversized else self.parse(raw)
 
     def parse(self, raw: bytes) -> Frame:
-        """Return the frame for these bytes, of any length."""
+        """Return the frame for these bytes, even if they are more than the limit."""
         return read_frame(raw)
 
     def overflow(self) -> list[Frame]:
@@ -171,7 +171,9 @@ class MislabelledBody(FrameDecoder):
     _is_whole: bool | None = None
 
     def cut(self, chunk: bytes) -> list[bytes]:
-        """Return the bytes of each frame that `chunk` completes."""
+        """Return the bytes of each frame that `chunk` completes; an empty list for a whole body,
+        and while the bytes do not show which of the two this is.
+        """
         if self._is_whole is False:
             return super().cut(chunk)
         self._buffer += chunk

@@ -56,11 +56,11 @@ class Header:
     heads: Sequence[str] = ("",)
 
     def name_in(self, header: str, *, alone: bool) -> str:
-        """Return the tool's name in `header`: `f<|message|>` -> `f`. Return an empty text if
-        `header` is not a header without its first mark.
+        """Return the tool's name in `header`, from which the first mark was removed:
+        `f<|message|>` -> `f`. Return an empty text if `header` does not match `pattern`.
 
-        `alone`: True if no arguments stand behind the header. Then a name without any mark is
-        accepted too.
+        `alone`: True if no arguments stand behind the header. Then a name without any mark behind
+        it is accepted too.
         """
         header = header.rstrip().removesuffix(self.tail) if alone else header
         match = re.fullmatch(self.pattern, header, re.DOTALL)  # `re` caches the compiled pattern
@@ -122,7 +122,8 @@ class Keyed:
     @property
     def stem(self) -> str:
         """The first characters of the mark before a key, up to a blank, `=` or `>`:
-        `<parameter=` -> `<parameter`. They also show where such a mark is damaged or cut off.
+        `<parameter=` -> `<parameter`. Where they stand without the rest of the mark, the mark is
+        damaged or cut off (`keyed_marks.Kind.BEGUN`).
         """
         if self.nested:
             # The mark is `]<]minimax[>[<`. MiniMax-M3 may leave out the last `<`.
@@ -137,7 +138,8 @@ class Python:
     Attributes:
         heads: the characters with which the body may begin; an empty text if it may begin with a
             tool's name.
-        objects: the kind of JSON calls that models sometimes write in this form instead.
+        objects: how JSON objects are read, which models sometimes write between the marks of this
+            form in place of Python.
     """
 
     heads: Sequence[str] = ("[",)

@@ -21,7 +21,8 @@ class CallRow(Row):
         tool: text that must follow an opener within a thought, so that the opener counts there
             (`functions` behind `<|channel|>commentary to=`); empty for none.
         in_thoughts: True if models are known to write a call of this form at the end of a thought,
-            to close the thought behind it, and to mean the call.
+            to close the thought behind it, and to mean the call. Then such a call is emitted. If
+            False, it may count as a draft, which stays a part of the thought.
     """
 
     body: Body
@@ -33,7 +34,9 @@ class CallRow(Row):
 
     @property
     def whole(self) -> bool:
-        """True if calls of this form count only in a reply without any other text."""
+        """True if calls of this form count only in a reply that has no other text. In any other
+        reply they are text.
+        """
         return self.counts is Counts.AS_WHOLE_REPLY
 
     @property
@@ -55,8 +58,9 @@ class CallRow(Row):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of an opener and its closer: those of the section, and for each opener of a call
-        the opener with the text `tool` behind it, and the usual closer of a call.
+        """Pairs of an opener and its closer. The first pair is that of the section, if the form has
+        one. Each opener of a call follows in a pair with the usual closer of a call (`close`); the
+        opener has the text `tool` behind it.
         """
         section = (self.section,) if self.section[0] else ()
         return (*section, *((mark + self.tool, self.close) for mark in self.opens))

@@ -39,12 +39,14 @@ class CallsRead:
 
     Attributes:
         held: how many characters of an incomplete call are held now.
-        forms: name of a form -> how many whole calls of this form were read from the answer.
+        forms: name of a form -> how many whole calls of this form were read from the reply's text,
+            also from a thought between marks in this text.
         thought: name of a form -> how many whole calls of this form were read from thoughts that
-            the server sent as thinking.
+            the server sent in a field of their own.
         cut: the names of tools in calls that were emitted but were cut off within their arguments.
         text: the names of tools in calls that were cut off so early that they are emitted as text.
-        repeated: the names of tools in calls that were dropped as repetitions of an earlier call.
+        repeated: the names of tools in calls that were dropped, because they repeat a call in the
+            reply's thought.
         mended: the names of tools in calls whose arguments were not quite JSON, also in the calls
             that the server sent itself.
         typed: the names of arguments whose values were converted to a type of the schema, also in

@@ -25,8 +25,8 @@ class Point:
         at: the offset behind the call's body.
         behind: the offset behind the mark that closes the call; the same as `at` if no mark
             closes the call.
-        quoted: True if the mark that closes the call seems to stand in a string. The model may have
-            left this string open.
+        quoted: True if the mark that closes the call seems to stand in a string. It may close the
+            call nevertheless, if the model has left this string open.
     """
 
     end: End
@@ -38,6 +38,7 @@ class Point:
 @dataclass(frozen=True)
 class Marks:
     """The marks of a form by which `Extent` finds the points at which a call of this form may end.
+    (`keyed_marks.Marks` are the marks that were found in a text.)
 
     "The outer bracket" means the first bracket of the body, `{` in `{"name": "f"}`.
 
@@ -205,10 +206,13 @@ class Extent:
         return Point(End.OPENER, begin, begin) if opens else None
 
     def _body_goes_on(self, mark: str, last: bool) -> bool:
-        """Return True if the body goes on behind `mark`, with which the unread text begins: one of
-        `Marks.nexts` or a closer follows. Return False for a mark that cannot end the body.
+        """Return True if the body goes on behind `mark`, with which the unread text begins, so that
+        the call does not end at it. The text behind the mark shows this: it begins with one of
+        `Marks.nexts`; or with a closer, if `mark` is no closer itself. Behind one of
+        `Marks.drafts`, any other text with which a body may go on counts too.
 
-        Raises `NeedMore` if the text behind the mark is too short to decide; never if `last`.
+        Return False without a look at this text for a mark of which it shows nothing: an opener,
+        for example. Raises `NeedMore` if the text is too short to decide; never if `last`.
         """
         marks = self._marks
         is_draft = mark in marks.drafts and not self.quoted
@@ -226,9 +230,9 @@ class Extent:
         return False
 
     def _skip_mark(self, mark: str) -> None:
-        """Move behind the mark with which the unread text begins, and read it as text of the call.
-        `Marks.quote`, and a mark of `Marks.skips` behind the body's outer bracket, is not read: its
-        characters are no strings or brackets of the body.
+        """Move behind the mark with which the unread text begins. Quotes and brackets in the mark
+        count as those of the body, except in `Marks.quote`, and in a mark of `Marks.skips` behind
+        the body's outer bracket.
         """
         end = self._base + len(mark)
         if mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.skips):

@@ -79,14 +79,16 @@ FUNCTION = Keyed(
 INVOKE = _xml_body("", padded=True)
 PAIRS = _pairs_body("arg_key", "arg_value", separator="<tool_sep>", reads_unknown=True)
 _BARS = "｜|‖"
-"""The characters for the bar in DeepSeek's marks. The model writes the first one. The other two
-stand in the text of some token decoders, and in earlier turns.
+"""The characters for the bar in DeepSeek's marks. The model's own tokens have the first one. Some
+servers decode these tokens to text with one of the other two, and some clients send such text in a
+conversation's earlier turns, from which the model may copy it.
 """
 _MINIMAX = "]<]minimax[>["
 _FUNCTION_CALL = "function call<|role_sep|>\n"
 _HUNYUAN_END = "<end_of_tool_call>"
 _ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
-# Five functions that return a row. Each sets the positions at which the row's openers count.
+# Five functions that return a row. Each sets another `counts`: the positions in a reply at which
+# the row's openers count.
 _special = partial(CallRow, counts=Counts.EVERYWHERE)
 _tagged = partial(CallRow, counts=Counts.IN_THOUGHTS)
 _offered = partial(CallRow, counts=Counts.IN_THOUGHTS_WITH_TOOLS)
@@ -425,7 +427,7 @@ def without_opener(text: str) -> str:
 
     Blanks behind the opener are removed too, and the opener's last character may be missing.
     Bedrock's replies need this: its parser of calls by DeepSeek-V3.2 takes a call out of the text,
-    but leaves the opener there.
+    but leaves the call's opener in the text.
     """
     bare = text.rstrip()
     mark = max((mark for mark in _LEFT if bare.endswith(mark)), key=len, default="")

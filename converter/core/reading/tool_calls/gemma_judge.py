@@ -31,9 +31,13 @@ from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclose
 from converter.core.reading.tool_calls.verdict import End, JudgedCall
 
 _LIMIT = 64
-"""The most levels of objects and lists within each other. Models write three or four."""
+"""The most levels of objects and lists within each other. Models write three or four. A text with
+more has no clear meaning.
+"""
 _BARE_LIMIT = 4096
-"""The most characters of a value without quotes and brackets."""
+"""The most characters of a value without quotes and brackets. A text with a longer one has no clear
+meaning.
+"""
 _NAME = re.compile(r"([^{(\n]{0,256}+)([{(])")
 _TYPES = frozenset({"null", "boolean", "number"})
 _KEY = re.compile(r"""["']?([^"':,{}\[\]<\n]{1,256}+)["']?\s*+:""")
@@ -174,7 +178,8 @@ class _Values:
 
     def _read_key(self, at: int) -> tuple[str, int]:
         """Return the key at the offset `at`, and the offset of its value, behind the colon. Raises
-        Unclosed if the text ends within the key; NoCall or Broken if no key stands there.
+        Unclosed if the text ends within a key, unless this key is in the form's own quotes. If no
+        whole key stands there, raises Broken or NoCall (`_fail`).
         """
         if self._text.startswith(self._quote, at):
             begin = at + len(self._quote)

@@ -28,10 +28,15 @@ from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.wire.bounds import MOST_CALLS
 
 type Tools = Mapping[str, Schema]
+"""Name of an offered tool -> the schema of its parameters."""
 HEADER_LIMIT = 384
-"""The most characters of a header (`Header`), which has a name, an id and special tokens."""
+"""The most characters of a header (`Header`), which has a name, an id and special tokens. If more
+come without its end, the text is no head of a call.
+"""
 NAME_LIMIT = 256
-"""The most characters of a key or a name. No API allows longer names of tools."""
+"""The most characters of a key or a name whose end has not come. If there are more, the head is not
+WAITING. No API allows longer names of tools.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,9 @@ class Expectations:
         ids: the beginning of the ids that the calls get.
         choice: the index of the choice, among the reply's choices, to which the calls belong.
         most: the most calls that the reply may have.
-        in_sentences: True if a call with its closer also counts in the middle of a sentence. False
-            for an engine that reads thoughts (`ThoughtCalls`).
+        in_sentences: True if a call in the middle of a sentence counts as soon as its closer has
+            come. False for the engine that reads thoughts (`ThoughtCalls`): there such a call
+            counts only if certain text follows (`COUNTED`).
     """
 
     tools: Tools
@@ -178,7 +184,8 @@ def _member_head(key: str, value: str, other: Head) -> Head:
       arguments.
     - `{"city": "Os`: the state `other`, because any object may have this key.
 
-    `value`: the text behind the key and its colon, as far as it has come.
+    `value`: the text behind the key and its colon, as far as it has come. `other`: NONE if the form
+    is strict, so that a call has no such key; else UNNAMED.
     """
     if key in NAME_KEYS or key in OTHER_KEYS:
         begins = value[:1] in ("", '"', "'") or key in OTHER_KEYS

@@ -86,7 +86,8 @@ class HeaderCalls:
 
     def read(self, at: int) -> JudgedCall:
         """Read the call whose header begins at the offset `at`. A header alone is a call without
-        arguments, if the tool requires none.
+        arguments, if a mark ended the text and the tool requires no argument. Raises NoCall for any
+        other header alone, and for one without the name of an offered tool.
         """
         span, body, text = self._span, self._span.row.body, self._span.text
         assert isinstance(body, Header)
@@ -189,7 +190,8 @@ class _Call:
         none. `at`: the offset behind the call's object.
 
         The members stand there alone, `{"name": "f"}, "path": "/x"}`, or in an object of their own,
-        `{"name": "f"}, {"path": "/x"}`. An object with a name is another call and is not read.
+        `{"name": "f"}, {"path": "/x"}`. An object with a name is another call and is not read. If
+        the call has arguments, and its form has no closer, only members behind a comma are read.
         """
         span, text = self.span, self.span.text
         while True:
@@ -215,9 +217,9 @@ class _Call:
             at = read.end
 
     def all_arguments(self) -> str:
-        """Return the JSON of all arguments: `arguments`, and the members of `beside`. Raises NoCall
-        or Broken if such a member is not a parameter of the tool, or differs from an argument of
-        the same name.
+        """Return the JSON of all arguments: `arguments`, and the members of `beside`. Raises Broken
+        or NoCall (`_fail`) if a member of `beside` is not a parameter of the tool, or differs from
+        an argument of the same name.
         """
         members = json_object(self.arguments, 0).members
         arguments, length = merge_arguments(members), len(members)
@@ -246,8 +248,11 @@ class _Call:
 
     def _close_object(self, read: JsonObject) -> None:
         """Close `read`, an object of this call, if it is open: add the brackets that are missing.
-        Raises NoCall, Broken or Unclosed if more than brackets is missing, or if the text goes on,
-        so that the brackets may still come.
+
+        Raises Unclosed if the object is open at the end of the text, and more than brackets is
+        missing, or the reply was cut off, or the form is strict: the rest of the object may have
+        been lost. If text that is not JSON stands in the object, raises Broken or NoCall (`_fail`),
+        unless this text is a closer before which only brackets are missing.
         """
         if read.closed:
             return
@@ -309,7 +314,7 @@ class _Call:
 
     def _set_arguments(self, written: str) -> None:
         """Set the arguments to the JSON `written`: an object, a string with the JSON of an object,
-        or null. Raises NoCall or Broken for any other value.
+        or null. Any other value is no arguments: raises Broken or NoCall (`_fail`).
         """
         self.arguments_read = True
         if written[:1] == "{":
@@ -325,12 +330,14 @@ class _Call:
             self._fail()
 
     def _is_another_call(self, read: JsonObject, has_arguments: bool) -> bool:
-        """Return True if the object `read`, which stands behind this call, is another call, because
-        it has a name. `has_arguments`: True if this call has arguments already.
+        """Return True if the object `read`, which stands behind this call, is another call: it has
+        a name; or this call has arguments already, and the text ends before the object does.
 
         A key for names, such as `tool`, may also be a parameter. If this call has no arguments yet,
         the object therefore counts as a call only if the name is that of an offered tool or has the
         key `name`, or if arguments stand beside the name.
+
+        `has_arguments`: True if this call has arguments already.
         """
         members = [*read.members, *([(read.key, read.begun)] if read.key else [])]
         if self.by_key and members:
@@ -363,8 +370,8 @@ class _Call:
     def _resolve(self, key: str, written: str, may_be_all: bool) -> Sequence[tuple[str, str]]:
         """Return the arguments that a member of `beside` stands for, as keys with the JSON of their
         values: the member itself, if its key is a parameter of the tool; or the members of its
-        value, if their keys are parameters. Raises NoCall or Broken if neither is true, unless the
-        value is empty (null, `""`, `[]`).
+        value, if their keys are parameters. If neither is true, an empty value (null, `""`, `[]`)
+        is dropped; for any other value, raises Broken or NoCall (`_fail`).
         """
         is_parameter = self._knows(key)
         if not is_parameter and written[:1] == '"' and (inner := mended(_string(written))):

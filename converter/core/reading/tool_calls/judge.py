@@ -39,7 +39,8 @@ def judge(
             closer.
         end: the reason why the text ends.
         tools: the schemas of the offered tools, by name.
-        last: True if no later mark can close a value that is open at the end.
+        last: True if no later mark can close a value that is open at the end. Then the verdict is
+            never UNCLOSED.
     """
     # A line end takes the place of the closer. Without a line end, a number at the end of the text
     # would count as incomplete.
@@ -58,8 +59,8 @@ def _read_calls(span: Span) -> Verdict:
     """Read the calls of a text, one behind the other, and return the verdict."""
     body = _BODIES[type(span.row.body)](span)
     calls: list[JudgedCall] = []
-    # `lead`: the offset of text behind the last call that is not a call; -1 if there is none. It is
-    # ordinary text if another call follows.
+    # `lead`: the offset at which text that is no call begins, behind the last call; -1 if there is
+    # no such text. If another call follows, the text up to it becomes its `JudgedCall.lead`.
     at, lead = 0, -1
     while (begin := body.find(at)) >= 0:
         try:
@@ -81,8 +82,8 @@ def _read_calls(span: Span) -> Verdict:
 
 def _end_behind_call(span: Span, at: int) -> int:
     """Return the offset behind a call and behind text that is dropped there: closing brackets that
-    close nothing, and the incomplete closer with which a reply ends. `at`: the offset behind the
-    call.
+    close nothing, in any body but `Keyed`; and the incomplete closer with which a reply ends.
+    `at`: the offset behind the call.
     """
     keyed = isinstance(span.row.body, Keyed)
     brackets = None if keyed else _BRACKETS.match(span.text, at)

@@ -59,7 +59,7 @@ _CDATA = "<![CDATA[", "]]>"
 _REPEATS = 8
 """The most repetitions of the mark that closes a value. Further repetitions are text."""
 _NESTED_LIMIT = 64
-"""The most levels of nested elements. Models write three or four."""
+"""The most levels of nested elements; models write four. Text with more has no clear meaning."""
 ITEM = "item"
 
 
@@ -83,8 +83,9 @@ class KeyedCalls:
         return begin if self._marks.kind_behind(at, self._marks.index(at)) is Kind.HEAD else -1
 
     def read(self, at: int) -> JudgedCall:
-        """Read the call that begins at the offset `at`. Read it leniently if it cannot be read
-        otherwise.
+        """Read the call that begins at the offset `at`. If it is Unclosed, read it leniently. If
+        that fails too, the call stays Unclosed while a later mark may close it, and at the end of
+        the reply; else the error of the lenient reading is raised.
         """
         span = self._span
         try:
@@ -166,9 +167,13 @@ class _Call:
         return JudgedCall(self._name, JsonObject([*self._values.items()]).text, end=end)
 
     def _call_end(self, at: int, index: int, ended: int, bare: bool) -> int:
-        """Return the offset behind a call of which all arguments were read. Raises Unclosed if the
-        call is incomplete; NoCall or Broken if the text behind it shows that it is no call, or has
-        no clear meaning.
+        """Return the offset behind a call of which all arguments were read.
+
+        - Raises Unclosed if the reply ends in the beginning of a further opening mark, or was cut
+          off before the call's closing mark.
+        - Raises NoCall if only the bare name stands there, because it may be a word of a sentence;
+          or if the call has no argument, and an object stands behind it.
+        - Raises Broken or NoCall (`_fail`) if other text stands where the call must be closed.
 
         Args:
             at: the offset behind the last mark or value of the call.
@@ -337,9 +342,9 @@ class _Call:
         raise self._unclosed(name, self._value_so_far(begin, types))
 
     def _mark_ends_value(self, begin: int, at: int, parameter: str, uncertain: bool) -> bool:
-        """Return True if the mark with the index `at`, which is not the value's own closing mark
-        (CLOSE), ends a value of `parameter`. `begin`: the offset of the value. `uncertain`:
-        True if an earlier mark could have closed the value.
+        """Return True if the mark with the index `at`, which is no CLOSE, ends a value of
+        `parameter`. `begin`: the offset of the value. `uncertain`: True if an earlier mark could
+        have closed the value.
         """
         kind = self._marks.all[at].kind
         if kind is Kind.KEY:
@@ -368,8 +373,8 @@ class _Call:
 
     def _call_goes_on(self, at: int, parameter: str, depth: int) -> bool:
         """Return True if the next parameter, the call's end or another call stands behind the mark
-        with the index `at`, which closes a value of `parameter`. This is condition 1 of the
-        module's docstring. `depth`: how many inner values are open at the mark.
+        with the index `at`, a CLOSE that may end the value of `parameter`. This is condition 1 of
+        the module's docstring. `depth`: how many inner values are open at the mark.
         """
         marks, next_at = self._marks, at + 1
         for _ in range(_REPEATS):
@@ -390,14 +395,16 @@ class _Call:
         return kind is not Kind.CLOSE
 
     def _key_ends_value(self, begin: int, at: int, parameter: str, uncertain: bool) -> bool:
-        """Return True if the key with the index `at` ends a value of `parameter` that lacks
-        its closing mark. `begin`: the offset of the value.
+        """Return True if the key with the index `at` ends a value of `parameter` that lacks its
+        closing mark. Return False if the key is text of this value. `begin`: the offset of the
+        value.
 
-        The key must be a parameter that the call lacks. The key does not count if the same key
-        stands once more behind a closing mark, or if more values are closed behind it than opened.
-        And one of these must be true: the key stands at the beginning of a line or of the value; no
-        value is closed between the key and the call's end; an earlier mark could have closed the
-        value (`uncertain`); the parameter is required; `Keyed.padded` is False for this form.
+        The key is text if it is no parameter that the call lacks; if, before the call's end, the
+        same key stands once more directly behind a closing mark; or if more values are closed there
+        than opened. Any other key ends the value if one of these is true: the key stands at the
+        beginning of a line or of the value; no value is closed between the key and the call's end;
+        an earlier mark could have closed the value (`uncertain`); the tool requires the key; models
+        do not begin a line for each key of this form (`Keyed.padded` is False).
         """
         marks, mark = self._marks, self._marks.all[at]
         name, over = name_in(mark.tag), marks.next_call_end[at]
@@ -458,9 +465,10 @@ class _Call:
         return JsonObject([*members.items()]).text, index + 1
 
     def _take_unopened(self, index: int) -> tuple[int, int]:
-        """Add an argument that has only the first characters of its opening tag, the mark with this
-        index. Its name is read from its closing tag. Return the offset behind the closing tag, and
-        the index of the next mark.
+        """Add an argument of whose opening tag only the first characters stand there: the mark with
+        this index. In nested elements, the argument's closing tag has its name. Return the offset
+        behind the closing tag, and the index of the next mark. If no closing tag with the name of a
+        missing argument follows, raises Broken or NoCall (`_fail`).
         """
         mark = self._marks.all[index]
         closer = self._marks.all[index + 1] if index + 1 < len(self._marks) else None
@@ -474,7 +482,8 @@ class _Call:
 
 def _types_in_tag(written: str) -> frozenset[str]:
     """Return the JSON types of a value by the attributes in the tag of its key: `string="true"` or
-    `type="str"` -> a string. Return an empty set if they name no type. `written`: the attributes.
+    `type="str"` -> a string, any other type -> all types but string. Return an empty set if they
+    name no type. `written`: the attributes.
     """
     if _IS_STRING.search(written):
         return frozenset({"string"})
@@ -483,7 +492,8 @@ def _types_in_tag(written: str) -> frozenset[str]:
 
 def _json_of_text(text: str, types: frozenset[str]) -> str:
     """Return the JSON of a value that the model wrote as bare text. If `types` allow a string or
-    are empty, the value becomes a string, even if it looks like a number (`007`).
+    are empty, the value becomes a string, even if it looks like a number (`007`); but `null` is
+    null if `types` allow it. Text of more than `HELD_LIMIT` characters always becomes a string.
     """
     if not types or "string" in types:
         return "null" if "null" in types and text in NULLS else as_json(text)

@@ -28,7 +28,8 @@ class Kind(enum.Enum):
         END: a mark that closes a call: `</function>`.
         OUTER: the closer of a call or of its section: `</tool_call>`.
         OPENER: the opener of a call or of its section: `<tool_call>`.
-        OPENED: a tag without a key, `<parameter>`. Its closer is the same as that of a value.
+        OPENED: a tag without a key, `<parameter>`. Because `</parameter>` closes it too, the text
+            between the two counts as a value within the value.
         BEGUN: the first characters of the mark before a key, `<parameter`, without the rest.
         NONE: not a mark: the text ends.
         TEXT: not a mark: text that is not blank stands before the next mark.
@@ -136,7 +137,9 @@ class Marks:
 
     @cached_property
     def closed_keys(self) -> dict[str, list[int]]:
-        """Name of a key -> the indexes of its marks that stand directly behind a CLOSE mark."""
+        """Name of a key -> the indexes of the KEY marks with this name that stand directly behind a
+        CLOSE mark.
+        """
         indexes: dict[str, list[int]] = {}
         for at, (before, mark) in enumerate(zip(self.all, self.all[1:], strict=False), 1):
             directly = before.kind is Kind.CLOSE and self.span.skip_blanks(before.end) == mark.begin
@@ -241,8 +244,8 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
 
 @lru_cache(maxsize=128)
 def _halves(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the marks with which a call, its tag or a key begins; and the marks that close a
-    value, a call or a section.
+    """Return the marks of which a reply may end in the first half: first those with which a call,
+    its tag or a key begins, then those that close a value, a call or a section.
     """
     body = row.body
     assert isinstance(body, Keyed)

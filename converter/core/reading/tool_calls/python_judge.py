@@ -29,8 +29,9 @@ or the text's end stands.
 _STRING = rf"(?s:{_LONG}|{_SHORT})"
 _TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}},]|[^"'()\[\]{{}},<]++|<""")
 _DEEP_TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}}]|[^"'()\[\]{{}}<]++|<""")
-"""The pattern of a token within brackets of an argument, as in `days=[1, 2]`. Such a comma does not
-separate arguments. It is part of other text here, while it is a token of its own in `_TOKEN`.
+"""The pattern of a token within the brackets of an argument, as in `days=[1, 2]`. A comma does not
+separate arguments there, so it belongs to a token with other text. Outside of such brackets
+`_TOKEN` is used, in which a comma is a token of its own.
 """
 _UNESCAPED = re.compile(r"""\\.|[\r\n"']""", re.DOTALL)
 _ESCAPES = {"\r": "\\r", "\n": "\\n", '"': '\\"', "'": "\\'"}
@@ -99,7 +100,9 @@ class PythonCalls:
 
 def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[str, int]:
     """Return the JSON of the arguments of a call, and the offset behind its closing parenthesis:
-    `city="Oslo", days=3)` -> `{"city": "Oslo", "days": 3}`.
+    `city="Oslo", days=3)` -> `{"city": "Oslo", "days": 3}`. Missing closing brackets are added if
+    the last argument is complete and the reply was not cut off; if not, raises Unclosed. Raises
+    Broken if an argument has two values, NoCall for text that is no arguments.
 
     Args:
         span: the text in which the call stands.
@@ -125,9 +128,9 @@ def _split_arguments(text: str, at: int, quote: str) -> tuple[list[str], int, st
     """Return the text of each argument, the offset behind the call's closing parenthesis, and an
     empty text. `f(city="Oslo", days=3)` has the arguments `city="Oslo"` and ` days=3`.
 
-    If the text ends without the closing parenthesis, return the offset -1; and as the third value
-    the closing brackets that the last argument lacks, with a blank behind them. If the text ends
-    within a string, return an empty text there.
+    If the text ends without the closing parenthesis, return the offset -1. The third value is then
+    the text that completes the last argument: the closing brackets that it lacks, and a blank. If
+    the text ends within a string, nothing can complete the argument, and the third value is empty.
 
     `at`: the offset behind the opening parenthesis. `quote`: a further mark around strings.
     """
@@ -200,7 +203,7 @@ def _argument_pairs(span: Span, name: str, written: str) -> list[tuple[str, str]
 
 def _literal_value(written: str, types: frozenset[str]) -> object:
     """Return the value of the literal `written`: `[1, 2]` -> the list. A number with leading zeros
-    (`007`) is a string if `types`, the JSON types of the parameter, allow a string.
+    (`007`) is a string if `types`, the JSON types of the parameter, allow a string; else a number.
     """
     if _DIGITS.fullmatch(written):
         return written if "string" in types else int(written)

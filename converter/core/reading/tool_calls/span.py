@@ -14,11 +14,11 @@ from converter.core.reading.tool_calls.verdict import End
 
 
 class NoCall(Exception):  # noqa: N818 - nothing is wrong: the text is no call
-    """Raised while a span is read, if the text is not a call.
+    """Raised while a span is read, if the text is not a call. The client gets it as text.
 
     Attributes:
-        end: the offset behind the text that is not a call, from which the next call may be looked
-            for; -1 if the offset is not known.
+        end: the offset behind the text that is not a call; `judge` looks for the next call from
+            there on. -1 if this offset is not known: then all text that follows is no call.
     """
 
     def __init__(self, end: int = -1) -> None:
@@ -28,7 +28,7 @@ class NoCall(Exception):  # noqa: N818 - nothing is wrong: the text is no call
 
 class Broken(Exception):  # noqa: N818 - as above
     """Raised while a span is read, if the text is a call that must not run, because its arguments
-    have no clear meaning. `name`: the tool's name.
+    have no clear meaning (`Failed.BROKEN`). `name`: the tool's name.
     """
 
     def __init__(self, name: str) -> None:
@@ -38,7 +38,7 @@ class Broken(Exception):  # noqa: N818 - as above
 
 class Unclosed(Exception):  # noqa: N818 - as above
     """Raised while a span is read, if a value or a bracket of the call is open at the end of the
-    text.
+    text. Then `judge` waits for a later mark, or takes the call as cut off.
 
     Attributes:
         name: the tool's name; empty if the text ends before it.
@@ -56,10 +56,11 @@ class Span:
 
     Attributes:
         row: the form of the call.
-        text: the text. If a mark ends it, a line end stands in place of the mark (`ends_at_mark`).
+        text: the text. If a mark ended it (`ends_at_mark`), `judge` has put a line end in place of
+            the mark.
         end: the reason why the text ends.
         tools: name of an offered tool -> the schema of its parameters.
-        last: True if no later mark can close a value that is open at the end.
+        last: True if no later mark can close a value that is open at the end of the text.
     """
 
     row: CallRow
@@ -70,7 +71,9 @@ class Span:
 
     @property
     def ends_at_mark(self) -> bool:
-        """True if a closer or an opener ends the text, so that a line end stands in its place."""
+        """True if a mark ended the text: a closer, the opener of another call, or a mark of
+        `CallRow.before`. `text` has a line end in place of this mark.
+        """
         return self.end in (End.MARK, End.OPENER)
 
     @property
@@ -86,11 +89,11 @@ class Span:
         return (*self.row.ends, *getattr(body, "end", ()), *tail)
 
     def closes(self, at: int) -> bool:
-        """Return True if a mark that can close the call stands at the offset `at`."""
+        """Return True if one of `closers` stands at the offset `at`."""
         return self.text.startswith(self.closers, at)
 
     def begins_closer(self, written: str) -> bool:
-        """Return True if a mark that can close the call begins with `written`."""
+        """Return True if one of `closers` begins with `written`."""
         return any(mark.startswith(written) for mark in self.closers)
 
     def offered_name(self, written: str) -> str:
@@ -115,8 +118,9 @@ class Span:
 
 
 def merge_arguments(pairs: Iterable[tuple[str, str]]) -> dict[str, str] | None:
-    """Return the arguments as a mapping, name -> JSON of the value. `pairs`: the same, but a name
-    may stand in several pairs. Return `None` if a name has two different values.
+    """Return the arguments as a mapping, name -> JSON of the value. `pairs`: a name and the JSON of
+    a value each; a name may stand in several pairs if their values are equal. Return `None` if a
+    name has two different values.
     """
     merged: dict[str, str] = {}
     for name, written in pairs:

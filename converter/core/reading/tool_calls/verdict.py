@@ -11,9 +11,10 @@ class End(enum.Enum):
         MARK: the call's closer stands behind the text.
         BODY: the body itself ends, with its last bracket or `</function>`.
         OPENER: an opener of another call stands behind the text, or a mark of `CallRow.before`.
-        STOP: the model has ended the reply. Closing marks that the call lacks may be added.
+        STOP: the model has ended the reply. A call that lacks only closing marks or brackets is
+            whole.
         CUT: the reply was cut off, at a limit, by an error or by the client; or the closer of the
-            thought around the call stands behind the text.
+            thought around the call stands behind the text. A call that lacks its end is incomplete.
     """
 
     MARK = enum.auto()
@@ -28,9 +29,10 @@ class Failed(enum.Enum):
 
     Attributes:
         TEXT: the text is ordinary text.
-        BROKEN: the text is a call without a clear meaning. The call must not run, and the client
-            gets an error.
-        UNCLOSED: a value or a bracket is open at the end of the text. A later mark may close it.
+        BROKEN: the text is a call without a clear meaning, which must not run. The client gets an
+            error if the call does not stand in a sentence or a thought; else it gets the text.
+        UNCLOSED: a value or a bracket is open at the end of the text, and a later mark may close
+            it. The engine holds the text until that mark comes or the reply ends.
     """
 
     TEXT = enum.auto()
@@ -77,6 +79,6 @@ class Verdict:
     @property
     def length(self) -> int:
         """The number of characters of the text up to the end of the last call; 0 if there is no
-        call. The text behind it is ordinary text, unless `failed` is set.
+        call. If `failed` is `None`, the text behind the last call is ordinary text.
         """
         return self.calls[-1].end if self.calls else 0
