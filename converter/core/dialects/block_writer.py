@@ -127,7 +127,7 @@ class BlockWriter(Encoder, ABC):
         names = ", ".join(sorted(self._left_out))
         return [f"fields that a {self.reply} has no place for: {names}"] if names else []
 
-    def leave_out(self, names: set[str]) -> None:
+    def note_left_out(self, names: set[str]) -> None:
         """Collect the names of fields that this dialect lacks, for `notes`. When `MOST_NAMES` names
         are collected, no more are added.
         """
@@ -205,7 +205,7 @@ class BlockWriter(Encoder, ABC):
                 yield from self._fail(event)
                 self.failure = event.message
             case Opaque():
-                self.leave_out(unwritable_fields(event))
+                self.note_left_out(unwritable_fields(event))
 
     def close(self) -> list[bytes]:
         """Return the frames that end the reply, or the whole reply. If the server's reply broke
@@ -303,10 +303,10 @@ class BlockWriter(Encoder, ABC):
         if self._open == CALL:
             if not self._has_arguments:
                 yield from self._fill("{")
-            self._record_cut_call()
+            self._abandon_call()
         yield from self._write_waiting()
 
-    def _record_cut_call(self) -> None:
+    def _abandon_call(self) -> None:
         """Record that the open call is cut."""
         self.cut = True
 

@@ -84,7 +84,7 @@ _MEANINGS = tuple(
 """Patterns of messages which say that the prompt is too long. They are searched in the output of
 `_normalised`: lower case, with blanks in place of underscores and hyphens.
 """
-_OTHER = re.compile(
+_OTHER_LIMIT = re.compile(
     r"per (?:sec|min|hour|day|month)|\b[tr]p[mdhs]\b|rate limit|quota|throttl|too many requests|"
     r"out of memory|\bcuda\b|insufficient (?:funds|balance|credit)|deadline|\d{13}"
 )
@@ -96,7 +96,7 @@ _REPLY = re.compile(
 _OF_PROMPT = re.compile(
     r"\b(?:prompts?|inputs?|messages?|context|conversation|sequence|max model len|n ctx)\b"
 )
-_FIELD = re.compile(
+_ONE_FIELD = re.compile(
     r"string (?:too long|should)|string length|characters?\b|\d ?[kmg]i?b\b|bytes|images?\b|"
     r"files?\b|pixels|audio|content length|\bstop\b|tool names?|function names?|descriptions?\b|"
     r"metadata|entity too large|body|input should|items after"
@@ -189,8 +189,8 @@ def _means_too_long(plain: str) -> bool:
     """Return True if a message says that the prompt is too long. `plain`: the output of
     `_normalised` for the message.
     """
-    if _OTHER.search(plain) or (_REPLY.search(plain) and not _OF_PROMPT.search(plain)):
+    if _OTHER_LIMIT.search(plain) or (_REPLY.search(plain) and not _OF_PROMPT.search(plain)):
         return False
     if _OF_CONTEXT.search(plain) and _BEYOND.search(plain):
         return True
-    return not _FIELD.search(plain) and any(meaning.search(plain) for meaning in _MEANINGS)
+    return not _ONE_FIELD.search(plain) and any(meaning.search(plain) for meaning in _MEANINGS)

@@ -245,7 +245,7 @@ WRITERS = pytest.mark.parametrize(
 def test_what_was_left_out_is_named_in_one_line(make: Callable[[], BlockWriter]) -> None:
     writer = make()
     assert writer.notes == []
-    writer.leave_out({"b", "a"})
+    writer.note_left_out({"b", "a"})
     assert writer.notes == [f"fields that a {writer.reply} has no place for: a, b"]
 
 

@@ -174,7 +174,7 @@ class OllamaEncoder(BlockWriter):
         self._thought_over = self._thought_over or kind == THINKING
         return self._call_lines() if kind == CALL else []
 
-    def _record_cut_call(self) -> None:
+    def _abandon_call(self) -> None:
         self._open = None  # the call is not written, or a client would run it
         self._cut_calls += 1
 

@@ -121,7 +121,7 @@ class _Messages:
 
     def turn(self, message: Fields) -> Turn:
         role = message.row("role", _ROLES)
-        basis = self.calls, self._answered_call(message) if message.values["role"] == "tool" else ""
+        basis = self.calls, self._call_id_for(message) if message.values["role"] == "tool" else ""
         turn = self.turn_of(
             message.values, lambda: (Turn(role, _blocks(message, *basis)), False), basis
         )
@@ -133,7 +133,7 @@ class _Messages:
                 self.waiting = [each for each in self.waiting if each[1] != block.tool_use_id]
         return turn
 
-    def _answered_call(self, message: Fields) -> str:
+    def _call_id_for(self, message: Fields) -> str:
         """Return the id of the call that a tool result belongs to: the id in the result, else the
         id of the first waiting call of the result's tool, else that of the first waiting call.
         """

@@ -138,7 +138,7 @@ def usage_of(entry: dict[str, object]) -> Usage:
     )
 
 
-def _counts_with_prompt(body: Mapping[str, object]) -> dict[str, object]:
+def _mended_usage(body: Mapping[str, object]) -> dict[str, object]:
     """Return the body's `usage` with the prompt's tokens, which are taken from `timings`. It is
     for versions of llama.cpp that write 0 prompt tokens into `usage` (a report of 2026). Return an
     empty object if nothing has to change.
@@ -219,7 +219,7 @@ class OpenAIDecoder(DialectDecoder):
     def _read(self, inner: object, frame: Frame) -> list[Event]:
         body = object_of(inner)
         usage = body.get("usage")
-        if _counts_with_prompt(body):
+        if _mended_usage(body):
             raise MisshapenError
         choices = body.get("choices")
         if choices is None and isinstance(usage, dict):
@@ -367,7 +367,7 @@ def mend(value: object) -> object:
     """
     if not isinstance(value, dict):
         return value
-    if counts := _counts_with_prompt(value):
+    if counts := _mended_usage(value):
         value = {**value, "usage": counts}
     choices = value.get("choices")
     if isinstance(choices, str):

@@ -284,14 +284,14 @@ class ResponsesEncoder(BlockWriter):
         yield done_event(item, len(self.output))
         self.output.append(item)
 
-    def _record_cut_call(self) -> None:
+    def _abandon_call(self) -> None:
         self.cut = True
         # The call's item gets no `output_item.done`, after which Codex would run the call.
         self._open = self._item = None
 
     def _write_other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
         if isinstance(event, MappedField):
-            self.leave_out({event.key})
+            self.note_left_out({event.key})
         elif event.dialect == NAME:
             yield from self._complete_item(dict(event.event))
 

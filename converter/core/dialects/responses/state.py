@@ -289,7 +289,7 @@ def _cancel(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
     raise RequestError("", NO_CANCEL)
 
 
-def _removal_of(kind: str, name: str) -> _Row:
+def _remover_of(kind: str, name: str) -> _Row:
     """Return a function that removes the entry of a response, or the first entry of a conversation,
     without which the conversation is unknown.
 
@@ -409,11 +409,11 @@ _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
     for method, pattern, row in (
         ("POST", _RESPONSES + "/cancel", _cancel),
         ("GET", _RESPONSES, _retrieve),
-        ("DELETE", _RESPONSES, _removal_of("response", "response")),
+        ("DELETE", _RESPONSES, _remover_of("response", "response")),
         ("GET", _RESPONSES + "/input_items", _list(_input_items)),
         ("POST", r"/(?P<key>conversations)", _create_conversation),
         ("GET", _CONVERSATIONS, lambda memory, _, key: _kept_object(memory, key, "conversation")),
-        ("DELETE", _CONVERSATIONS, _removal_of("conversation", "conversation.deleted")),
+        ("DELETE", _CONVERSATIONS, _remover_of("conversation", "conversation.deleted")),
         ("GET", _CONVERSATIONS + "/items", _list(_all_items)),
         ("POST", _CONVERSATIONS + "/items", _add_items),
         ("GET", _ITEM, lambda memory, _, item_path: _item_at_path(memory, item_path)),
