@@ -54,8 +54,8 @@ class BlockWriter(Encoder, ABC):
     A subclass writes the dialect's events:
 
     - `_start`, `_stop` and `_fail` begin and end a reply, and set `_started` and `_over`.
-    - `_begin`, `_fill` and `_finish` begin, fill and end a block. `pieces` is the number of frames
-      for the text.
+    - `_begin`, `_fill` and `_finish` begin, fill and end a block. `pieces`, an argument of `_fill`,
+      is the number of frames that have the text: more than 1 if the fast path has written them.
     - `_write_other` writes content that only some dialects have.
     - `_add_to_whole_reply` adds an event of the dialect to `_result`, the JSON of the whole reply.
       It is called only if the whole reply is needed (`_gathers`).
@@ -67,7 +67,7 @@ class BlockWriter(Encoder, ABC):
 
     Attributes:
         thinking_length: how many characters were sent as thinking.
-        text_length: how many characters were sent as anything else.
+        text_length: how many characters were sent as text or as calls, without the blanks of calls.
         cut: True if a call was left unfinished, because its end did not come and a client must not
             run it.
         failure: the reason of an error that the client got instead of a whole reply.
@@ -123,13 +123,15 @@ class BlockWriter(Encoder, ABC):
 
     @property
     def notes(self) -> list[str]:
-        """Notes for a person, one line each: fields that were left out, calls that were cut."""
+        """Notes for a person, one line each. Here one line at most, which names the fields
+        that were left out; a subclass may add lines.
+        """
         names = ", ".join(sorted(self._left_out))
         return [f"fields that a {self.reply} has no place for: {names}"] if names else []
 
     def note_left_out(self, names: set[str]) -> None:
-        """Collect the names of fields that this dialect lacks, for `notes`. When `MOST_NAMES` names
-        are collected, no more are added.
+        """Note the names of fields that were left out because this dialect lacks them: `notes`
+        lists them. Once `MOST_NAMES` names are noted, further names are ignored.
         """
         if len(self._left_out) < MOST_NAMES:
             self._left_out |= names
@@ -139,8 +141,9 @@ class BlockWriter(Encoder, ABC):
         events: Sequence[Event],
         raw: bytes | None = None,  # noqa: ARG002
     ) -> list[bytes]:
-        """Return the frames for these events. A comment of the server goes on, because servers use
-        comments as pings. `raw`, the server's frame, is not used: its dialect is another one.
+        """Return the frames for these events. In a stream a server's comment is passed on
+        (`comment_frames`), because servers use comments as pings. `raw`, the server's frame, is not
+        used: each event is written anew, even if the server speaks the client's dialect.
         """
         out: list[bytes] = []
         for event in events:
@@ -163,21 +166,22 @@ class BlockWriter(Encoder, ABC):
         return write_frame(json_text.write(event), str(event["type"]))
 
     def comment_frames(self, raw: bytes) -> list[bytes]:
-        """Return the frames for a server's comment."""
+        """Return the frames by which a stream passes on `raw`, a server's comment."""
         return [raw.rstrip(b"\r\n") + b"\n\n"]
 
     def wire_events(self, event: Event) -> Iterator[dict[str, object]]:
         """Yield the dialect's events that can be sent now.
 
-        Only the first choice that comes is written, whatever its index, because these dialects have
-        no request for several choices.
+        Only one choice is written: the one whose event comes first, whatever its index. A request
+        of these dialects cannot ask for several.
         """
         choice: int | None = getattr(event, "choice", None)
         self._choice = choice if self._choice is None else self._choice
         if self._over or choice not in (None, self._choice):
             return
         if isinstance(event, _CONTENT):
-            # llama.cpp's Messages endpoint may send content before its `message_start`
+            # llama.cpp's Messages endpoint may send content before its `message_start`: then the
+            # reply is begun here, without the server's id and model
             if not self._started and not isinstance(event, ThinkingEnd):
                 yield from self._start(Start("", ""))
             if self._open == CALL and not isinstance(event, ToolCall):
@@ -216,8 +220,11 @@ class BlockWriter(Encoder, ABC):
 
     def record_unparsed_text(self, kind: TextKind, text: str, frames: int) -> int:
         """Count text of the open block that did not come through `feed`, because the fast path
-        rewrote its frames, `frames` of them, without parsing them. Add it to the whole reply if one
-        is put together. Return 0: frames have no numbers, unless a subclass numbers them.
+        rewrote its frames without parsing them. Add it to the whole reply if one is put together.
+        `frames`: the number of these frames.
+
+        Return 0, which says that frames have no numbers. A subclass that numbers its frames returns
+        the number of the first one.
         """
         if kind is Thinking:
             self.thinking_length += len(text)
@@ -255,7 +262,8 @@ class BlockWriter(Encoder, ABC):
     def _write_text(self, text: str) -> Iterator[dict[str, object]]:
         if self._open != TEXT:
             text, self._blanks = self._blanks + text, ""
-            # the Messages API refuses a text block of nothing but blanks when it is sent back
+            # Blanks alone are held and begin no block: the Messages API refuses a text block of
+            # nothing but blanks when a client sends it back.
             if not text or (text.isspace() and len(text) <= BLANKS_LIMIT):
                 self._blanks = text
                 return
@@ -273,7 +281,9 @@ class BlockWriter(Encoder, ABC):
             yield from self._fill(event.text) if self._shown else self._write_omitted(event.text)
 
     def _write_omitted(self, text: str) -> Iterable[dict[str, object]]:  # noqa: ARG002
-        """Return the events for a piece of a thought whose text the client does not want."""
+        """Return the events for a piece of a thought whose text the client does not want: none
+        here, but a subclass may send a count in its place.
+        """
         return ()
 
     def _write_call_piece(self, event: ToolCall) -> Iterator[dict[str, object]]:
@@ -307,7 +317,9 @@ class BlockWriter(Encoder, ABC):
         yield from self._write_waiting()
 
     def _abandon_call(self) -> None:
-        """Record that the open call is cut."""
+        """Give up the open call, which has not ended. Here it is only recorded as cut, and its
+        block ends like any other; a subclass may send no end, or drop the call.
+        """
         self.cut = True
 
     def _open_block(self, kind: str, block: NewBlock = None) -> Iterator[dict[str, object]]:
@@ -332,14 +344,15 @@ class BlockWriter(Encoder, ABC):
 
 
 _LEAST_LENGTH = 64
-"""How many characters a held event counts at the least towards `DELAYED_LIMIT`, because even an
-event without text needs memory.
+"""Each held event counts as at least so many characters, because even an event without text needs
+memory. If the held events have more than `DELAYED_LIMIT` characters, TooMuchError is raised.
 """
 
 
 def _length_without_blanks(arguments: str) -> int:
-    """Return how many characters of a call's arguments are not blanks. Blanks do not count, because
-    a streamed call has them between its JSON tokens and the same call in a whole reply has none.
+    """Return how many characters of a call's arguments are not blanks, for `text_length`. A
+    streamed call has blanks between its JSON tokens, the same call in a whole reply has none:
+    without blanks both give the same number.
     """
     return len("".join(arguments.split()))
 
@@ -354,11 +367,12 @@ If they are left out, no note says so.
 
 
 def unwritable_fields(event: Opaque) -> set[str]:
-    """Return the names of a choice's fields that other dialects cannot hold, for a note: fields
-    with a value, except those in `_SILENT`.
+    """Return, for a note, the names of fields in a chat completion's choice that no other dialect
+    can hold. Fields without a value, those in `_SILENT`, and those that the user's field map
+    (`think_map`) turned into blocks are not among them.
 
-    Fields beside the choices (`timings`, `provider`) are not in an `Opaque`: they describe the
-    reply and are no content of it.
+    Fields beside the choices (`timings`, `provider`) get no note: they are not in an `Opaque`,
+    because they describe the reply and are no content of it.
     """
     return {
         name
@@ -369,10 +383,10 @@ def unwritable_fields(event: Opaque) -> set[str]:
 
 
 def thinking_tokens(usage: Usage, thinking_length: int, text_length: int) -> int:
-    """Return how many tokens of the output are thinking, as the server counted them.
+    """Return how many tokens of the output are thinking: the server's count, if it sent one.
 
-    A server that sends thinking within the text does not count it. Then return an estimate: the
-    thinking's share of all characters, times the tokens of the output.
+    A server that sends thinking within the text does not count it. Then the number is an estimate:
+    the thinking's share of all characters, times the tokens of the output.
     """
     if usage.thinking or not thinking_length:
         return min(usage.thinking or 0, usage.output)

@@ -88,7 +88,9 @@ _OTHER_LIMIT = re.compile(
     r"per (?:sec|min|hour|day|month)|\b[tr]p[mdhs]\b|rate limit|quota|throttl|too many requests|"
     r"out of memory|\bcuda\b|insufficient (?:funds|balance|credit)|deadline|\d{13}"
 )
-"""Terms of errors about other limits (rate, quota, memory): a shorter prompt would not help."""
+"""Terms of errors about other limits (rate, quota, memory). An error with such a term is not taken
+for one about the context, because a shorter prompt would not help.
+"""
 _REPLY = re.compile(
     r"max (?:completion |output |new )?tokens|maximum tokens|n predict|budget tokens|"
     r"(?:output|completion|generated|new) tokens"

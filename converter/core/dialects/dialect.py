@@ -54,18 +54,18 @@ class Counterpart:
 
 @dataclass(frozen=True, eq=False)
 class Endpoint:
-    """A method and a path, and the purpose of the requests to it. Any prefix and query may be in a
-    request's path.
+    """A method and a path, and the purpose of the requests to it. In a request the path may stand
+    behind a prefix, by default behind any prefix; a query is ignored.
 
     Attributes:
         dialect: the name of the dialect that the endpoint's clients speak.
-        method: a regular expression.
+        method: a regular expression for the HTTP method.
         path: a regular expression for the endpoint's own path.
-        prefix: a regular expression for the part of a request's path before it; its group `prefix`
-            is the result of `prefix_of`.
+        prefix: a regular expression for what may stand before `path` in a request's path. The text
+            of its group `prefix` is the result of `prefix_of`.
         kind: the word for the endpoint in a recording's file name, such as `chat`.
-        shared: several dialects have this endpoint; a request's headers show which one its client
-            speaks.
+        shared: True if several dialects have this endpoint. Then a request's headers show which of
+            them its client speaks.
         counterpart: the server's endpoint that answers in place of the addon, if there is one.
     """
 
@@ -121,8 +121,8 @@ takes
 
 
 def read_anew(_message: object, reader: Callable[[], tuple[Turn, bool]], _others: object) -> Turn:
-    """Return the turn that the reader returns. This is the `TurnOf` of callers that keep no turns
-    of the request before, so that each message is read in each request.
+    """Return the turn that `reader` returns. This is the `TurnOf` for callers that keep no turns
+    from one request to the next: each message of each request is read.
     """
     return reader()[0]
 
@@ -213,11 +213,13 @@ class Requests:
     wrongly.
     """
     blocks: Mapping[str, Callable[[Fields], Block]] = field(default_factory=dict)
-    """Type -> reader of a message's block of this type. Views, which show requests to people, use
-    these readers, too.
+    """Type -> reader of a message's block of this type. Views, which show requests to people, read
+    the blocks of every dialect with these readers.
     """
     omits_thinking: Callable[[Mapping[str, object]], bool] = lambda _: False
-    """Returns True if an untranslated request asks that thinking is not shown."""
+    """Takes a request that goes to a server's own endpoint of this dialect, untranslated. Returns
+    True if it asks that thinking is not shown.
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False)

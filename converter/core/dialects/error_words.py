@@ -36,7 +36,8 @@ def server_error(body: object, event: str = "") -> Failure | None:
     error = fields.get("error")
     if error or isinstance(error, dict):  # an object, or, from Ollama, a text
         return _error_of(error, fields)
-    if event == "error" or "error" in (fields.get("object"), fields.get("type")):  # older vLLM
+    # an event named `error`, or the whole body is the error, as older vLLM sends it
+    if event == "error" or "error" in (fields.get("object"), fields.get("type")):
         return _error_of(body, fields)
     if "detail" in fields and not fields.keys() & _OF_REPLIES:  # FastAPI
         return _error_of(fields["detail"], fields)
@@ -74,8 +75,9 @@ def _status(error: Mapping[str, object]) -> int:
 
 
 def server_message(body: bytes) -> str:
-    """Return the message of an error answer, from whatever field of its JSON, or the text of a
-    page.
+    """Return the message of an error answer, from whatever field of its JSON has it; if none
+    has it, the beginning of the JSON. An answer that is no JSON gives the beginning of its text,
+    an empty answer an empty message.
     """
     try:
         value = json_text.read(body)
@@ -88,8 +90,9 @@ def server_message(body: bytes) -> str:
 def message_of_answer(status: int, body: bytes, *, with_status: bool = False) -> str:
     """Return the message of a server's answer that is no reply.
 
-    The status is put before the message if `with_status` is True or the status is below 400, unless
-    the message says that the prompt is too long.
+    The status is put before the message if `with_status` is True or the status is below 400. A
+    message which says that the prompt is too long never gets it. If there is no message, a sentence
+    with the status is returned.
     """
     message, answered = server_message(body), f"the server answered with status {status}"
     if not message:
@@ -173,7 +176,7 @@ class DialectDecoder(Decoder, ABC):
 
 def _is_bare_error(raw: bytes) -> bool:
     """Return True if a frame is the JSON of an error without the field name `data:`. Some servers
-    that fail in mid-stream write such a frame.
+    that fail in mid-stream write such a frame. The reply then counts as not whole.
     """
     bare = raw.strip()
     return bare.startswith(b"{") and server_error(json_text.read_or_none(bare)) is not None

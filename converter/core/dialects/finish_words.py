@@ -12,13 +12,13 @@ _SERVER_TERMS: Mapping[str, tuple[str, ...]] = {
         "stop",
         *("eos", "eos_token", "stop_sequence"),  # Together; TGI
         *("end_turn", "complete"),  # the Messages API, xAI; Cohere
-        *("load", "unload"),  # Ollama, for a request without a prompt
+        *("load", "unload"),  # Ollama: a request without a prompt (un)loads a model
     ),
     "length": (
         "length",
         *("max_tokens", "max_output_tokens", "model_length"),  # Messages, Responses; Mistral
         "model_context_window_exceeded",  # Messages, Z.ai
-        "repetition",  # vLLM 0.33 stops a model that repeats itself
+        "repetition",  # vLLM 0.33, if it stops a model that repeats itself
     ),
     "tool_calls": ("tool_calls", "tool_call", "tool_use", "function_call"),
     "content_filter": ("content_filter", "refusal", "safety", "sensitive"),

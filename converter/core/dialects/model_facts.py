@@ -32,7 +32,8 @@ count.
 - `/props`: old llama.cpp
 - `/api/v0/models` and `/api/v1/models`: LM Studio
 - `/api/ps`: Ollama
-- `/model_info` and `/get_model_info`: SGLang, by two names, for other facts than the window
+- `/model_info` and `/get_model_info`: two names of one path of SGLang. Its answer has no window; it
+  is listed for the other facts in it
 
 `n_ctx_train`, and `max_context_length` of LM Studio's own paths, are left out: they are limits of
 the model, while its server may be set to less.

@@ -206,8 +206,11 @@ def _url(image: Image) -> str:
 
 
 def sendable_parts(blocks: Iterable[Block], links: bool) -> Iterator[Sendable]:
-    """Yield the blocks as parts that the server takes. Any other block becomes a text that names
-    it. `links`: True if the server fetches images by their links.
+    """Yield the texts, sounds, images and documents among these blocks, as parts that the server
+    takes. A document with readable content becomes this content, with a text before and behind it.
+    A document or an image that the server cannot get becomes a text that names it.
+
+    `links`: True if the server fetches images by their links; else such an image becomes a text.
     """
     for block in blocks:
         match block:

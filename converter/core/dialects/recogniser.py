@@ -54,7 +54,7 @@ class Recogniser:
 
     def __init__(self) -> None:
         self._held = bytearray()
-        self._frames = FrameDecoder(BODY_LIMIT)  # a frame may hold a whole reply
+        self._frames = FrameDecoder(BODY_LIMIT)  # a body's limit: a frame may hold a whole reply
         self._looked = 0
         self.form: Form | None = None
         self.dialect: Dialect | None = None

@@ -41,7 +41,9 @@ STOP_FIELDS = frozenset((*_STOPS, INCLUDES_STOP))
 _LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "n_predict")
 """Fields that limit the tokens of a reply."""
 FREE_TEXT: Schema = {}
-"""The schema, in `tool_schemas`, of a tool that takes free text. It is compared by identity."""
+"""The schema, in `tool_schemas`, of a tool that takes free text. It is compared by identity
+(`is`), because a client's own schema may be empty, too.
+"""
 _FORCED = ("required", "any", "function", "tool", "allowed_tools")
 """Tool choices after which the reply must be a call. Servers enforce this with a grammar."""
 

@@ -22,15 +22,17 @@ class RequestSettings:
         order: the order of tool results and text in a user turn: as the client has them, or
             results first.
         server: the server's name, for notes.
-        leaves_out: fields that the server does not take.
+        leaves_out: fields that the server does not take: they are left out of the request.
         thinking: fields that say whether, or how much, the model is to think.
         switch: a text for the beginning of the system text that turns thinking on or off, such as
             `/no_think`; empty for none.
         prefill: fields that make the server continue the assistant message at a request's end.
         tool_turn_history: the field in which an earlier turn with tool calls must have its thought,
             whatever `history` is; empty if there is none.
-        named_tool_choice: True if `tool_choice` may name one tool.
-        image_links: True if the server fetches images by their links.
+        named_tool_choice: True if `tool_choice` may name one tool. If False, a client's choice of
+            one tool is written so: only this tool is offered, and a call is required.
+        image_links: True if the server fetches images by their links. If False, the model gets a
+            link as text.
     """
 
     history: HistoryForm = "tags"

@@ -75,7 +75,9 @@ def _find_endpoint(method: str, path: str) -> tuple[Endpoint, str] | None:
 
 
 def recognise(value: object) -> Dialect | None:
-    """Return the dialect of the JSON of a frame or reply; None if it could be of several."""
+    """Return the first of `DIALECTS` that takes the JSON of a frame or reply for its own. None if
+    none of them does: JSON that shows no dialect, such as a ping.
+    """
     if not isinstance(value, dict):
         return None
     return next((dialect for dialect in DIALECTS if dialect.wire.recognises(value)), None)

@@ -74,10 +74,9 @@ class Decoder(Protocol):
 
     def record_unparsed(self, event: TextEvent) -> bool:  # noqa: ARG002
         """Record text of frames that the decoder did not get, because the fast path rewrote them
-        without parsing them. They were like the last frame, and `event` has their text. Return True
-        if the decoder would have returned this very event for them.
-
-        The default is False: then the decoder gets every frame.
+        without parsing them. Except for their text, which `event` has, they are like the last frame
+        that the decoder got. Return True if the decoder would have returned this very event for
+        them. If it returns False, as by default, the fast path leaves these frames to the decoder.
         """
         return False
 
@@ -109,8 +108,9 @@ class Encoder(Protocol):
 
     def record_unparsed_text(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Record text that the encoder did not get, because the fast path rewrote its frames
-        without parsing them: `frames` frames, like the last frame of this kind. Return the number
-        of the first one; 0 if the dialect does not number its frames.
+        without parsing them. Except for their text they are like the last frame of this kind that
+        the encoder wrote. `frames`: their number. Return the number that the first of them has in
+        the stream; 0 if the dialect does not number its frames.
         """
         return 0
 
@@ -137,12 +137,14 @@ class WireForm:
     framing: Framing = SSE
     """The framing of the dialect's streams: server-sent events, or lines of JSON."""
     mend: Callable[[object], object] = lambda value: value
-    """Returns the JSON of a frame without faults that would make clients fail."""
+    """Takes the JSON of a frame, and returns it with small faults mended at which clients would
+    fail.
+    """
     error_event: str = ""
     """Name of the server-sent event that holds an error."""
     keeps_raw: bool = False
-    """True if a client of the server's own dialect gets a frame that nothing has changed as the
-    bytes that came.
+    """True if, where server and client both speak this dialect, a frame that nothing has changed
+    is sent as the bytes that came.
     """
     counter: str = ""
     """The field that numbers the events of a stream; empty if the dialect has none."""

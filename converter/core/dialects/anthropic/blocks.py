@@ -84,7 +84,8 @@ def _text(block: Fields) -> TextBlock:
 
 
 def _thinking(block: Fields) -> ThinkingBlock:
-    # The API requires a signature. But local servers sign nothing, so their clients have none.
+    # The API requires a signature. But local servers sign nothing, so their clients have none,
+    # and a thought without one is accepted.
     return ThinkingBlock(block.required("thinking", str), block.optional("signature", str) or "")
 
 
@@ -137,7 +138,8 @@ def _decoded_data(source: Fields) -> bytes:
 
 def _image_data(source: Fields) -> MediaSource:
     media_type = source.required("media_type", str)
-    if not media_type.startswith("image/"):  # the server checks the type of image
+    # which types of images can be read, only the server knows, and checks
+    if not media_type.startswith("image/"):
         raise source.error("media_type", "Input should begin with 'image/'")
     _decoded_data(source)
     return Data(media_type, source.required("data", str))

@@ -151,7 +151,7 @@ class AnthropicEncoder(BlockWriter):
         self._use_thread_memory(0)
         self._called = False
         self._counts = not (context.shown or whole) and COUNTS_THINKING in context.features
-        # Characters of a thought without text for which no token count was sent so far.
+        # Length of thinking whose text is omitted, and for which no token count was sent so far.
         self._uncounted = 0
         self._index = 0
         self._blocks: list[dict[str, object]] = []

@@ -49,8 +49,8 @@ OLLAMA = Dialect(
         example={**QUESTION, "options": {**SAMPLING, "num_predict": 200}},
         streams=True,
         native_of=NAME,
-        # Ollama refuses `think: true` for a model that it believes unable to think, and models that
-        # can think do so without it
+        # Ollama refuses `think: true` for a model that it believes unable to think. The field is
+        # removed, because models that can think do so without it.
         native=lambda body: (
             {name: value for name, value in body.items() if name != "think"}
             if body.get("think") is True

@@ -129,8 +129,9 @@ class OllamaEncoder(BlockWriter):
         return iter(())
 
     def _write_bookkeeping(self, event: Event) -> Iterator[dict[str, Any]]:
-        """Yield the lines for an event without content. Of a head keep the durations for the last
-        line: llama.cpp's last frame has them in the field `timings`.
+        """Yield the lines for an event without content. If it is a head with llama.cpp's field
+        `timings`, which comes with the server's last frame, keep the durations in this field for
+        the last line.
         """
         if isinstance(event, Start) and event.own:
             self._measured |= _durations(event.own.fields.get("timings"))
@@ -175,7 +176,8 @@ class OllamaEncoder(BlockWriter):
         return self._call_lines() if kind == CALL else []
 
     def _abandon_call(self) -> None:
-        self._open = None  # the call is not written, or a client would run it
+        # the cut call gets no line, because a client would run any call that it gets
+        self._open = None
         self._cut_calls += 1
 
     def _write_other(self, event: MappedField | DialectBlock) -> list[dict[str, Any]]:  # noqa: ARG002
@@ -186,7 +188,8 @@ class OllamaEncoder(BlockWriter):
         pieces.
         """
         arguments = json_text.read_or_none("".join(self._arguments).encode() or b"{}")
-        # unreadable arguments, say nested too deep: without them it would be another call
+        # The arguments cannot be read, say because they nest too deep. The call is left out: with
+        # empty arguments it would be another call.
         if not isinstance(arguments, dict):
             self._cut_calls += 1
             return []

@@ -135,7 +135,8 @@ class _Messages:
 
     def _call_id_for(self, message: Fields) -> str:
         """Return the id of the call that a tool result belongs to: the id in the result, else the
-        id of the first waiting call of the result's tool, else that of the first waiting call.
+        id of the first waiting call of the result's tool, else that of the first waiting call of
+        any tool. If no call is waiting, return `call_0`.
         """
         named = message.optional("tool_call_id", str)
         tool = message.optional("tool_name", str) or message.optional("name", str)

@@ -32,8 +32,8 @@ from converter.core.wire.checked import Fields
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
-    """Return True if a body is of this dialect. An error without the field `type` counts as one,
-    although some Messages servers send such errors, too.
+    """Return True if a body is of this dialect. So is a body with an `error` and no `type` beside
+    it, although some Messages servers send such errors, too.
     """
     return (
         "choices" in body
@@ -57,7 +57,8 @@ def _thinking(part: Fields) -> ThinkingBlock:
     thinking = thinking_in(value)
     if value and not thinking:
         raise part.error("thinking", "Input should be text")
-    part.value("closed")  # a field of Mistral's API: views do not show fields that were read
+    # a field of Mistral's API: it is read only because views show all fields that were not read
+    part.value("closed")
     return ThinkingBlock(thinking)
 
 

@@ -139,9 +139,9 @@ def usage_of(entry: dict[str, object]) -> Usage:
 
 
 def _mended_usage(body: Mapping[str, object]) -> dict[str, object]:
-    """Return the body's `usage` with the prompt's tokens, which are taken from `timings`. It is
-    for versions of llama.cpp that write 0 prompt tokens into `usage` (a report of 2026). Return an
-    empty object if nothing has to change.
+    """Return a body's `usage` with the prompt's tokens from `timings`, if it has 0 of them: some
+    versions of llama.cpp write 0 (a report of 2026). Return an empty object if the `usage` of the
+    body needs no mending.
     """
     usage, timings = as_object(body.get("usage")), body.get("timings")
     prompt = (as_count(timings, "prompt_n") or 0) + (as_count(timings, "cache_n") or 0)
@@ -252,8 +252,8 @@ class OpenAIDecoder(DialectDecoder):
         Arguments:
             position: the choice's position in the frame's list of choices.
             more: True if the frame has counts, or fields of the server's own, beside its choices.
-                Then the choice always gets an `Opaque`, even an empty one, with which these fields
-                keep their position in the stream while text is held.
+                Then the choice gets an `Opaque`, even an empty one. While text is held, it marks
+                the position of these fields in the stream.
         """
         index = choice_index(choice, position)
         key = "message" if choice.get("message") else "delta"
@@ -280,7 +280,7 @@ class OpenAIDecoder(DialectDecoder):
         word = string_of(reason).strip()
         if word or (reason is not None and not isinstance(reason, str)):
             stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
-            # some servers send a number in place of a word
+            # some servers send a number in place of a word: it is read as `stop`
             meaning = meaning_of(word or "stop")
             yield Finish(meaning, string_of(stops[0]) if stops else None, index, server_word=word)
 
@@ -321,8 +321,8 @@ class OpenAIDecoder(DialectDecoder):
 
     def _read_parts(self, parts: list[object], inner: dict[str, object], index: int) -> list[Event]:
         """Return the events of a content that is a list of parts, as Mistral's API sends it. If the
-        list has parts of other types than text and thinking, the list stays in `inner`, and its
-        texts are events as well.
+        list has parts of other types than text and thinking, it stays in `inner`, where an encoder
+        of this dialect finds it; the events of its texts and thoughts are for other encoders.
         """
         events: list[Event] = []
         kinds = {part.get("type") for part in map(object_of, parts)}

@@ -46,8 +46,8 @@ from converter.core.wire.sse import write_frame
 _CHUNK, _WHOLE = "chat.completion.chunk", "chat.completion"
 
 PING = b": ping\n"
-"""A comment without a blank line after it, so that it is a line of the next event. A blank line
-could end an event for some clients: see `SilentFrames`.
+"""A comment without a blank line after it: a client reads it as a line of the next event. After a
+blank line some clients would take it for an event of its own, and fail because it has no data.
 """
 NO_CONTEXT = ReplyContext()
 _FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
@@ -244,7 +244,7 @@ class OpenAIEncoder(Encoder):
                 self.foreign = True
                 return [event, *first]
             case Finish(stop_sequence=str(stop), server_word=word) if stop and (
-                # if the finish came from the server, the server's own field names the stop string
+                # not if a server of this dialect sent the finish: its frame names the stop string
                 self.foreign or not word
             ):
                 return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
@@ -351,7 +351,7 @@ class OpenAIEncoder(Encoder):
         number = {"index": event.index} if "index" in fields or not self._whole else {}
         named: dict[str, object] = {"id": event.id} if event.id else {}
         if named and "index" not in fields and not self._whole:
-            # a server that leaves out `index` leaves out `type`, too
+            # a server that leaves out `index` leaves out `type`, too, so it is added
             named["type"] = kind
         kept = {name: value for name, value in fields.items() if name not in _ENTRY_FIELDS}
         return {**number, **named, **kept, kind: _function_fields(fields.get(kind), event)}
@@ -359,7 +359,7 @@ class OpenAIEncoder(Encoder):
     def _as_fields(self, event: Thinking) -> dict[str, object]:
         """Return the reasoning fields for a thought.
 
-        - A thought from tags is written under the client's field names.
+        - A thought from tags or from another dialect is written under the client's field names.
         - A thought from the server's reasoning fields keeps them, and the client's missing names
           are added.
 
@@ -404,8 +404,8 @@ def _counts(usage: Usage) -> dict[str, object]:
 
 
 def _fields_in(event: Thinking) -> Mapping[str, object] | None:
-    """Return the reasoning fields that the server sent; None for a thought that was read from
-    tags.
+    """Return the reasoning fields of chat completions in which the server sent the thought. None if
+    it was read from tags, or came in another dialect.
     """
     return own_fields(event.own, NAME)
 

@@ -9,7 +9,7 @@ _OBJECT = b"data: {"
 _ID = re.compile(rb"(?:^|[\r\n])id:")
 _FIELD = re.compile(rb"(?:^|[\r\n])(?:data|event|id|retry)\b")
 _DROPPED = re.compile(rb"(?:data|event)\b")
-"""Fields that are dropped, because they would become part of the next event."""
+"""Fields that a frame without data loses, because they would become part of the next event."""
 
 
 class SilentFrames:

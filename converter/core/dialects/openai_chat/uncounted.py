@@ -4,9 +4,9 @@ these unasked.
 
 The frame of counts may have other fields that the client should get: llama.cpp sends `timings` in
 its last frame, which would be the finish's if no counts had been requested. So the frame of the
-finish waits for the next frame, whose head it takes over. The fast path does not know of a waiting
-frame; this does no harm, because it reads the next frame in full whenever nothing was written for a
-frame.
+finish waits for the next frame, whose head it takes over. The fast path never rewrites a
+frame while another one waits: after a frame for which nothing was written, it leaves the next frame
+to decoder and encoder.
 """
 
 from collections.abc import Sequence

@@ -37,7 +37,7 @@ def _recognises(body: Mapping[str, object]) -> bool:
 
 def _read_request(body: object, context: RequestContext) -> Conversation:
     """Return the conversation of a request, with the kept history to which the request refers. If
-    there is a memory, its `own` has the function that will keep the response.
+    there is a memory, the conversation's `own` has the function that will keep the response in it.
 
     `context.turn_of` spares reading turns again that the request before had, too. It is used only
     if the client sends its whole history itself; else no request repeats a turn.

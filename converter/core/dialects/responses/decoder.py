@@ -157,7 +157,7 @@ class ResponsesDecoder(DialectDecoder):
 
     def _thought(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Yield the event for a delta of a thought. A server may send a thought's raw text, its
-        summary or both. A delta that only repeats the other one gives no event.
+        summary or both. A delta gives no event if its text came in the other field already.
         """
         item.merger = item.merger or ReasoningMerger()
         new = item.merger.feed(str(event["type"]), as_text(event["delta"]))

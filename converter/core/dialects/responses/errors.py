@@ -95,8 +95,8 @@ def error_of_kind(message: str, kind: str, status: int) -> dict[str, object]:
 
 def _length_error(overflow: context_length.ContextOverflow) -> tuple[str, str]:
     """Return the message and the code of the error for a request that does not fit into the model's
-    context. If the reply that it allows is too long, the code is another one: a client must not
-    compact the conversation then.
+    context. If only the reply is too long that the request allows, the code is `REPLY_TOO_LONG`,
+    because after `TOO_LONG` a client would compact the conversation in vain.
     """
     # The prompt fits, but the reply that the request allows is as long as the context, or longer.
     if overflow.tokens < overflow.most <= overflow.requested:

@@ -149,8 +149,8 @@ def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
     """Yield the thought of an item `reasoning`, if it can be read.
 
     Its text is in `encrypted_content` if the addon wrote the item, else in `content` or `summary`.
-    The first one counts most, because a client may have shortened or dropped the others. If there
-    is only a text that another server encrypted, `left_out` gets `SEALED`.
+    The first of these that the item has counts, because a client may have shortened the others. If
+    there is only a text that another server encrypted, `left_out` gets `SEALED`.
     """
     sealed = item.optional("encrypted_content", str) or ""
     text = thoughts.decode(sealed)

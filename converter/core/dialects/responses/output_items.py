@@ -149,7 +149,8 @@ class TextItem(OutputItem):
 
 class OtherCall(OutputItem):
     """A call of a custom tool or of a tool search. No event is sent before the call is complete,
-    because clients cannot read such a call in pieces.
+    because clients cannot read such a call in pieces. Also the base of `FunctionCall`, which is
+    sent in pieces.
     """
 
     def __init__(self, name: str, index: int, call_id: str, tool: ToolName) -> None:

@@ -254,8 +254,9 @@ def _effort(request: Fields) -> str:
 
 
 def _thinking(request: Fields) -> ThinkingSwitch | None:
-    """Return whether the model shall think, by `reasoning.effort`; None if the request has none.
-    The effort `none` turns thinking off. With any other effort the model itself decides.
+    """Return whether the model shall think, by `reasoning.effort`. The effort `none` turns thinking
+    off; with any other effort that the API has, the model itself decides. None if the request has
+    no effort, or an unknown one.
     """
     effort = _effort(request)
     if effort == "none":

@@ -220,8 +220,9 @@ class ResponsesEncoder(BlockWriter):
         return {"type": f"response.{ending['status']}", "response": self._result}
 
     def finish(self, whole: bool) -> Iterator[dict[str, object]]:
-        """Yield the events that end the open item, and those of the summary of a compaction.
-        `whole`: True if the reply was neither cut nor aborted, so that its last item is complete.
+        """Yield the events that end the open item, and, if a compaction was asked for, those of the
+        item with its summary. `whole`: True if the reply was neither cut nor aborted. If False, the
+        last item is marked as incomplete, and no summary is sent.
         """
         yield from self._cut_call()
         self._status = COMPLETED if whole or self._open == CALL else INCOMPLETE

@@ -111,8 +111,9 @@ class Toolbox:
     def find(self, name: str) -> ToolName:
         """Return the tool that a model's call with this name means.
 
-        Usually the name is that of a function: `files__read`. `read` and `files.read` are taken for
-        the same tool if no other tool fits. Any other name is taken for a function of this name.
+        Usually the name is that of a function: `files__read`. `read` and `files.read` mean the same
+        tool if only one offered tool fits. Any other name, and one that fits several tools, is
+        taken for a function of this name.
         """
         if tool := self._names.get(name):
             return tool
