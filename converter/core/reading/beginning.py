@@ -7,8 +7,9 @@ class Mode(enum.Enum):
     """The mode in which the engine begins to read a reply.
 
     Attributes:
-        ANSWERING: in the answer.
-        CLOSED: in the answer, because thinking is turned off.
+        ANSWERING: in the answer. A closer with which the reply begins is dropped.
+        CLOSED: in the answer, because thinking is turned off. A closer with which the reply begins
+            is text, unless it is a special token.
         THINKING: in a thought.
         GUESSED: in a thought, by a guess that may be wrong.
         UNDECIDED: in the answer or in a thought. The text is held up to the first mark: if this

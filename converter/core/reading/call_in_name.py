@@ -18,8 +18,8 @@ _ROWS = {row.name: row for row in FORMS}
 _FORMS = ("hermes", "mistral-args", "lfm2", "gemma", "glm", "qwen3-coder")
 """The forms of calls that were seen in names."""
 _LONGEST = 65_536
-"""The most characters of a name that is searched for a call. Even a call that writes a file is
-shorter.
+"""The most characters of a name that is searched for a call. A longer name counts as one without a
+call: even a call that writes a file is shorter.
 """
 _IN_BRACKETS = re.compile(r"(\s*[\w.:/-]+\s*)\((\s*\{.*\}\s*)\)\s*", re.DOTALL)
 _IN_TAGS = re.compile(r"(?:<?function=)?([^<>]+)>?\s*(<.*)?", re.DOTALL)

@@ -14,7 +14,9 @@ consists of line ends is read fast.
 import re
 
 LINE_LIMIT = 4096
-"""How many characters of the last line are kept. The limit bounds the memory for a stream."""
+"""The most characters of the last line that are kept. The text of a longer line is examined and
+dropped, which bounds the memory for a stream.
+"""
 _LINE = re.compile(r"^[^`~\n]*+[`~].*\n", re.MULTILINE)
 _BLANK_LINE = re.compile(r"^[^\S\n]*+\n", re.MULTILINE)
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
@@ -56,8 +58,8 @@ class CodeSpans:
             self._shorten_line()
 
     def in_code(self) -> bool:
-        """Return True if the next character stands in code. The result counts only if this
-        character is not a backtick or tilde.
+        """Return True if the next character stands in code. If this character is a backtick or
+        tilde, the result may be wrong, because the character may begin or end code itself.
         """
         return any(_code_open_behind(self._text, self._fence, self._span))
 

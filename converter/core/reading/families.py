@@ -176,7 +176,8 @@ WORD_FAMILIES = (
     _at_start(
         "apriel-phrase",
         *pair("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),
-        # The prompt of Apriel 1.6 ends with the opener of this family.
+        # The prompt of Apriel 1.6 ends with the opener above: a reply begins in the thought. This
+        # mark ends the answer.
         ignored=("[END FINAL RESPONSE]",),
         model_pattern="apriel",
     ),

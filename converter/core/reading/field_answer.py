@@ -165,7 +165,8 @@ class FieldAnswer:
 
     def _take_answer(self, choice: int) -> Sequence[Event]:
         """Return the held thinking as text, if it is the answer; else leave it held. A thought that
-        a closer separates from the answer comes first, as thinking.
+        a closer separates from the answer comes first, as thinking. `choice`: the index of the
+        choice, for the event of the text.
         """
         thought: Sequence[Event] = []
         if self._sign is _Sign.GRAMMAR and not self._fits_grammar(_joined_text(self._held)):

@@ -23,7 +23,7 @@ class Beginning:
         confirmed: the state in which it began, if this was guessed rightly; else `None`.
         closer_apart: True if the closer that showed the state stood at the beginning or end of a
             line, or behind a sentence, as models write closers. False if it stood amid other words,
-            as in text about tags.
+            as in text about tags: the next reply is then not read otherwise because of it.
     """
 
     correction: InitialState | None = None

@@ -32,7 +32,9 @@ _BEGUN = {
     GAP: rf"(?!\w){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
 _REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
-"""The most characters for which a wildcard stands."""
+"""The most characters for which a wildcard stands. It bounds how many characters at the end of a
+text are compared with incomplete marks.
+"""
 
 
 class NeedMore(Exception):  # noqa: N818 - nothing is wrong
@@ -209,15 +211,20 @@ class PhraseSearch(MarkSearch):
         return max(super().begun_length(text, begin), len(text) - next(begun, len(text)))
 
     def positions(self, text: str) -> set[str]:
-        """Return the positions (`POSITIONS`) at which the phrases count that begin with `text`.
-        Return an empty set if `text` may also be the beginning of a mark that is no phrase.
+        """Return the positions (`POSITIONS`) at which the phrases count of which `text` may be the
+        beginning. At another position `text` begins no phrase, and need not be held.
+
+        Return an empty set if `text` may also be the beginning of a mark that is no phrase: it must
+        be held at any position.
         """
         return set() if super().begun_length(text, 0) else self._positions_of(text)
 
     def _positions_of(self, text: str) -> set[str]:
-        """Return the positions at which the phrases count that begin with `text` and may go on
-        behind it. A whole phrase is among them only if it ends in a letter or digit, because
-        another letter may still follow.
+        """Return the positions at which the phrases count that begin with `text` and that only more
+        text decides.
+
+        That also holds for a whole phrase which ends in a letter or digit: if another letter
+        follows, it is no phrase.
         """
         folded = _normalise_phrase(text)
         begun = (phrase for phrase in self._phrases if phrase.startswith(folded))

@@ -27,7 +27,8 @@ class ThoughtLimits:
             that was ended.
         sentence: the text that is put at the end of a thought that was ended.
         answers: True if the server is asked to continue a reply that has a thought and no answer.
-        shows: True if the text of such a thought is also sent as the answer.
+        shows: True if, in a reply that has thoughts and no answer, the text of the thoughts is also
+            sent as the answer.
         by_server: True if the server can end a thought at the addon's request, and then goes on in
             the same reply.
     """
@@ -52,8 +53,9 @@ class ThoughtLimits:
 
     @property
     def without_ends(self) -> "ThoughtLimits":
-        """The limits for a reply whose thoughts cannot be ended: loops are only reported, and
-        `shows` stays.
+        """The limits for a reply whose thoughts cannot be ended and which cannot be continued:
+        loops, if they are searched for, are only reported. Its thoughts may still be sent as the
+        answer (`shows`).
         """
         loops = "off" if self.loops == "off" else "tell"
         return ThoughtLimits(loops=loops, shows=self.shows)
@@ -89,7 +91,8 @@ class ExpectedCalls:
     Attributes:
         offered: True if the request offers tools.
         schemas: the JSON schemas of all offered tools, by name.
-        read: the tools whose calls are read from the text; `None` if no calls are read.
+        read: those of the tools whose calls are read from the text: the ones that the request
+            allows, without tools that take free text. `None` if no calls are read.
         forbidden: True if the request allows no call.
         ids: the ids of the calls in earlier turns, which no new call may get.
     """

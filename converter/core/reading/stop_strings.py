@@ -23,7 +23,7 @@ class StopStrings:
     """The stage, for one choice: it drops all events behind the first stop string in the answer.
 
     Stop strings in thoughts and calls do not count, nor does a stop string of blanks before the
-    answer's first word. `included`: the stop string itself stays in the answer.
+    answer's first word. `included`: True if the stop string itself stays in the answer.
     """
 
     def __init__(self, strings: Sequence[str], included: bool, findings: Findings) -> None:

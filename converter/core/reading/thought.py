@@ -84,8 +84,10 @@ class Thought:
 
 def part_of(event: Thinking, text: str, rest: bool = False) -> Thinking:
     """Return the event with only `text`, a part of its text; the dialect's own fields of the event
-    get this part too. Fields that are not strings (a list of blocks) cannot be divided: only the
-    last part (`rest`) keeps them.
+    get this part too.
+
+    Fields that are not strings (a list of blocks) cannot be divided. They are kept only if `rest`
+    is True: `text` is the last part.
     """
     if event.own is None:
         return replace(event, text=text)

@@ -120,7 +120,7 @@ OVERRUN = 4096
 of some seconds, and the sentence. If more come, the addon ends the thought itself.
 """
 MARK = 2
-"""The tokens of an opener or closer, with the line end beside it, in most vocabularies."""
+"""How many tokens an opener or closer has in most vocabularies, with the line end beside it."""
 
 
 def added_tokens(sentence: str, opened: bool) -> int:
@@ -286,8 +286,10 @@ class ThoughtEnder:
 
 
 def _spend_budget(text: str, left: int) -> tuple[str, int]:
-    """Return the beginning of the text that fits in `left` bytes of UTF-8, and the number of bytes
-    that remain of `left`.
+    """Return the beginning of a thought's text for which the budget suffices, and the bytes of the
+    budget that remain.
+
+    `left`: how many bytes of UTF-8 the budget still allows (`BYTES_PER_TOKEN` for each token).
     """
     written = text.encode(errors="surrogatepass")  # the text may have half a surrogate pair
     end = min(left, len(written))

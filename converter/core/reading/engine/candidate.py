@@ -35,7 +35,8 @@ _OPENING = (*OPENERS, *SECTIONS)
 _LINE_BLANKS = " \t"
 MOST_TRIES = 8
 """How many of the points at which a candidate may end are judged while more text may come: so many
-outside strings, and as many within strings. The limit bounds the time.
+outside strings, and as many within strings. At later points the candidate is not judged but held,
+until no more text comes (`last_verdict`). The limit bounds the time.
 """
 _HEAD_LIMIT = 4096
 _TEXT = Verdict(failed=Failed.TEXT)
@@ -82,8 +83,8 @@ def find_start(
     ]
     waits = not last and len(text) <= _HEAD_LIMIT
     most = len(text) - LONGEST_MARK if waits else len(text)
-    # If the text ends with the beginning of an opener or of a thought's closer, the body begins
-    # only behind this mark.
+    # An opener, or a thought's closer, may stand before the body. If the text ends within such a
+    # mark, or where it may begin, more text must come to tell where the body begins.
     for start in starts:
         opens = start.row.opens if start.opened and start.body > most else None
         if opens is not None and text[start.body :] in beginnings(*opens, *THOUGHT_CLOSERS):
@@ -198,11 +199,12 @@ class Candidate:
         length: the number of characters of the text so far.
         emitted: how many characters of the text were emitted already (`take_certain`).
         tries: the points at which the candidate was judged.
-        latest: the last point at which it was not judged, because `MOST_TRIES` points had been.
+        latest: the last point at which the candidate was not judged, because `MOST_TRIES` points
+            were judged before; `None` if there is none.
         counted: the offset up to which `in_value` has counted the tags of values, and how many
             values are open at this offset.
-        ended: the verdict and the point to which it applies, while the text behind the point must
-            still decide whether the calls count; else `None`.
+        ended: if the calls are whole, but the text behind them must still decide whether they
+            count: the verdict on them, and the point up to which it applies. Else `None`.
     """
 
     mark: CallMark
@@ -262,7 +264,7 @@ class Candidate:
 
     def is_half_closer(self, rest: str) -> bool:
         """Return True if `rest`, the end of the reply, is the beginning of a closer of the call, at
-        least two characters long.
+        least two characters long. The reply was then cut off in the closer.
         """
         return len(rest) > 1 and any(mark.startswith(rest) for mark in self.row.ends)
 
@@ -270,7 +272,8 @@ class Candidate:
         """Return True if the calls up to `point` count only with certain text behind them
         (`COUNTED`), so that this text must come first.
 
-        `in_sentences`: a call in the middle of a sentence counts at once if it has its closer.
+        `in_sentences`: True if a call in the middle of a sentence counts at once when it has the
+            closer that its form needs. False if the text behind it decides even then.
         """
         closed = in_sentences and (
             point.end is End.MARK or not (self.start.opened and self.row.closes)
@@ -295,7 +298,10 @@ class Candidate:
 
     def in_value(self, point: Point) -> bool:
         """Return True if an argument's value is open at `point`, in a form whose values stand in
-        tags (`Keyed`): `<parameter=city>Os`. Each call must pass a later point than the last one.
+        tags (`Keyed`): `<parameter=city>Os`.
+
+        The tags before the point of the last call of this method were counted then, so the method
+        must be called with later and later points.
         """
         body = self.row.body
         if not isinstance(body, Keyed) or body.bare or body.nested:
@@ -329,14 +335,16 @@ class Candidate:
         return self.pieces[0]
 
     def take_certain(self) -> str:
-        """Return the next text that belongs to the candidate for certain, at whatever point this
-        ends, and count it as emitted.
+        """Return the next text that is a part of the candidate at whatever point the candidate will
+        end, and count this text as emitted.
         """
         begin, self.emitted = self.emitted, self.extent.sure + self.start.body
         return self.text[begin : self.emitted]
 
     def name(self, tools: Tools) -> str:
-        """Return the first name of an offered tool in the text, for messages."""
+        """Return the name of the offered tool that stands first in the text, for messages; if the
+        text has none of the names, any of them.
+        """
         text = self.text
         offsets = {text.find(tool, len(self.mark.mark)): tool for tool in tools}
         return offsets[min((offset for offset in offsets if offset >= 0), default=max(offsets))]

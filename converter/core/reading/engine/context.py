@@ -53,8 +53,8 @@ class Context:
             self._examine()
 
     def close_code(self) -> None:
-        """Treat open Markdown code as closed, because a mark that counts stands here. The line goes
-        on behind the mark.
+        """End open Markdown code, because a mark that counts stands here. The text behind the mark
+        still belongs to the same line.
         """
         self._examine()
         self._code = CodeSpans()

@@ -102,8 +102,9 @@ PIECE = 4096
 long text that is added in one piece would take quadratic time.
 """
 RESCAN_LIMIT = 4096
-"""The most characters of a candidate without a complete head that are searched for marks again when
-the candidate is refused. A longer candidate becomes text, so that no text is searched many times.
+"""The most characters of a refused candidate, without the name of an offered tool, in which marks
+are searched for again. A longer candidate becomes text as a whole, so that no text is searched many
+times.
 """
 UNDECIDED_LIMIT = 4096
 """How many characters of a reply are held until a mark comes, if a grammar other than JSON
@@ -111,13 +112,15 @@ constrains the answer. If no closer comes within the limit, the text is the answ
 short: a choice, a number, some lines.
 """
 _LINE_LIMIT = 400
-"""How many characters behind a mark, in its line, are searched for the beginning of a call."""
+"""How many characters behind a mark that begins no call are searched for a call in the same line.
+If a call is found, the mark is dropped (`_call_follows`).
+"""
 _NO_CALLS = Expectations({})
 _WHOLE = tuple(WHOLE)
 _BLANKS = re.compile(f"[{BLANKS}]*+")
 _EDGES = BLANKS + ",;}]"
-"""Blanks and characters of JSON. If only these stand between a call and its closer, they are
-dropped; else the whole text there is ordinary text.
+"""Blanks and characters of JSON. Text between a call and its closer is dropped if it consists of
+these characters alone; else the whole of this text is ordinary text.
 """
 _ON_A_LINE = (Mark.SILENT, Mark.UNMATCHED, Mark.TOOL_END, Mark.PHRASE, Mark.PHRASE_END)
 """The kinds of marks behind which the line goes on. Behind a mark of another kind, text is read as
@@ -280,7 +283,9 @@ class Engine:
 
     @property
     def silent_closers(self) -> tuple[str, ...]:
-        """The closers that may end the open thought, if this has no text yet; else empty."""
+        """The closers that would end the open thought, while the thought has no text yet; empty if
+        it has text, or if no thought is open.
+        """
         if self._state is State.BEGINNING:
             return self._table.bare_closers
         return self.thought.closers if self._state is State.OPENED else ()
@@ -399,10 +404,12 @@ class Engine:
         return match
 
     def _is_repeated(self, match: re.Match[str]) -> bool:
-        """Return True if a mark of calls stands three times in a row, in a line behind other text.
+        """Return True if `match` is a mark of calls that stands directly behind other text of its
+        line, and that is followed by the same mark two more times.
 
-        Its first occurrence is text then, as `_take_call` would decide. The search skips it,
-        because a model that repeats a mark without end writes thousands of them in one frame.
+        Such a mark begins no call, because no tool's name stands behind it, and it is text. The
+        search skips it to save time: a model that repeats a mark without end writes thousands of
+        them in one frame.
         """
         mark, text, at = match[0], match.string, match.start()
         in_line = at > 0 and text[at - 1] not in " \t\n"
@@ -428,10 +435,10 @@ class Engine:
             )
 
     def _emit_no_phrase(self, lead: int) -> None:
-        """Emit the first character of the unread text, with the `lead` blanks before it, if it can
-        only be the beginning of a phrase that does not count at this position.
+        """Emit the first character of the unread text that is not blank, and the `lead` blanks
+        before it, if only a phrase may begin there and phrases do not count at this position.
 
-        Raises `NeedMore` if a mark that counts may begin with this character.
+        Raises `NeedMore` if a mark, or a phrase that counts, may begin there.
         """
         text, marks = self._source.rest, self._marks
         positions = marks.positions(text[lead:]) if isinstance(marks, PhraseSearch) and text else ()
@@ -516,7 +523,9 @@ class Engine:
 
     def _read_end_of_json(self, text: str, stop: int) -> bool:
         """Read `text`, the unread text, up to the offset `stop`, as a part of the open JSON. If the
-        JSON ends there, emit it up to its end and return True.
+        JSON ends before `stop`, emit it up to its end and return True.
+
+        Return False, and emit nothing, if it goes on, or if no JSON is open.
         """
         end = self._value.feed(text[:stop]) if self._value else None
         if end is None:
@@ -657,7 +666,9 @@ class Engine:
         return self._context.in_code
 
     def _take_attributes(self, literal: str) -> None:
-        """Read a tag of a thought that has attributes and begins with `literal` (`<thinking `)."""
+        """Read a tag with attributes, which begins a thought. `literal` is the beginning of the tag
+        (`<thinking `). If no such tag follows, emit the first character as text.
+        """
         text = self._source.rest
         match = match_attributes(text, 0, len(literal))
         if match and not match["end"] and len(text) < ATTRIBUTE_LIMIT:
@@ -741,7 +752,7 @@ class Engine:
 
     def _is_torn(self) -> bool:
         """Return True if the unread text is the beginning of a mark that consists of several
-        special tokens (`MarkTable.torn`). A reply that was cut off there loses it.
+        special tokens (`MarkTable.torn`). At the end of a reply such a beginning is dropped.
         """
         held = self._source.rest
         if self._candidate or not held.startswith(self._table.torn):
@@ -805,11 +816,13 @@ class Engine:
         return Stands.IN_SENTENCE if doubted else Stands.ALONE
 
     def _emit_shown_mark(self, mark: CallMark, behind: str) -> None:
-        """Emit a mark of calls as text, because no call that counts begins with it. `behind`: the
-        text behind the mark.
+        """Emit a mark of calls as text, or drop it, because no call that counts begins with it.
+        `behind`: the text behind the mark.
 
-        Only its first character is emitted, or the whole mark if JSON follows, in which no tag
-        counts. The mark is dropped if a call follows in its line, or if it is an ignored mark.
+        - The mark is dropped if it begins a line in which a call follows, or if it is ignored.
+        - In a sentence, with JSON behind it, the whole mark is emitted. The JSON is then read as
+          text, in the strings of which no tag counts.
+        - Else only its first character is emitted, and marks are searched for behind it.
         """
         if self._state not in IN_TEXT or self._value or self._context.in_code:
             return self._emit_character()
@@ -917,14 +930,18 @@ class Engine:
             self._emit(candidate.take_certain())
 
     def _limit_of(self, candidate: Candidate) -> int:
-        """Return the most characters of a candidate that are held."""
+        """Return the most characters of a candidate that are held: `PYTHON_LIMIT` for a call in
+        Python's syntax, `WAITING_LIMIT` for another call of an offered tool that stands alone
+        (`_is_fatal`), else `HELD_LIMIT`.
+        """
         if candidate.is_python:
             return PYTHON_LIMIT
         return WAITING_LIMIT if candidate.names_tool and self._is_fatal(candidate) else HELD_LIMIT
 
     def _end_at_limit(self, candidate: Candidate) -> None:
-        """End a candidate that is longer than its limit, as a call that must not run or as text. It
-        ends exactly at the limit, so that the result does not depend on the cuts of the stream.
+        """End a candidate that is longer than its limit: as a call that must not run if the limit
+        is `WAITING_LIMIT`, else as text. It ends exactly at the limit, so that the result does not
+        depend on the cuts of the stream.
         """
         end, verdict = self._limit_of(candidate), Verdict(failed=Failed.TEXT)
         if end == WAITING_LIMIT:
@@ -938,7 +955,8 @@ class Engine:
         text, self._candidate = candidate.text, None
         self._source.rest = text[point.behind :] + self._source.rest
         written = text[: point.behind]
-        # At the point, the closer of the thought in which the candidate stands begins.
+        # The candidate stands in a thought, and the thought's closer begins at the point: the calls
+        # of the draft do not count.
         if point.end is End.CUT and point.at < len(text):
             self._settle_draft(counts=False)
         elif candidate.is_text:
@@ -968,8 +986,9 @@ class Engine:
             self._emit_as_text(candidate, candidate.text[: point.behind])
 
     def _emit_text_of(self, candidate: Candidate, point: Point) -> None:
-        """Emit the text of a candidate that only looks like a call; in a thought, add it to the
-        draft. If the request allows no call, drop the marks before and behind the body.
+        """Emit the text of a candidate that only looks like a call, because no offered tool has the
+        name in its head; in a thought, add the text to the draft. If the request allows no call,
+        drop the marks before and behind the body.
         """
         text = candidate.text
         text_left = text[candidate.emitted : point.behind]
@@ -985,8 +1004,9 @@ class Engine:
         return None
 
     def _is_fatal(self, candidate: Candidate) -> bool:
-        """Return True if the reply must end with an error, should this candidate be a call without
-        a clear meaning: it stands alone (`Stands.ALONE`). Else such a candidate becomes text.
+        """Return True if the reply ends with an error in case this candidate is a call without a
+        clear meaning. So it is if the candidate stands alone in the reply (`Stands.ALONE`).
+        Elsewhere, as in a sentence or a thought, such a call becomes text.
         """
         return candidate.stands is Stands.ALONE and self._expectations.in_sentences
 
@@ -999,7 +1019,7 @@ class Engine:
 
     def _emit_calls(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
         """Emit the calls of a candidate; in a thought, add them to the draft. Text between the last
-        call and its closer becomes unread text again.
+        call and its closer becomes unread text again, or is dropped if it consists of `_EDGES`.
         """
         row, text = candidate.row, candidate.text
         behind = text[candidate.start.body + verdict.length : point.at]
@@ -1038,9 +1058,11 @@ class Engine:
         return [Text(call.lead, choice), event] if call.lead else [event]
 
     def _emit_as_text(self, candidate: Candidate, text: str) -> None:
-        """Emit `text`, the text of a candidate that is not a call. If its head has no offered name,
-        and the text is short, emit only its mark, and search the text behind the mark for further
-        marks.
+        """Emit `text`, the text of a candidate that is not a call, as ordinary text.
+
+        All of it is emitted if its head has an offered name, if it is longer than `RESCAN_LIMIT`,
+        or if, outside a thought, it ends with the mark's closer. Else at most its mark is emitted,
+        and the text behind becomes unread text again, because further marks may stand in it.
         """
         mark, source = candidate.mark, self._source
         is_span = candidate.names_tool or len(text) > RESCAN_LIMIT
@@ -1065,8 +1087,9 @@ class Engine:
     # Calls in a thought.
 
     def _add_to_draft(self, events: list[Event], *, closes: bool) -> None:
-        """Add the events of a candidate in a thought to the draft. `closes`: they are whole calls
-        in a form with which models call in a thought and then close the thought.
+        """Add the events of a candidate in a thought to the draft. `closes`: True if they are whole
+        calls, in a form with which models call in a thought and then close the thought; False for
+        text and for other calls.
         """
         draft = self._draft
         assert draft
@@ -1080,12 +1103,12 @@ class Engine:
         self._select_marks()
 
     def _settle_draft(self, counts: bool = True, behind: int = 0) -> str:
-        """End the draft. If it `counts`, end the thought before it, emit the calls, and return the
-        text behind the last call.
+        """End the draft. If its calls count (`counts`), end the thought before them, emit them, and
+        return the text behind the last call, which the caller must read.
 
-        Else emit all text of the draft as a part of the thought, and return an empty text. The
-        draft's text includes neither the unread text, nor the mark directly before it, which has
-        `behind` characters. Without a draft, only return an empty text.
+        Else emit the text of the draft as a part of the thought, and return an empty text. The
+        unread text is not emitted, nor the last `behind` characters before it: a mark that the
+        caller has taken from the unread text. Without a draft, only return an empty text.
         """
         draft, self._draft = self._draft, None
         if draft is None:

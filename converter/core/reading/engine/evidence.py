@@ -76,8 +76,8 @@ class Evidence:
             self._shown.closer_apart |= bool(apart)
 
     def note_closer(self, answer: Answer) -> None:
-        """Note that the reply began in a thought, if it was read as beginning in the answer and
-        `answer` had a closer of a thought without an opener.
+        """Note that the reply began in a thought, if it was read as beginning in the answer, but
+        `answer`, the answer that the engine has read, had a closer of a thought without an opener.
         """
         unmatched = answer.unmatched_closer
         begins_in_text = self._reading.mode in (Mode.ANSWERING, Mode.CLOSED)
@@ -86,8 +86,9 @@ class Evidence:
             self._note_correction(InitialState.THINKING)
 
     def note_finish(self, finish: str, closed: bool, openers: tuple[str, ...]) -> None:
-        """Note at the finish where a reply began that was read as beginning in a thought: in a
-        thought if this was `closed`, else in the answer.
+        """Note at the finish where a reply began that was read as beginning in a thought. If this
+        thought has ended (`closed`), a guess was right: the reply began in a thought. Else it began
+        in the answer, unless it was cut off.
 
         `finish`: the finish reason. `openers`: all openers that count. Nothing is noted if the
         reply begins with an opener, because a server such as llama.cpp may repeat the opener of the

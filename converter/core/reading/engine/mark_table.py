@@ -38,8 +38,8 @@ class CallMark:
         counts: where the mark counts.
         close: the mark that ends text which only looks like a call; empty if such text ends with
             the end of its JSON.
-        alone: True if the mark is the beginning of a call's body, without an opener. It ends a
-            thought only if calls are read.
+        alone: True if the mark is the beginning of a call's body, in a form whose calls may lack
+            their opener. Such a mark ends a thought only if calls are read.
     """
 
     mark: str
@@ -82,8 +82,8 @@ def _opener_of(mark: str) -> str:
 
 
 FULL_MARKS = {row.mark: row for row in _marks_of_forms()}
-"""mark -> its `CallMark`, for the marks behind which nothing but a call is expected: openers with
-the text that must follow them (`CallRow.tool`), and beginnings of bodies.
+"""mark -> its `CallMark`, for the marks that can end a thought: openers of sections; openers of
+calls, each with the text that must follow it in a thought (`CallRow.tool`); beginnings of bodies.
 """
 CALL_MARKS = {mark: CallMark(mark, mark, row.counts) for mark, (row, *_) in OPENERS.items()}
 CALL_MARKS |= FULL_MARKS
@@ -190,8 +190,10 @@ class MarkTable:
             state: the state.
             answer_open: the answer's opener, if it counts; else empty.
             answer_close: the answer's closer, if it counts; else empty.
-            late: closers of calls that the call before this text lacked. They are dropped here.
-            again: the marks with which the next call of the open section may begin.
+            late: closers that the last call lacked. They may still come in this text, and are then
+                dropped.
+            again: the marks with which another call may begin directly behind a call, because a
+                section is open.
             thought: True if the reply has had a thought, so that a closer in the answer is text.
             emitted: True if text of a thought was emitted, so that phrases are text.
         """
@@ -225,8 +227,9 @@ class MarkTable:
     ) -> Mapping[Group, Mapping[str, Mark]]:
         """Return group -> mark of the group -> kind of the mark.
 
-        `families`: the families whose marks are not phrases; `self.families` has none of them if a
-        thought came in a field. `phrases`: the families whose marks are phrases.
+        `families`: the families whose marks are not phrases. If a thought came in a field, they
+        have only closers that the server may have left (`LEFT_CLOSERS`), and `self.families` is
+        empty; else the two are the same. `phrases`: the families whose marks are phrases.
         """
         rows = self.families
         left = () if rows else families

@@ -185,7 +185,7 @@ class Answer:
 
 @dataclass(slots=True)
 class ReadCall:
-    """A call that was emitted.
+    """A call that was read from the text. It was emitted, or waits in a draft.
 
     Attributes:
         name: the tool's name.
@@ -203,7 +203,7 @@ class CallLog:
     """The calls in a reply's text.
 
     Attributes:
-        read: the calls that were emitted, or wait in a draft, in their order.
+        read: the calls that were emitted, or wait in a draft, in the order of the text.
         cut: the names of tools in calls that were cut off so early that they became text.
         broken: the name of the tool in a call that must not run; empty if there is none.
     """
@@ -216,11 +216,12 @@ class CallLog:
 @dataclass(slots=True)
 class Draft:
     """Calls in an open thought, and all text behind them. They are held until it is decided whether
-    they are calls or a draft, which is a part of the thought.
+    the calls count. If they do not count, all of it becomes a part of the thought.
 
-    - They are calls if the reply ends behind them, or if only blanks, closers and further calls
-      follow.
-    - They are a draft if the thought goes on behind them and is then closed, or goes on for long.
+    - They count if the reply ends behind them; if another mark than the thought's closer ends the
+      thought; or if the closer stands directly behind them and `stands` is ENDS_THOUGHT.
+    - They do not count if the closer stands behind them in any other case, or if the thought goes
+      on behind them for long (`GUESS_LIMIT`).
 
     Attributes:
         before: how many calls of the reply stand before the draft.
@@ -245,8 +246,9 @@ class Draft:
         self.length += len(text)
 
     def add_behind(self, text: str, resumed: bool, choice: int) -> None:
-        """Add `text`, which stands behind the last call. `resumed`: the thought goes on with it.
-        Else it consists of blanks, which are dropped unless text stands between it and the call.
+        """Add `text`, which stands behind the last call. `resumed`: True if the thought goes on
+        with it. Else it consists of blanks: they are dropped directly behind a call, and kept if
+        the text of a refused candidate stands before them.
         """
         if resumed:
             self.behind += text

@@ -21,7 +21,7 @@ may have very many pieces without arguments.
 
 class Repeats:
     """The filter, for the events of one choice. Behind `HELD_LIMIT` characters of calls, further
-    calls are not held and not compared.
+    calls are not held and not compared, so that a repeated call is emitted a second time.
 
     Attributes:
         dropped: the indexes of the calls that were dropped.
@@ -64,7 +64,9 @@ class Repeats:
         return out
 
     def release(self) -> list[Event]:
-        """Return the pieces of the held calls, but not of calls that repeat an emitted call."""
+        """Hold no call any longer: return the pieces of the held calls, but drop the calls that
+        repeat an emitted call.
+        """
         held, self._held = self._held, {}
         out: list[Event] = []
         for index, pieces in held.items():

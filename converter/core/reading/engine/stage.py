@@ -158,8 +158,9 @@ class ReadingStage:
         """Return the kind that text of this `kind` becomes, if it may skip this stage now (see
         `Stage.plain`), and the characters that it must not have; `None` if it must be fed.
 
-        Thinking in a field may skip the stage, except line ends, which encoders hold at a thought's
-        end. A call that the server sends may from its second piece on.
+        Thinking in a field may skip the stage only without line ends: encoders must examine these,
+        because they drop line ends at the end of a thought. A piece of a call that the server sends
+        may skip the stage, except the first piece.
         """
         if self._repeats.holds:
             return None
@@ -185,8 +186,9 @@ class ReadingStage:
         """
         held: list[Event] = []
         if self._reads_tags or self._repeats.holds or not self._engine.at_head:
-            # Once tags are no longer read, the filter `_again` may hold content that may repeat the
-            # field's thought. Only the engine is flushed then, so that this content stays held.
+            # At the first thinking in a field, all held text is returned. Later the filter `_again`
+            # may hold content that may repeat the field's thought: this content stays held, and
+            # only the engine is flushed.
             held = self._release_text("", cut=False) if self._reads_tags else self._flush("")
             held = self._settle_calls(held)
             if self._reads_tags:
@@ -201,8 +203,8 @@ class ReadingStage:
             return [*held, event]
         text = self._thought_calls.feed(event.text)
         if event.own and not all(isinstance(it, str) for it in event.own.fields.values()):
-            # The server's field is no string but a list, which cannot be sent later in parts: emit
-            # the whole event.
+            # The server's field is no string but a list, of which no part can be held: emit the
+            # whole event, with all text that `_thought_calls` holds.
             text += self._thought_calls.release()
             return [*held, replace(event, text=text)] if text else [*held, event]
         self._own = event.own or self._own
@@ -306,8 +308,8 @@ class ReadingStage:
             elif isinstance(event, ThinkingEnd) or self._thought_calls is None:
                 out.append(event)
             elif isinstance(event, Text) and not self._reads_calls:
-                # `feed` would end the call that `_repeats` holds. But a call that the server sends
-                # may go on behind text.
+                # Text is not fed to `_repeats`, which would take it for the end of the call that it
+                # holds: a call that the server sends may go on behind text.
                 out.append(event)
             else:
                 out += self._repeats.feed([event])
@@ -325,8 +327,8 @@ class ReadingStage:
         if isinstance(event, Thinking):
             self._findings.thought = True
             self._findings.marks = self._engine.thought.marks
-            # Thinking that the engine read from the text is emitted at once. So `_thought_calls`
-            # must not hold it, and only notes the calls in it.
+            # The caller emits thinking that was read from the text at once. So `_thought_calls`
+            # only notes the calls in it, and the text that it holds is dropped, not emitted again.
             if calls:
                 calls.feed(event.text)
                 calls.release()

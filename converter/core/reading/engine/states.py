@@ -73,10 +73,12 @@ class Group(enum.Enum):
         FIRST_OPENERS: openers of thoughts that count only at the beginning of a message.
         AGAIN: openers of a thought that are dropped within the thought.
         CLOSERS: closers of thoughts.
-        LONE_CLOSERS: closers of thoughts that also count without an opener before them (`Lone`).
+        LONE_CLOSERS: closers of thoughts that also count without an opener before them: those of
+            families whose `lone` is not `Lone.TEXT`.
         LEFT_CLOSERS: closers of thoughts that a server may have left in the text, although it sends
             the thoughts in a field.
-        DROPPED_CLOSERS: closers of thoughts that are dropped if they have no opener.
+        DROPPED_CLOSERS: closers of thoughts that are dropped if they have no opener
+            (`Lone.NOTHING`).
         IGNORED: marks that are always dropped.
         CALLS: marks that may begin a call.
         THOUGHT_CALLS: marks of calls that end a thought.
@@ -207,7 +209,8 @@ class Stands(enum.Enum):
     Attributes:
         ALONE: not within a sentence; or its mark is a special token; or a call stands before it. A
             whole call there counts, whatever text follows.
-        IN_SENTENCE: in the middle of a sentence.
+        IN_SENTENCE: in the middle of a sentence. The call may be an example in prose: without its
+            closer it counts only with certain text behind it (`COUNTED`).
         AS_REPLY: at the beginning of a reply, in a form whose calls must be the whole reply.
         IN_THOUGHT: in a thought.
         ENDS_THOUGHT: in a thought, in a form with which models call and then close the thought.
@@ -225,8 +228,9 @@ class Follows(enum.Enum):
     """The kind of the text behind a candidate.
 
     Attributes:
-        END: no text: the reply ends. For a candidate in a thought, any text behind which the reply
-            ends, or another mark than the thought's closer ends the thought.
+        END: no text: the reply ends. For a candidate in a thought, other cases count as END too:
+            the reply ends behind further text; or a mark other than the thought's closer ends the
+            thought.
         LINE_END: a line end.
         CALL: the opener of another call.
         THOUGHT: the opener of a thought.
@@ -249,7 +253,7 @@ COUNTED = frozenset(
         (Stands.IN_SENTENCE, Follows.END),
         (Stands.IN_SENTENCE, Follows.LINE_END),
         (Stands.IN_SENTENCE, Follows.CALL),
-        # For AS_REPLY, marks that are dropped do not count as text behind the candidate.
+        # Marks that are dropped may stand behind such a call: they are skipped, and are not TEXT.
         (Stands.AS_REPLY, Follows.END),
         (Stands.AS_REPLY, Follows.THOUGHT),
         (Stands.IN_THOUGHT, Follows.END),

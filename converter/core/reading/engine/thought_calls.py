@@ -78,8 +78,8 @@ class ThoughtCalls:
 
     @property
     def not_plain(self) -> str | None:
-        """The characters with which text must be fed; text without them may be emitted without
-        `feed`. `None` if all text must be fed.
+        """The characters with which a mark of calls may begin. Text that has none of them may be
+        emitted without `feed`. `None` if all text must be fed now, as while text is held.
         """
         plain = self._engine.plain()
         return None if self._last or self._written or plain is None else plain[1]
