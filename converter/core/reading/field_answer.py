@@ -84,7 +84,7 @@ class FieldAnswer:
                     return []
                 return [event] if isinstance(event, Text) else self._release_before(event)
             case Finish(reason="stop", at_limit=False):
-                return [*self._take_answer(event.choice), *self._release_before(event)]
+                return [*self._release_answer(event.choice), *self._release_before(event)]
             case Text() | ToolCall() | Finish():
                 self._sign = _Sign.DECIDED
                 return self._release_before(event)
@@ -163,7 +163,7 @@ class FieldAnswer:
         self._size = len(text) - at
         return _join_thinking(before)
 
-    def _take_answer(self, choice: int) -> Sequence[Event]:
+    def _release_answer(self, choice: int) -> Sequence[Event]:
         """Return the held thinking as text, if it is the answer; else leave it held. A thought that
         a closer separates from the answer comes first, as thinking. `choice`: the index of the
         choice, for the event of the text.

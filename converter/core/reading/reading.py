@@ -187,5 +187,5 @@ class Reading:
             return _MODES[state]
         if self.expected.off:
             return Mode.CLOSED
-        silent_closers = self.chosen_start is InitialState.AUTO
-        return Mode.UNDECIDED if self.whole and silent_closers else Mode.ANSWERING
+        marks_decide = self.chosen_start is InitialState.AUTO
+        return Mode.UNDECIDED if self.whole and marks_decide else Mode.ANSWERING

@@ -282,7 +282,7 @@ class Engine:
         return self._state is State.HEAD and not self.holds
 
     @property
-    def silent_closers(self) -> tuple[str, ...]:
+    def closers_of_empty_thought(self) -> tuple[str, ...]:
         """The closers that would end the open thought, while the thought has no text yet; empty if
         it has text, or if no thought is open.
         """
@@ -381,7 +381,7 @@ class Engine:
         if match and not last and match.start() >= until:
             match = None  # a longer mark may begin here, if more text comes
         stop = match.start() if match else until
-        if self._at_head and self._is_call_of_reply(stop):
+        if self._at_head and self._begin_call_as_reply(stop):
             return
         lead = self._count_blanks(text, stop, match)
         if self._read_up_to_json(text, stop) or self._read_end_of_json(text, stop - lead):
@@ -394,7 +394,7 @@ class Engine:
         if match:
             self._take_mark(match[0])
         else:
-            self._emit_no_phrase(lead)
+            self._emit_if_no_phrase(lead)
 
     def _next_mark(self, text: str) -> re.Match[str] | None:
         """Return the match of the first mark in a text that `_is_repeated` does not skip."""
@@ -429,12 +429,12 @@ class Engine:
                 state,
                 *self.answer.answer_tags,
                 late=self._late if state in (State.ANSWERING, State.CALLED) else (),
-                again=heads_in_section(self._section or ()) if state in BEHIND_CALL else (),
+                next_calls=heads_in_section(self._section or ()) if state in BEHIND_CALL else (),
                 thought=thought.begun,
                 emitted=thought.emitted,
             )
 
-    def _emit_no_phrase(self, lead: int) -> None:
+    def _emit_if_no_phrase(self, lead: int) -> None:
         """Emit the first character of the unread text that is not blank, and the `lead` blanks
         before it, if only a phrase may begin there and phrases do not count at this position.
 
@@ -790,12 +790,12 @@ class Engine:
         if self._is_empty_section(mark, behind):
             return self._drop_mark(len(literal))
         if self._is_shown(mark):
-            return self._emit_shown_mark(mark, behind)
+            return self._emit_or_drop_call_mark(mark, behind)
         start = find_start(mark, text, self._tools, last, rows)
         if start is None and self._in_or_behind_thought and self._tools is None:
             start = find_any_start(mark, behind, last)
         if start is None:
-            return self._emit_shown_mark(mark, behind)
+            return self._emit_or_drop_call_mark(mark, behind)
         forbidden = self._table.forbids_calls
         return self._hold_call(Candidate.begin(mark, start, self._stands(mark), text, forbidden))
 
@@ -815,7 +815,7 @@ class Engine:
         doubted = self._context.in_sentence and not (mark.special or self.calls.read)
         return Stands.IN_SENTENCE if doubted else Stands.ALONE
 
-    def _emit_shown_mark(self, mark: CallMark, behind: str) -> None:
+    def _emit_or_drop_call_mark(self, mark: CallMark, behind: str) -> None:
         """Emit a mark of calls as text, or drop it, because no call that counts begins with it.
         `behind`: the text behind the mark.
 
@@ -866,7 +866,7 @@ class Engine:
         self._source.take(length)
         self._step_behind(Mark.SILENT)
 
-    def _is_call_of_reply(self, stop: int) -> bool:
+    def _begin_call_as_reply(self, stop: int) -> bool:
         """Begin a candidate if the reply begins with a call in a form whose calls must be the whole
         reply (`WHOLE`). Return False if it does not.
 
@@ -917,12 +917,12 @@ class Engine:
         if source.end:
             return self._end_candidate(candidate, *candidate.last_verdict(source.end, tools))
         if candidate.is_text:
-            self._emit_sure(candidate)
+            self._emit_certain_text(candidate)
         elif candidate.length > self._limit_of(candidate):
             return self._end_at_limit(candidate)
         raise NeedMore
 
-    def _emit_sure(self, candidate: Candidate) -> None:
+    def _emit_certain_text(self, candidate: Candidate) -> None:
         """Emit the part of a candidate that is text at whatever point the candidate ends. In a
         thought, emit nothing, because the text may belong to a draft.
         """
@@ -932,11 +932,11 @@ class Engine:
     def _limit_of(self, candidate: Candidate) -> int:
         """Return the most characters of a candidate that are held: `PYTHON_LIMIT` for a call in
         Python's syntax, `WAITING_LIMIT` for another call of an offered tool that stands alone
-        (`_is_fatal`), else `HELD_LIMIT`.
+        (`_may_break`), else `HELD_LIMIT`.
         """
         if candidate.is_python:
             return PYTHON_LIMIT
-        return WAITING_LIMIT if candidate.names_tool and self._is_fatal(candidate) else HELD_LIMIT
+        return WAITING_LIMIT if candidate.names_tool and self._may_break(candidate) else HELD_LIMIT
 
     def _end_at_limit(self, candidate: Candidate) -> None:
         """End a candidate that is longer than its limit: as a call that must not run if the limit
@@ -960,14 +960,14 @@ class Engine:
         if point.end is End.CUT and point.at < len(text):
             self._settle_draft(counts=False)
         elif candidate.is_text:
-            self._emit_text_of(candidate, point)
+            self._emit_unoffered_call(candidate, point)
         elif verdict.calls:
             if candidate.waits_for_text(point, self._expectations.in_sentences):
                 candidate.ended, candidate.pieces = (verdict, point), [written]
                 self._candidate = candidate
             else:
                 self._emit_calls(candidate, verdict, point)
-        elif verdict.failed is Failed.BROKEN and self._is_fatal(candidate):
+        elif verdict.failed is Failed.BROKEN and self._may_break(candidate):
             self._break_reply(verdict.broken)
         else:
             if self._source.last and point.end in (End.STOP, End.CUT) and candidate.names_tool:
@@ -985,7 +985,7 @@ class Engine:
         else:
             self._emit_as_text(candidate, candidate.text[: point.behind])
 
-    def _emit_text_of(self, candidate: Candidate, point: Point) -> None:
+    def _emit_unoffered_call(self, candidate: Candidate, point: Point) -> None:
         """Emit the text of a candidate that only looks like a call, because no offered tool has the
         name in its head; in a thought, add the text to the draft. If the request allows no call,
         drop the marks before and behind the body.
@@ -1003,7 +1003,7 @@ class Engine:
             self._context = Context()
         return None
 
-    def _is_fatal(self, candidate: Candidate) -> bool:
+    def _may_break(self, candidate: Candidate) -> bool:
         """Return True if the reply ends with an error in case this candidate is a call without a
         clear meaning. So it is if the candidate stands alone in the reply (`Stands.ALONE`).
         Elsewhere, as in a sentence or a thought, such a call becomes text.
@@ -1041,7 +1041,7 @@ class Engine:
             self._section = (row,)
         self._late = row.closes if opened and point.end is End.BODY else ()
         self._select_marks()
-        if verdict.failed is Failed.BROKEN and self._is_fatal(candidate):
+        if verdict.failed is Failed.BROKEN and self._may_break(candidate):
             self._break_reply(verdict.broken)
 
     def _events_of(self, call: JudgedCall, form: str) -> list[Event]:
@@ -1082,7 +1082,7 @@ class Engine:
             # Markdown code that the candidate's text has opened ends with this text.
             return self._context.close_code()
         source.rest = text + source.rest
-        return self._emit_shown_mark(mark, text[len(mark.mark) :])
+        return self._emit_or_drop_call_mark(mark, text[len(mark.mark) :])
 
     # Calls in a thought.
 

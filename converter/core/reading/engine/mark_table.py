@@ -180,7 +180,7 @@ class MarkTable:
         answer_close: str = "",
         *,
         late: tuple[str, ...] = (),
-        again: tuple[str, ...] = (),
+        next_calls: tuple[str, ...] = (),
         thought: bool = False,
         emitted: bool = False,
     ) -> MarkSearch:
@@ -192,12 +192,12 @@ class MarkTable:
             answer_close: the answer's closer, if it counts; else empty.
             late: closers that the last call lacked. They may still come in this text, and are then
                 dropped.
-            again: the marks with which another call may begin directly behind a call, because a
-                section is open.
+            next_calls: the marks with which another call may begin directly behind a call, because
+                a section is open.
             thought: True if the reply has had a thought, so that a closer in the answer is text.
             emitted: True if text of a thought was emitted, so that phrases are text.
         """
-        key = (state, answer_open, answer_close, late, again, thought, emitted)
+        key = (state, answer_open, answer_close, late, next_calls, thought, emitted)
         if key not in self._searches:
             tags = {answer_open: Mark.ANSWER_OPEN, answer_close: Mark.ANSWER_CLOSE}
             tags.pop("", None)
@@ -207,7 +207,7 @@ class MarkTable:
             kinds = {mark: kind for mark, kind in self._base[state].items() if kind not in mute}
             has_phrases = not _PHRASES.isdisjoint(kinds.values())
             ends = dict.fromkeys(late, Mark.SILENT)
-            kinds = ends | dict.fromkeys(again, Mark.TOOL) | kinds | tags
+            kinds = ends | dict.fromkeys(next_calls, Mark.TOOL) | kinds | tags
             self._searches[key] = PhraseSearch(kinds) if has_phrases else MarkSearch(kinds)
         return self._searches[key]
 

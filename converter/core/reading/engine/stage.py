@@ -193,7 +193,7 @@ class ReadingStage:
             held = self._settle_calls(held)
             if self._reads_tags:
                 self._again = RepeatedThought(
-                    families_of(self._reading), self._engine.silent_closers
+                    families_of(self._reading), self._engine.closers_of_empty_thought
                 )
                 self._reads_tags = False
             self._engine.begin_answer(self._table)

@@ -103,9 +103,9 @@ def test_plain_text_passes_where_nothing_waits() -> None:
 def test_the_closers_of_a_thought_that_says_nothing_are_read() -> None:
     engine = Engine(mark_table(AUTO))
     engine.feed("<think>")
-    assert engine.silent_closers == ("</think>",)
+    assert engine.closers_of_empty_thought == ("</think>",)
     engine.feed("a")
-    assert not engine.silent_closers
+    assert not engine.closers_of_empty_thought
 
 
 def test_marks_that_are_no_text_go_from_what_was_nearly_a_whole_reply() -> None:
