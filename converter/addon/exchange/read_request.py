@@ -83,6 +83,8 @@ class ReadRequest:
         served_model: the server's name for the model, if the client uses another name.
         called: the client's name for the model, if the addon has replaced it by the server's name
             in the body of a request that is not translated.
+        omits_thinking: True if a request in the server's own dialect asks for replies without the
+            text of their thoughts.
         mended: True if the addon has changed the body, so that the client's bytes cannot be sent as
             they came.
         effort: the effort that the model's name sets (`NAME-low`).
@@ -103,6 +105,7 @@ class ReadRequest:
     tells_tools: bool = False
     served_model: str = ""
     called: str = ""
+    omits_thinking: bool = False
     mended: bool = False
     effort: str = ""
     earlier: EarlierThoughts = NO_EARLIER
@@ -181,10 +184,8 @@ class ReadRequest:
     @property
     def shows_thinking(self) -> bool:
         """Return True unless the request asks for replies without the text of their thoughts."""
-        if self.exchange.is_native:
-            return not self.exchange.client.requests.omits_thinking(self.body)
         thinking = self.conversation.thinking if self.conversation else None
-        return thinking is None or thinking.shown
+        return not self.omits_thinking and (thinking is None or thinking.shown)
 
     @property
     def reply_context(self) -> ReplyContext:
@@ -357,6 +358,7 @@ def read_in_dialect(exchange: Exchange, body: bytes, repeats: Repeats | None = N
         context=conversation_id(fields),
         asks_to_think=fields.get(EFFORT) not in (None, "none"),
         budget=next(budgets, None),
+        omits_thinking=exchange.is_native and exchange.client.requests.omits_thinking(fields),
         mended=mended is not fields or (len(body) <= SEARCHED and has_half_characters(body)),
         repeated=repeated,
     )

@@ -105,7 +105,7 @@ def test_nothing_is_raised_when_the_end_of_an_empty_body_breaks_a_machine(
     assert b"".join(passed(rewriter(OPENAI, WHOLE), [])) == b""
 
 
-BREAKING = [(OpenAIDecoder, "feed"), (Engine, "feed"), (AnthropicEncoder, "framed")]
+BREAKING = [(OpenAIDecoder, "feed"), (Engine, "feed"), (AnthropicEncoder, "_frames_of")]
 
 
 @pytest.mark.parametrize("machine", BREAKING, ids=lambda machine: machine[0].__name__)

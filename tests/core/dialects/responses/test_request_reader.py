@@ -170,7 +170,7 @@ ROWS = rows_of(__file__)
 
 def test_a_response_begins_as_the_apis_type() -> None:
     response = Response.model_validate(
-        start_json(ReplyContext(), {"tool_choice": "required"}, "served")
+        start_json(ReplyContext("asked", "1"), {"tool_choice": "required"}, "served")
     )
     assert (response.id, response.model, response.tool_choice) == ("resp_1", "asked", "required")
 
