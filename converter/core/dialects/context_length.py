@@ -4,9 +4,9 @@ is written in the Anthropic API's own sentence, because Claude Code acts on that
 - If the prompt is too long, Claude Code compacts the conversation.
 - If prompt and reply are too long together, it asks for a shorter reply.
 
-An error is recognised by its meaning: a term for the prompt, and a term for exceeding a limit. Of
-its numbers the largest one counts the prompt, and the next one is the limit. `_ROWS` has patterns
-for the sentences of known servers whose numbers have another order or meaning.
+`_ROWS` has patterns for the sentences of known servers, which are found whatever a gateway writes
+around them. Any other error is recognised by its meaning: a term for the prompt, and a term for
+exceeding a limit. Of its numbers the largest one counts the prompt, and the next one is the limit.
 """
 
 import re
@@ -15,16 +15,20 @@ from dataclasses import dataclass
 TOO_LONG = "prompt is too long"
 _LIMIT = r"maximum context length (?:is|of) (?P<most>\d+) tokens"
 _ROWS = (
+    # llama.cpp 11549; SGLang
+    r"\((?P<tokens>\d+) tokens\) (?:exceeds the available context size|"
+    r"is longer than the model's context length) \((?P<most>\d+) tokens\)",
+    # LM Studio
+    r"\(n_keep: (?P<tokens>\d+) ?>= ?n_ctx: (?P<most>\d+)\)",
     # vLLM. Current versions stop counting at the limit, so that their count is a lower bound.
     rf"'max_tokens'.{{0,60}}is too large: (?P<reply>\d+)\..{{0,20}}{_LIMIT} "
     r"and your request has (?P<tokens>\d+) input tokens",
     # vLLM, and OpenAI's completions
     rf"{_LIMIT}[.,] [Hh]owever,? you requested \d+ tokens "
     r"\((?P<tokens>\d+) in (?:the messages|your prompt)[,;] (?P<reply>\d+) \w+ the completion\)",
-    # vLLM 0.32
-    rf"{_LIMIT}\. However, your prompt contains (?P<least>at least )?(?P<tokens>\d+) input tokens",
-    rf"{_LIMIT}\. .{{0,20}} requested (?P<reply>\d+) output tokens "
-    r"and your prompt contains (?P<least>at least )?(?P<tokens>\d+)",
+    # vLLM 0.32; versions before it
+    rf"{_LIMIT}\. However,(?: you requested (?P<reply>\d+) output tokens and)? your "
+    r"(?:prompt contains|request has) (?P<least>at least )?(?P<tokens>\d+) input tokens",
     # vLLM 0.32, before it counts the prompt; the field has the name that the endpoint gives it
     r"max(?:_completion|_output)?_tokens=(?P<reply>\d+) "
     r"cannot be greater than max_model_len=(?P<most>\d+)",
@@ -35,6 +39,7 @@ _ROWS = (
     r"max(?:_completion)?_tokens is too large: (?P<reply>\d+)\."
     r"This model supports at most (?P<most>\d+) completion tokens",
     # Anthropic's API, and servers that copy its sentences
+    r"prompt is too long: (?P<tokens>\d+) tokens > (?P<most>\d+)",
     r"exceed context limit: (?P<tokens>\d+) \+ (?P<reply>\d+) > (?P<most>\d+)",
 )
 _PATTERNS = tuple(re.compile(row.replace(r"\d+", r"\d{1,12}")) for row in _ROWS)
@@ -65,7 +70,6 @@ _OF_CONTEXT = re.compile(
     r"max(?:imum)? length)|(?:input|prompt|total|model) tokens? (?:\w+ )?limit|token limit|"
     r"(?:input|prompt) limit)"
 )
-_BEYOND = re.compile(_EXCEEDS)
 _MEANINGS = tuple(
     re.compile(meaning)
     for meaning in (
@@ -133,10 +137,9 @@ class ContextOverflow:
         """Return the error in the Anthropic API's own sentence."""
         if not self.most:
             return self.text if self.text.startswith(TOO_LONG) else f"{TOO_LONG}: {self.text}"
-        if not self.tokens and not self.requested:
-            return f"{TOO_LONG}: more than {self.most} tokens > {self.most} maximum"
         if self.tokens >= self.most or not self.requested:
-            return f"{TOO_LONG}: {self.tokens} tokens > {self.most} maximum"
+            tokens = self.tokens or f"more than {self.most}"
+            return f"{TOO_LONG}: {tokens} tokens > {self.most} maximum"
         return (
             "input length and `max_tokens` exceed context limit: "
             f"{self.tokens} + {self.requested} > {self.most}, "
@@ -150,9 +153,8 @@ def overflow_in(message: str) -> ContextOverflow | None:
         if match := pattern.search(message):
             numbers = match.groupdict()
             tokens, limit = (int(numbers.get(name) or 0) for name in ("tokens", "reply"))
-            return ContextOverflow(
-                tokens, int(numbers["most"]), limit, bound=not tokens or bool(numbers.get("least"))
-            )
+            bound = not tokens or bool(numbers.get("least"))
+            return ContextOverflow(tokens, int(numbers["most"]), limit, bound)
     return _overflow_by_meaning(message[:_LONGEST])
 
 
@@ -193,6 +195,6 @@ def _means_too_long(plain: str) -> bool:
     """
     if _OTHER_LIMIT.search(plain) or (_REPLY.search(plain) and not _OF_PROMPT.search(plain)):
         return False
-    if _OF_CONTEXT.search(plain) and _BEYOND.search(plain):
+    if _OF_CONTEXT.search(plain) and re.search(_EXCEEDS, plain):
         return True
     return not _ONE_FIELD.search(plain) and any(meaning.search(plain) for meaning in _MEANINGS)

@@ -107,9 +107,7 @@ def test_another_text_is_read_by_its_meaning(message: str) -> None:
     matched = overflow_in(message)
     assert matched
     assert matched.message().startswith(("prompt is too long", "input length and"))
-    assert (
-        overflow_in(matched.message()) == matched or not matched.most
-    )  # said twice it stays the same
+    assert overflow_in(matched.message()) == matched or not matched.most  # said twice
     assert overflow_in(matched.message()).message() == matched.message()  # type: ignore[union-attr]
 
 
@@ -151,6 +149,11 @@ def test_numbers_are_reported_where_the_server_sends_them() -> None:
         ContextOverflow(0, 4096, bound=True)
     )
     assert overflow_in("prompt too long; exceeded max context length by 1234 tokens").most == 0  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("message", ROWS["what a gateway adds"])
+def test_what_a_gateway_adds_to_a_servers_sentence_does_not_count(message: str) -> None:
+    assert overflow_in(message) == ContextOverflow(5000, 4096)
 
 
 @pytest.mark.parametrize("status", [200, 400, 413, 422, 500, 503])
