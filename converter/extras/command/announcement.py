@@ -121,11 +121,11 @@ def _commands() -> list[str]:
 
 
 def probe(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts, str]:
-    """Ask the server for its models. Return its first model, the model's facts, and the reason why
-    no model can be asked, empty if there is none.
+    """Ask the server for its models. Return its first model, the model's facts, and a fault: why
+    the printed commands will not work as they are. The fault is empty if they will.
 
-    Log the reason as a warning. Log another warning if the server is itself a think-addon, because
-    its replies are rewritten already.
+    Log the fault as a warning, unless it is only that the server lists no models. Log another
+    warning if the server is itself a think-addon, because its replies are rewritten already.
     """
     link = ServerLink(server, server_key(), SECONDS_TO_ANSWER, insecure, authority)
     model, facts, fault = start_lines.UNKNOWN_MODEL, UNTOLD, ""

@@ -9,8 +9,9 @@ from typing import Literal
 
 NO_KEY = "unused"
 SHARE_OF_OUTPUT = 4
-"""The longest reply is the window divided by this number. Claude Code keeps the length of the
-longest reply free in the window, so a longer reply would leave less room for the conversation.
+"""The longest reply is the model's context window divided by this number. Claude Code keeps the
+length of the longest reply free in the window, so a longer reply would leave less room for the
+conversation.
 """
 MOST_OUTPUT = 32_000
 
@@ -22,7 +23,7 @@ class ClientFacts:
     Attributes:
         proxy: the proxy's address.
         model: the model's name, as the server lists it.
-        window: the tokens of the model's context, None if unknown.
+        window: the tokens of the model's context window, None if unknown.
         sees: True if the server reports that its model reads pictures.
     """
 
@@ -33,7 +34,7 @@ class ClientFacts:
 
     @property
     def output(self) -> int | None:
-        """The tokens of the longest reply, None if the window is unknown."""
+        """The tokens of the longest reply, None if the context window is unknown."""
         return self.window and min(self.window // SHARE_OF_OUTPUT, MOST_OUTPUT)
 
 
@@ -173,8 +174,8 @@ def _aider_settings(facts: ClientFacts) -> Mapping[str, object]:
         "model": f"openai/{facts.model}",
         "openai-api-base": f"{facts.proxy}/v1",
         "openai-api-key": NO_KEY,
-        # aider would warn of an unknown model. No file describes the model to it, as the one does
-        # that the launcher writes.
+        # Else aider would warn of an unknown model. When the launcher starts aider, a file
+        # describes the model (`_aider_variables`); `--save` writes no such file.
         "show-model-warnings": False,
     }
 

@@ -245,7 +245,8 @@ def _models_finding(models: Sequence[str], model: str) -> Finding:
 
 def _ask_for_thinking(link: ServerLink, server: Server, model: str) -> tuple[StreamedReply, bool]:
     """Ask the model a question. If no thinking comes, ask again, with the server's fields that
-    switch thinking on. Return the reply, and True if this reply answers the second request.
+    switch thinking on. Return the reply to the second request and True. Return the first reply and
+    False if there was no second request, or the server refused it.
     """
     body = _question_body(model, QUESTION)
     streamed = link.stream(body, _has_begun_answer)
@@ -271,7 +272,7 @@ def _has_begun_answer(streamed: StreamedReply) -> bool:
 
 
 def model_facts(link: ServerLink, model: str, server: Server) -> ModelFacts:
-    """Ask the server for all facts of a model, such as its window, and return them."""
+    """Ask the server for all facts of a model, such as its context window; return them."""
     replies = {path: link.json_at(path) for path in WINDOW_FIELDS}
     if server.name == "ollama":
         replies[SHOWN_AT] = link.json_at(SHOWN_AT, {"model": model})
@@ -279,10 +280,10 @@ def model_facts(link: ServerLink, model: str, server: Server) -> ModelFacts:
 
 
 def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFacts:
-    """Ask the server for facts of a model until the window is known, and return the facts.
+    """Ask the server for facts of a model until its context window is known; return the facts.
 
-    Further requests would only delay the start, for which a person waits. `listed`: the server's
-    list of models, which is read first.
+    A person waits for the start of a proxy or client, which further requests would only delay.
+    `listed`: the server's list of models, which is read first.
     """
     replies = {"/v1/models": listed}
     for path in WINDOW_FIELDS:
@@ -380,7 +381,9 @@ def _mark_options(family: ThoughtRow, opened: bool, server: Server, model: str) 
 
 
 def window_finding(size: int | None, server: Server) -> Finding:
-    """Return the finding on the model's window: `size` tokens, and which agents need more."""
+    """Return the finding on the model's context window: its `size` in tokens (None: the server does
+    not report it), and which agents need more.
+    """
     if size is None:
         return Finding("context", "the server does not report it; agents need " + _needs(NEEDS))
     short = {client: tokens for client, tokens in NEEDS.items() if tokens > size}
@@ -392,7 +395,7 @@ def window_finding(size: int | None, server: Server) -> Finding:
 
 
 def _needs(needs: Mapping[str, int]) -> str:
-    """Return clients with the window that each needs, as text: `Claude Code (about 40,000)`.
+    """Return clients with the context window that each needs: `Claude Code (about 40,000)`.
 
     `needs`: client -> tokens.
     """

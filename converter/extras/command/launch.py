@@ -58,8 +58,9 @@ cannot start.
 _PATIENCE_FOR_OURS = 1.0
 """Seconds to wait for an answer from a port of this machine. A think-addon answers at once."""
 _NO_LIST = (200, 404, 405, 501)
-"""Status codes by which a server shows that it lists no models. The text of such a response (*Not
-Found*) would not help the user.
+"""Status codes of a server that has no list of models, or (200) an empty one. For these the user
+gets the launcher's own message, because the text of such a response (*Not Found*) would not help;
+for any other status the server's message.
 """
 _NOT_INHERITED = (
     "ANTHROPIC_API_KEY",
@@ -88,8 +89,8 @@ _KEPT = (
 
 
 _TITLES = {"claude": "Claude Code", "codex": "Codex"}
-"""Subcommand -> the client's name in `start_lines.NEEDS`, which has the smallest window that each
-client can use.
+"""Subcommand -> the client's name in `start_lines.NEEDS`, which has the smallest context
+window that each client can use.
 """
 _USAGE = """\
 usage: think-addon run [--url URL] [--key KEY] [--model NAME] [--set NAME=VALUE ...] -- PROGRAM ...
@@ -135,7 +136,9 @@ def main(name: str, arguments: Sequence[str]) -> int:
         how = f": get it with `{client.install}`" if client.install else ""
         print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
         return _MISSING
-    for number in _PASSED_ON:  # While the client runs, `_run_program` sends these signals to it.
+    # These signals end the launcher. While the client runs, `_run_program` sends them to the client
+    # instead.
+    for number in _PASSED_ON:
         signal.signal(number, _exit_at_signal)
     with (
         tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
@@ -267,10 +270,12 @@ def _variables(needs: Mapping[str, object], folder: Path | None = None) -> dict[
 
 
 def client_facts(proxy: str, wanted: str = "") -> ClientFacts:
-    """Ask the server behind `proxy`, and return the facts for a client: model and window.
+    """Ask the server behind `proxy`, and return the facts for a client: proxy, model, and the
+    model's context window.
 
     The model is `wanted` if the server lists this model, or lists no models; else the first model
-    of the list. Raises CommandError if there is no model to ask, or a key is missing.
+    of the list whose name can be printed. Raises CommandError if there is no such model, or the
+    server wants an API key that it does not get.
     """
     behind = find_server_behind(ServerLink(proxy))
     reply = ServerLink(proxy).response("/v1/models")

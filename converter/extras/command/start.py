@@ -237,8 +237,11 @@ def mitmproxy_arguments(chosen: argparse.Namespace, more: Sequence[str] = ()) ->
 
 def _port(option: str, written: str | None, usual: int, host: str, taken: int | None = None) -> int:
     """Return the port in `written`, the value of the user's `option`; if that is None, the first
-    free port from `usual` upwards. Raises CommandError if nobody can listen at the port of `host`,
-    or if it is `taken`: the port of the same proxy for clients.
+    free port from `usual` upwards. `taken`: the port at which the same proxy will listen for
+    clients, never returned.
+
+    Raises CommandError if the user's port is `taken`, is no port, or cannot be opened at `host`, or
+    if no free port is found.
     """
     if written is None:
         return free_port(option, usual, host, taken)

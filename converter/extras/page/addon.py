@@ -74,9 +74,10 @@ class Page:
         """Return the page's JSON on a prompt: the parts that the server got, with their tokens, and
         what the server reports of the model.
 
-        `counts_tokens`: True for the tab *Context*, which takes more requests and more time: the
-        server's tokenizer counts the tokens, and the whole session is searched for tools that were
-        called.
+        `counts_tokens`: True for the tab *Context*. The server's tokenizer then counts the tokens
+        of each part, and all requests of the session are searched for tools that were called,
+        which takes more requests and more time. If False, the tokens are estimated, and tools that
+        only other requests of the session called count as never called.
         """
         whole = await self.session_exchanges(flow) if counts_tokens else []
         # `sent_of` returns None if the server got the client's request unchanged.
@@ -101,7 +102,9 @@ class Page:
         return await run_aside(len(body), parts, SHOWING)
 
     async def tool_costs(self, flow: HTTPFlow) -> list[ToolCost]:
-        """Return the tokens that each tool has cost in the session: see `session.tool_costs`."""
+        """Return about how many tokens each tool has cost in the session of the flow. The sizes of
+        texts give the numbers, as in `session.tool_costs`; the server is not asked.
+        """
         whole = await self.session_exchanges(flow)
         size = sum(len(each.body) for each in whole)
         return await run_aside(size, lambda: session.tool_costs(whole), SHOWING)
@@ -170,8 +173,10 @@ def page_address(web_url: str) -> str:
 
 
 def _chat_body(exchange: Exchange, body: bytes, server: Server) -> Mapping[str, object] | None:
-    """Return a request's body as a chat completion, which the tokenizer of `server` can count; None
-    if the body cannot be translated.
+    """Return the `body` of a request to the server, of any dialect, as the fields of a chat
+    completion: `server` counts the tokens of a prompt in this dialect only.
+
+    Return None if the body cannot be translated; the prompt's tokens are then only estimated.
     """
     try:
         if exchange.client is not COMMON:

@@ -121,7 +121,8 @@ def _end_values(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
 
 def final_values(flow: HTTPFlow, whole: Transcript) -> Values:
     """Return the page's JSON on the end of the reply `whole`, whose parts the page has already:
-    counts, times, fields of the response that belong to no part, and the fields of `_end_values`.
+    `facts` (counts and times), `beside` (fields of the response that the page shows below the
+    reply, because they belong to no text, thought or call), and the fields of `_end_values`.
     """
     beside = [shown.part_json(field) for field in whole.beside]
     facts = shown.facts_json(whole, facts_of(flow))
@@ -129,8 +130,8 @@ def final_values(flow: HTTPFlow, whole: Transcript) -> Values:
 
 
 def _repetition_notes(flow: HTTPFlow, answer: Transcript) -> list[str]:
-    """Return a note if one thought of the reply `answer` occurs `_OFTEN` times in the conversation:
-    the model goes round in circles. Return `[]` otherwise.
+    """Return a note if one thought of the reply `answer` occurs at least `_OFTEN` times in the
+    conversation: the model goes round in circles. Return `[]` otherwise.
 
     Earlier thoughts are read from the client's request and from the request to the server, into
     which the addon has put thoughts that the client dropped.

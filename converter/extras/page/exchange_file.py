@@ -39,8 +39,9 @@ class ExchangeFile:
         since the epoch. An earlier exchange of this id is replaced, and the oldest beyond the
         bounds are deleted.
 
-        `is_wanted` is called when the file is locked. If it returns False, because a person has
-        deleted the exchange meanwhile, the exchange is not written.
+        A person may delete the exchange in mitmweb while it waits to be written. So `is_wanted` is
+        called while this method holds the file's lock, and the exchange is not written if it
+        returns False.
         """
         row = name, began, zlib.compress(flow), len(flow)
         with self._transaction() as run:
@@ -56,7 +57,9 @@ class ExchangeFile:
         return [flow for [packed] in rows if (flow := _decompressed(packed))]
 
     def forget(self, name: str) -> None:
-        """Delete an exchange from the file and from SQLite's write-ahead log."""
+        """Delete an exchange from the file, and from SQLite's write-ahead log beside it, which may
+        hold a copy.
+        """
         with self._transaction() as run:
             run.execute("DELETE FROM exchanges WHERE id = ?", (name,))
         with _as_os_errors():

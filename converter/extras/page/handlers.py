@@ -86,8 +86,8 @@ class _PageHandler(mitmweb.RequestHandler):
         return flow
 
     async def answer(self, result: Awaitable[object]) -> None:
-        """Answer with the awaited text, or with another value as JSON. If it raises an error,
-        answer 400 with the error's text.
+        """Await `result`, and answer with it: a text as it is, any other value as JSON. If it
+        raises ValueError or OSError, answer 400 with the error's message.
         """
         try:
             answer = await result

@@ -48,9 +48,10 @@ class ListRows:
         self._sessions = Sessions(self._messages)
         self.rows: dict[str, Row] = {}
         self._stale: dict[str, None] = {}
-        # The ids of flows whose requests are still arriving, as keys. Each refresh reads them again
-        # in the order in which they began: mitmweb signals the end of a request late, and a request
-        # must be in its session before a later request is.
+        # The ids of flows whose requests are still arriving, as keys. A request must be put into
+        # its session before a later request is. But mitmweb signals that a request has arrived only
+        # some time after it has. So each refresh looks at these flows too, in the order in which
+        # they began.
         self._arriving: dict[str, None] = {}
         self._lock = asyncio.Lock()
 

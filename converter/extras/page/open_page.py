@@ -43,7 +43,8 @@ class _Chosen:
     Attributes:
         name: the flow's id.
         follower: reads the running reply; None if no reply is running.
-        row: the exchange's row at the time when the page last got the whole exchange.
+        row: the row that `ListRows` had when the page last got the whole exchange. If it has
+            another row now, the flow has changed, and the page gets the whole exchange again.
     """
 
     name: str
@@ -57,10 +58,10 @@ class _WireView:
 
     Attributes:
         name: the flow's id.
-        begin: the index of the step to send next; -1 for the last `WINDOW` steps of a running
-            reply.
-        whole: all steps of a complete reply, and a note to show with them; None before they are
-            read.
+        begin: the index of the step to send next. If the page asks with -1, it gets the last
+            `WINDOW` steps of a running reply, or the first of a complete one.
+        whole: all steps of a complete reply, and a note to show with them. None while the reply is
+            running, and until they have been read.
         due: True if the page must get a message: it has just asked, or there are new steps.
     """
 
@@ -133,7 +134,7 @@ class OpenPage:
     async def _changes_of(self, chosen: _Chosen) -> Values | None:
         """Return the changes of an exchange that the page shows, None if nothing has changed.
         Return the whole exchange at the first call, and when the flow of a finished exchange has
-        changed.
+        changed; `{"id": ID, "gone": True}` when mitmweb no longer lists the flow.
         """
         flow = self.listed.find(chosen.name)
         if flow is None:
@@ -155,14 +156,14 @@ class OpenPage:
     async def _followed_changes(
         self, flow: HTTPFlow, chosen: _Chosen, follower: SideReader
     ) -> Values | None:
-        """Return the changes of an exchange whose reply `follower` reads: the reply is running, or
-        has ended since the last call. Return None if nothing has changed.
+        """Return what `follower` has read of the exchange's reply since the last call, and the end
+        if the reply has ended. Return None if nothing has come.
         """
         if RUNNING_RECORDS.get(chosen.name) is follower.record:
             news = await _news_in_thread(follower.news)
             return {"id": chosen.name, "said": news} if news else None
         chosen.follower = None
-        if not follower.record.sides.got:  # Not streamed: only the flow has the reply.
+        if not follower.record.sides.got:  # Not streamed, so `follower` has read nothing.
             return await self._changes_of(chosen)
         news = await _news_in_thread(follower.close)
         chosen.row = self.listed.rows.get(chosen.name)

@@ -37,8 +37,8 @@ def remedy_of(comment: str) -> Options:
         return {}
     if pair := _PAIR.search(comment):
         return {"tags": ["auto", pair[1]]}
-    # A comment has only the beginning of a long note: the opener, but not the options that `_PAIR`
-    # matches.
+    # A comment has only the beginning of a long note. If the options at the note's end, which
+    # `_PAIR` matches, are cut off, the closer is made from the opener at the note's beginning.
     opener = _OPENER.search(comment)
     return {"tags": ["auto", f"{opener[0]} </{opener[1]}>"]} if opener else {}
 

@@ -111,8 +111,8 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
 
 
 def _is_running(flow: HTTPFlow) -> bool:
-    """Return True if a flow is still running. Needed for flows on which the addon does not act: the
-    others have a `FlowRecord` while they run.
+    """Return True if a flow without a `FlowRecord` is still running. Such are the flows on which
+    the addon does not act; a flow on which it acts is running while it has a `FlowRecord`.
     """
     return (
         flow.live
@@ -138,8 +138,9 @@ def number_in(values: Mapping[str, object], name: str) -> float:
 
 
 def _times(facts: Mapping[str, object]) -> Row:
-    """Return a row's times in seconds: `waited` for the first byte, `thought` after it, and `end`,
-    the time from the request to the end of the reply. Return `{}` if the end was not measured.
+    """Return a row's times in seconds: `waited`, from the request to the reply's first byte;
+    `thought`, the time of thinking after that byte; `end`, from the request to the reply's end.
+    Return `{}` if the reply's end was not measured.
     """
     first, end = facts.get("first_byte"), facts.get("end")
     if not isinstance(end, int | float):
@@ -199,7 +200,8 @@ def _title_and_wish(flow: HTTPFlow, before: Row | None) -> Row:
 
 def _title(turns: Sequence[ShownTurn]) -> str:
     """Return a request's title: the beginning of the user's question after the last reply, without
-    text in tags that the client added. Without a question, name the tools that have new results.
+    text in tags that the client added. Without such a question, name the tools with results after
+    the last reply; without such results, take an earlier question.
     """
     replies = [at for at, turn in enumerate(turns) if turn.role in ("assistant", "model")]
     new = turns[replies[-1] + 1 :] if replies else turns
@@ -219,8 +221,10 @@ def _last_question(turns: Sequence[ShownTurn]) -> str:
 
 
 def _results_title(turns: Sequence[ShownTurn], new: Sequence[ShownTurn]) -> str:
-    """Return the names of the tools with results in `new`, the newest of the `turns`, and the
-    beginning of the last result: `← read_file, bash: total 12`. Return an empty text without one.
+    """Return the names of the tools with results in `new`, and the beginning of the last result:
+    `← read_file, bash: total 12`. Return an empty text if `new` has no result.
+
+    `new`: those of the `turns` that follow the model's last; the calls in `turns` name the tools.
     """
     calls = {part.id: part.name for part in _parts(turns) if isinstance(part, ToolUse)}
     results = [part for part in _parts(new) if isinstance(part, ToolResult)]

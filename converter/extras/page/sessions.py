@@ -177,9 +177,10 @@ class Sessions:
         `keys`: the keys of the request's opening (`_prefix_keys`). `messages`: the request's
         messages, of which the first `opening` are before the model's first turn.
 
-        The request continues the session with which it shares the most messages, the newest of
-        equals. A request without a model's turn must also be longer than the session's shortest
-        request, because two sessions may begin with the same question.
+        A request can continue a session if it begins with as many messages of the session's newest
+        request as the session's shortest request has. It continues the one with which it shares the
+        most messages, the newest of equals. A request without a model's turn must also be longer
+        than the session's shortest request, because two sessions may begin with the same question.
         """
         best, most = None, 0
         for session in (each for key in keys for each in self._openings.get(key, ())):
@@ -190,8 +191,10 @@ class Sessions:
         return best, most
 
     def _find_parent(self, session: Session, client: str, opening: Messages) -> None:
-        """Make a new `session` a branch of another, if one of its user's messages is an argument of
-        a tool call in the other: the call has started a sub-agent.
+        """Make a new `session` a branch of an earlier session, if a tool call in the earlier one
+        has a text of the new one's first user messages as an argument: the call has started a
+        sub-agent, whose conversation the new session is. `opening`: the new session's messages
+        before the model's first turn.
         """
         for key in _question_keys(client, opening):
             self._begun.setdefault(key, []).append(session)
@@ -223,9 +226,10 @@ def _opening_of(messages: Messages) -> Messages:
 
 
 def _prefix_keys(client: str, opening: Messages) -> list[int]:
-    """Return keys by which sessions with the same first messages are found: one for no message, one
-    for the first message of the opening, one for the first two ... Shorter beginnings have keys
-    too, because a client may have added messages to the opening since the session began.
+    """Return keys by which sessions with the same first messages are found: one for the client
+    alone, one for the client and the first message of the opening, one for the first two ... A
+    client may have added messages to the opening since the session began; a key of fewer messages
+    still finds the session then.
     """
     keys = [hash(client)]
     for message in opening:

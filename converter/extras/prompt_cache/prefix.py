@@ -67,9 +67,9 @@ class Breaker(NamedTuple):
     Attributes:
         name: the kind, for the user.
         pattern: matches the text.
-        behind: the breaker is the cause of a difference within a match of the pattern, or at most
-            so many characters after it. None: it is the cause if both texts are equal without their
-            matches.
+        behind: a number: the breaker is the cause if both texts, the earlier and the new one, have
+            a match of the pattern at the difference, or at most so many characters before it.
+            None: it is the cause if both texts are equal without their matches.
         mend: advice for the user.
     """
 
@@ -182,7 +182,8 @@ class Prompts:
 
     def replace_earlier(self, prompt: Prompt) -> Prompt | None:
         """Return the newest kept request that `prompt` continues, None if there is none. Keep
-        `prompt` in its place.
+        `prompt` in place of that request. A prompt without turns, or of more than `LONGEST_PROMPT`
+        bytes, is not kept, and None is returned.
         """
         if prompt.size > LONGEST_PROMPT or not prompt.turns:
             return None
@@ -197,8 +198,9 @@ class Prompts:
 
 
 def first_break(before: Mapping[str, object], now: Mapping[str, object]) -> Break | None:
-    """Return the first difference between two prompts, None if one is the beginning of the other.
-    `before` and `now`: the fields of the earlier request and of the new one.
+    """Return the first difference between two prompts: another model, or a part that differs.
+    Return None if one prompt is the beginning of the other. `before` and `now`: the fields of the
+    earlier request and of the new one.
     """
     if before.get("model") != now.get("model"):
         return Break(
@@ -227,7 +229,7 @@ def _cause_and_advice(was: PromptPart, now: PromptPart, at: int) -> tuple[str, s
         cause = f"{was.name} stood there: other tools, or another order"
         return cause, "have the client offer the same in every turn"
     texts = [(was.plain, now.plain)]
-    if was.name != now.name:  # A part was added or left out: compare it with no text.
+    if was.name != now.name:  # A part was added or left out: compare each with an empty text.
         texts = [(was.plain, ""), ("", now.plain)]
     elif was.plain == now.plain:
         return "an earlier thought was left out or changed", "think_restore=auto puts it back"

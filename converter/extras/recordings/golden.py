@@ -101,8 +101,8 @@ def _body_lines(recording: Recording, replay: Replay) -> Iterator[str]:
 
 
 def _client_lines(out: bytes, came: bytes) -> Iterator[str]:
-    """Yield the lines for the client's bytes `out`: a short line if they equal the server's bytes
-    `came`, no line if there are none.
+    """Yield the golden's lines for the client's bytes `out`: `<<` and the bytes; the single line
+    `AS_IT_CAME` if they equal the server's bytes `came`; no line if there are none.
     """
     if out == came and out:
         yield AS_IT_CAME

@@ -75,8 +75,8 @@ class Library:
         return sorted({path.stem for path in files if _NAME.fullmatch(path.stem)})
 
     def path(self, name: str) -> Path:
-        """Return the path of a recording's file, `NAME.mitm` or `NAME/NAME.mitm`. For a new
-        recording it is the second if another recording of the library has such a folder.
+        """Return the path of a recording's file, `NAME.mitm` or `NAME/NAME.mitm`. A new recording
+        gets a folder of its own, NAME/, if any other recording of the library has its own.
         """
         if not _NAME.fullmatch(name):
             raise RecordingError(

@@ -80,8 +80,10 @@ class Recorder(Watcher):
         """Keep a flow as the recording `name`. `thinking` and `text`: what the client should have
         got, None if it is not to be compared; `why`: the user's reason for this expectation.
 
-        The future's result has two lines: the recording's path, and a command that checks it.
-        Raises RecordingError if the flow has no reply, or a recording of this name exists.
+        The future's result has two lines: the recording's path, and a command that checks it. The
+        future has the error if the recording cannot be redacted or written. The method itself
+        raises RecordingError for a flow without a reply, and for a name that another recording has
+        or that no recording may have.
         """
         folder = Path(str(ctx.options.think_record) or "recordings").expanduser().absolute()
         path = Library(folder).path(name)
@@ -183,7 +185,8 @@ def _matching_flow(expression: str) -> Flow:
 def _last_reply() -> Flow:
     """Return the flow of the last reply that the addon has rewritten."""
     commands = ctx.master.commands
-    # mitmdump has no list of flows, so it lacks the command that looks flows up.
+    # mitmdump has no list of flows, and so lacks the command that looks flows up. There the error
+    # below is raised.
     kept = "view.flows.resolve" in commands.commands
     flows: Sequence[Flow] = commands.call("view.flows.resolve", "@all") if kept else ()
     over = [flow for flow in flows if isinstance(flow, HTTPFlow) and not flow.live]

@@ -228,8 +228,9 @@ class _RecordedHandler(BaseHTTPRequestHandler):
     def _replay(
         self, answered: RecordedReply, chunks: Sequence[Chunk], ended: bool, arrived: float
     ) -> None:
-        """Send a recorded reply at the server's pace. `ended`: True if it broke off. `arrived`: the
-        time of the request (`time.monotonic`).
+        """Send a recorded reply at the pace of `RecordedServer`. `ended`: True if the recorded
+        reply broke off; the connection is then closed at the same point. `arrived`: the time of the
+        request (`time.monotonic`).
         """
         pieces = wait_for_chunks(chunks, arrived, self.server.pace)
         if not (ended or is_stream(answered.content_type)):

@@ -4,8 +4,8 @@
 - All keys share one hash tag, by which a cluster keeps them on one node: the bounds hold for all
   keys together.
 - An operation first drops the entries that are too old. If no operation comes, the server itself
-  drops them, up to an hour late. To be exact, each use of an entry would have to set a new time at
-  the entry and at each of its names.
+  drops them by their time to live, up to an hour late. For an exact time, each use of an entry
+  would have to renew the time to live of the entry and of all its names.
 """
 
 from collections.abc import Callable, Iterable
@@ -186,7 +186,7 @@ class RedisStore(Store):
         return bool(self._run(_FORGET, utf8(key)))
 
     def find(self, name: str) -> str:
-        """Return the id of the entry that has this further name, empty if there is none."""
+        """Return the id of the entry that was kept under this name; empty if there is none."""
         try:
             return decode_key(self._client.get(f"{_PREFIX}n".encode() + utf8(name)) or b"")
         except Exception as error:

@@ -84,8 +84,8 @@ class Sender:
 
     def count_spans(self, spans: int, fault: str = "") -> None:
         """Count `spans` waiting spans as sent, or as dropped if `fault` says why they were not
-        sent. Log the first fault after the collector has accepted spans, as a warning without the
-        URL, which may hold a key.
+        sent. Log a fault as a warning; log no further fault until the collector accepts spans
+        again. The warning is without the URL, which may hold a key.
         """
         with self._counting:
             self._counts["dropped" if fault else "sent"] += spans
@@ -97,7 +97,9 @@ class Sender:
         self._complained = bool(fault)
 
     def send_last(self, seconds: float) -> None:
-        """Have the thread send the waiting spans and end; wait for it at most `seconds`."""
+        """Have the thread send the waiting spans and end; wait for it at most `seconds`. Spans that
+        are not sent by then count as dropped. If `seconds` is 0, do not wait, and drop none.
+        """
         ending = threading.Thread(target=self._provider.shutdown, daemon=True)
         ending.start()
         if seconds:

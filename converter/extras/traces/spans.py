@@ -49,7 +49,9 @@ class TracedText:
         self._room: int = TRACED_TEXT
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Add events that were sent to the client, unless their text exceeds the bound."""
+        """Add events that were sent to the client. From the first event on whose text no longer
+        fits into the bound, events with text are left out.
+        """
         for event in events:
             length = len(model_text(event))
             self._room -= length

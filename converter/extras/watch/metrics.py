@@ -171,7 +171,8 @@ def _counter_family(
 
 
 def kind_of_note(note: str) -> str:
-    """Return a note without the parts that differ from reply to reply, by which notes are counted:
+    """Return the kind of a note; notes of one kind are counted together. The kind is the note
+    without the parts that differ from reply to reply (numbers, quoted names, the reason):
     `"3 calls of 'run' closed: why"` -> `"# calls of … closed"`.
     """
     return _NUMBER.sub("#", _QUOTED.sub("…", encodable(note.partition(": ")[0]))).strip()

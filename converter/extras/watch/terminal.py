@@ -175,14 +175,16 @@ class _Reply:
             self._text.append(self._writer.progress_text("calling a tool, characters:", progress))
 
     def close(self) -> None:
-        """End the reply. Fields that only the server's dialect has are not printed."""
+        """End the reply: add what is left of its text. Fields of the response that only the
+        server's dialect has come last, and are not added.
+        """
         news = [each for each in self._accumulator.close() if not isinstance(each.part, Field)]
         self._text += self._writer.feed(news), self._writer.close()
         self.over = True
 
     def take_new_text(self) -> tuple[str, str]:
         """Return the line to be printed above the reply, and the text that has come since the last
-        call. The line is empty if an earlier call returned it.
+        call. The line is empty while the reply has no text, and once a call has returned it.
         """
         text, self._text, self.waiting = "".join(self._text), [], 0
         if not text or self._begun:

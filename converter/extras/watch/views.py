@@ -185,7 +185,7 @@ def _visible_size(response: Response) -> tuple[int, int]:
     """Return how many columns and lines the console shows of a running reply. In mitmweb, where a
     view can be scrolled, the number of lines is 0, which means no limit.
 
-    The console scrolls to the top of a flow at each change, so the last_rows lines of a longer text
+    The console scrolls to the top of a flow at each change, so the last lines of a longer text
     would never be visible.
     """
     ui = getattr(ctx.master, "ui", None)

@@ -92,7 +92,9 @@ class Normaliser:
         self._calls: dict[str, str] = {}
 
     def normal_value(self, token: Token) -> str | float:
-        """Return the normal form of a token's value if it is an id or a time, else the value."""
+        """Return the normal form of a token's value if it is an id, a time or a duration, else the
+        value itself.
+        """
         if isinstance(token.value, str):
             return token.value if token.name else self._normal_string(token.path, token.value)
         if token.path in _CREATED_FIELDS:
@@ -146,7 +148,8 @@ class Normaliser:
 
     def _call_id(self, value: str) -> str:
         """Return a call's id in its normal form: `call_a8f3` -> `call_1`, `call_2` for the second
-        id.
+        id. In an id that the addon made, the reply's id gets its normal form instead. An empty id
+        and an id of Kimi's (`_STABLE_ID`) stay.
         """
         if not value or _STABLE_ID.fullmatch(value):
             return value

@@ -94,10 +94,11 @@ def redacted(recording: Recording) -> Recording:
     wire = clean.client.wire
     if not endpoint.is_chat or not (wire.retells or wire.framing.bare):
         return clean
-    # The client's reply must equal the server's redacted reply, rewritten. Redacted by itself it
-    # might differ. Some encoders repeat the whole text at the end: there an address becomes `HERE`,
-    # but its pieces in two of the server's frames become `xxxx`. And in lines of JSON the addon
-    # writes times.
+    # The client's reply must equal what a rewriting of the server's redacted reply gives, so it is
+    # made by one. If the client's reply were redacted by itself, it might differ in two cases. An
+    # encoder may repeat the whole text at the end: an address there would become `HERE`, but cut
+    # into two of the server's frames it becomes `xxxx`. And in lines of JSON the addon writes
+    # times, which a rewriting writes in their normal form.
     return replace(clean, got=replace(clean.got, body=clean.replayed().body))
 
 
@@ -196,7 +197,7 @@ class Redaction:
 
     def redacted_chunks(self, chunks: Sequence[Chunk], stream: bool) -> tuple[Chunk, ...]:
         """Redact the body that the chunks make up, and return it as chunks, cut where the old
-        chunks were cut.
+        chunks were cut. Chunks that are empty after it are left out.
         """
         ends = list(accumulate(len(chunk.data) for chunk in chunks))
         body, borders = self.redacted_body(b"".join(chunk.data for chunk in chunks), stream, ends)
@@ -236,8 +237,11 @@ class Redaction:
         return list(map(cache(self._replacement), tokens, hidden))
 
     def _replacement(self, token: Token, hidden: str) -> bytes:
-        """Return the bytes that replace a token. `hidden`: the token's value as text, in which
-        secrets are crossed out.
+        """Return the bytes that replace a token. `hidden`: the token's value as text, with an `x`
+        for each character of a secret.
+
+        Ids, times and durations get their normal form. Of any other string `hidden` is returned,
+        in which host names and models' paths are replaced too. A number with a secret becomes 0.
         """
         value = self.normaliser.normal_value(token)
         if value == token.value and token.value not in PROTOCOL:
