@@ -87,7 +87,7 @@ class Page:
         exchange = begin(sent.method, sent.path, {}, chosen, flow.id, reverse=True)
         pieces, facts = None, ModelFacts()
         if exchange and len(body) <= LONGEST_PROMPT:
-            written = partial(_chat_body, exchange, body)
+            written = partial(_countable_body, exchange, body)
             server, headers = upstream_of(flow, exchange), credentials(sent.headers)
             facts = await self.client.model_facts(server, headers, chosen.server, model_of(body))
             if counts_tokens:
@@ -172,7 +172,7 @@ def page_address(web_url: str) -> str:
     return f"{base.rstrip('/')}{PATH}{question}{query}"
 
 
-def _chat_body(exchange: Exchange, body: bytes, server: Server) -> Mapping[str, object] | None:
+def _countable_body(exchange: Exchange, body: bytes, server: Server) -> Mapping[str, object] | None:
     """Return the `body` of a request to the server, of any dialect, as the fields of a chat
     completion: `server` counts the tokens of a prompt in this dialect only.
 

@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS exchanges (
 )
 """
 _DROP_OLDEST = "DELETE FROM exchanges WHERE id = (SELECT id FROM exchanges ORDER BY began LIMIT 1)"
-_SECONDS = 1.0
+_PATIENCE = 1.0
 """Seconds to wait while another process has locked the file."""
 
 
@@ -31,7 +31,7 @@ class ExchangeFile:
         """Open the file, or create it. This and all methods raise OSError if SQLite fails."""
         self._lock = Lock()
         with _as_os_errors():
-            self._connection = open_private(path, _SECONDS)
+            self._connection = open_private(path, _PATIENCE)
             self._connection.execute(_TABLE)
 
     def keep(self, name: str, began: float, flow: bytes, is_wanted: Callable[[], bool]) -> None:

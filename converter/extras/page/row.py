@@ -51,7 +51,7 @@ _SHOWN = (
     "first_text",
 )
 _TITLE = 70
-_BESIDE = re.compile(r"\n\s*<[a-z][\w-]*>")
+_CLIENT_TAG = re.compile(r"\n\s*<[a-z][\w-]*>")
 """Matches the first tag of the text that a client adds below the user's own text."""
 _BEFORE_OUTPUT = re.compile(r"\AChunk ID: .*?\nOutput:\n", re.DOTALL)
 """Matches the lines that Codex 0.171 puts before the output of a command."""
@@ -209,7 +209,7 @@ def _title(turns: Sequence[ShownTurn]) -> str:
         last = _results_title(turns, new) or _last_question(turns)
     if goes_on_from_summary({"content": last}):
         return "Goes on from the summary"
-    own = _BESIDE.split(last[:_LONGEST], maxsplit=1)[0]
+    own = _CLIENT_TAG.split(last[:_LONGEST], maxsplit=1)[0]
     return shortened(" ".join(own.split()), _TITLE)
 
 

@@ -108,10 +108,10 @@ class RecordedServer(ThreadingHTTPServer):
             [(request_fit(each.sent, method, path, body), each) for each in recordings]
         ):
             return best.answered, best.chunks, bool(best.ended)
-        ended = [recording for recording in recordings if recording.second_chunks]
-        before = _without_last_message(body) if ended else b""
+        continued = [recording for recording in recordings if recording.second_chunks]
+        before = _without_last_message(body) if continued else b""
         if best := self._nearest(
-            [(request_fit(each.sent, method, path, before), each) for each in ended]
+            [(request_fit(each.sent, method, path, before), each) for each in continued]
         ):
             return best.answered, best.second_chunks, bool(best.ended)
         best = self._nearest(
@@ -226,20 +226,20 @@ class _RecordedHandler(BaseHTTPRequestHandler):
     do_GET = do_POST  # noqa: N815 (the name that http.server looks for)
 
     def _replay(
-        self, answered: RecordedReply, chunks: Sequence[Chunk], ended: bool, arrived: float
+        self, answered: RecordedReply, chunks: Sequence[Chunk], breaks_off: bool, arrived: float
     ) -> None:
-        """Send a recorded reply at the pace of `RecordedServer`. `ended`: True if the recorded
+        """Send a recorded reply at the pace of `RecordedServer`. `breaks_off`: True if the recorded
         reply broke off; the connection is then closed at the same point. `arrived`: the time of the
         request (`time.monotonic`).
         """
         pieces = wait_for_chunks(chunks, arrived, self.server.pace)
-        if not (ended or is_stream(answered.content_type)):
+        if not (breaks_off or is_stream(answered.content_type)):
             self._send_whole(answered.status, answered.content_type, b"".join(pieces))
             return
         self._send_head(answered.status, answered.content_type, "transfer-encoding", "chunked")
         for piece in filter(None, pieces):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-        if ended:
+        if breaks_off:
             self.close_connection = True  # As the recorded reply, it breaks off here.
         else:
             self.wfile.write(b"0\r\n\r\n")

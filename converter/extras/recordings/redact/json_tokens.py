@@ -32,7 +32,7 @@ _DATA = (b"data:", b"\xef\xbb\xbfdata:", b"{")
 """How a line with JSON may begin in a stream: `data:` in server-sent events (the first line may
 have a byte order mark before it), `{` in lines of JSON.
 """
-_MARKS = frozenset((b"{", b"}", b"[", b"]", b","))
+_SIGNS = frozenset((b"{", b"}", b"[", b"]", b","))
 _DECODER = json.JSONDecoder(strict=False)
 _DEEPEST = 100
 """The most keys in a path. A path of a deeper value is cut, to save time; real replies are not as
@@ -115,8 +115,8 @@ class _BodyReader:
         """
         end = 0
         for match in _PIECE.finditer(line) if is_json else ():
-            if (piece := match[0]) in _MARKS:
-                self._follow_mark(piece)
+            if (piece := match[0]) in _SIGNS:
+                self._update_path(piece)
             elif token := self._token_of(piece):
                 self.gaps.append(b"".join([*self.gap, line[end : match.start()]]))
                 self.tokens.append(token)
@@ -125,14 +125,14 @@ class _BodyReader:
         if len(self._path) > _DEEPEST or not line.strip(b"\r\n"):
             self._forget_path()
 
-    def _follow_mark(self, mark: bytes) -> None:
-        """Update the path at `mark`, a bracket or a comma, and record whether a key may follow."""
-        if mark in b"{[":
+    def _update_path(self, sign: bytes) -> None:
+        """Update the path at `sign`, a bracket or a comma, and record whether a key may follow."""
+        if sign in b"{[":
             self._path.append(None)
-            self._objects.append(mark == b"{")
-        elif mark != b",":
+            self._objects.append(sign == b"{")
+        elif sign != b",":
             del self._path[-1:], self._objects[-1:]
-        self._name_next = mark in b"{," and bool(self._objects and self._objects[-1])
+        self._name_next = sign in b"{," and bool(self._objects and self._objects[-1])
 
     def _token_of(self, raw: bytes) -> Token | None:
         """Return the token of the string or number `raw`, None if `raw` cannot be decoded. If `raw`
