@@ -103,8 +103,11 @@ class Sessions:
         return session
 
     def add(self, exchange: str, client: str, messages: Messages, wish: str = "") -> list[str]:
-        """Put an exchange into the session that it continues, or into a new session. Return the ids
-        of earlier exchanges whose sessions have become branches by this: their rows must change.
+        """Put an exchange into the session that it continues, or into a new session. A request that
+        begins with a summary continues the session of which its client last asked for one.
+
+        Return the ids of earlier exchanges whose sessions have become branches by this: their rows
+        must change.
 
         `client`: the client's name and version. `messages`: the request's messages. `wish`: `TITLE`
         or `COMPACTION` if the client asks for a title or a summary for its own use, else empty.

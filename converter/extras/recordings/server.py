@@ -8,7 +8,8 @@ same chunks at the same times.
   alone.
 - A request as the addon sent it gets the server's reply. A request as the client sent it gets the
   client's reply: a client can receive it again without a proxy.
-- A request that continues a reply after an ended thought gets the recording's second reply.
+- A request by which the addon, after it has ended a thought, has the server continue the reply
+  gets the recording's second reply.
 - The addon's probes (the list of models, the end and the length of a prompt) get the recorded
   facts, so that the addon reads the reply as it did before.
 """
