@@ -75,8 +75,8 @@ def _host_of(url: str) -> str:
 
 
 _CLOUD = (".anthropic.com", ".claude.com")
-"""Domains of Anthropic's own API. If the proxy's server is in one of them, it gets the client's
-keys of Anthropic's.
+"""Domains of Anthropic's own API. A server in one of them gets the client's keys of Anthropic's;
+for every other server they are removed.
 """
 
 _log = logging.getLogger(__name__)
@@ -92,6 +92,7 @@ class AccessRules:
 
     def refusal(self, flow: HTTPFlow, host: str | None, settings: Settings) -> Response | None:
         """Return the error for a request of a foreign web page; `None` if the request may pass.
+        Only a reverse proxy refuses requests, and only those that reach it on a loopback address.
 
         `host`: the `Host` that the client sent, before mitmproxy replaced it; `None`: not known.
         """
@@ -108,8 +109,12 @@ class AccessRules:
         return Response.make(403, body, {"content-type": JSON})
 
     def clean_headers(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
-        """Remove the headers that a model server must not get, and put in the server's key, which
-        the user has configured. Log a warning for the first key of Anthropic's that is removed.
+        """Remove the headers that a model server must not get. In a reverse proxy, put in the key
+        that the user has configured for its server. Log a warning for the first key of Anthropic's
+        that is removed.
+
+        `exchange`: `None` for traffic that the addon leaves alone. From this only the keys are
+        removed; cookies and personal headers stay.
         """
         headers = flow.request.headers
         of_cloud = f".{flow.request.host}".endswith(_CLOUD) and flow.request.scheme == "https"
@@ -130,7 +135,7 @@ class AccessRules:
 
 def dialect_of(flow: HTTPFlow) -> Dialect:
     """Return the dialect of a request by its path, or by its headers if several dialects have that
-    path.
+    path; `COMMON` for a path that no dialect has.
     """
     endpoint = (find_endpoint(flow.request.method, flow.request.path) or (None,))[0]
     if endpoint is None:

@@ -23,8 +23,8 @@ from converter.core.wire import json_text
 WHILE = "a thought was ended, and the request that goes on behind it failed: {}"
 OK, REFUSALS = 200, (400, 404, 405, 415, 422, 501)
 """Statuses of the response to the second request: `OK` continues the reply. After a status of
-`REFUSALS` the client's reply ends at the thought, because the server cannot continue it. Any other
-status (such as 429) becomes an error of the reply.
+`REFUSALS` the client's reply ends behind the thought that the addon ended, because the server cannot
+continue it. Any other status (such as 429) becomes an error of the reply.
 """
 
 
@@ -49,14 +49,16 @@ class ContinuedReply:
 
     @property
     def is_due(self) -> bool:
-        """Return True if the addon has ended a thought by itself, and the second request is still
-        to be made.
+        """Return True if the addon, and not the server, has ended the thought or the answer, and
+        `second_request` is still to be called.
         """
         return self._rewriter.continuation.stopped
 
     @property
     def is_ending(self) -> bool:
-        """Return True if the server was asked to end a thought, and its answer is not read yet."""
+        """Return True if the server was asked to end a thought, and `await_answer`, which reads the
+        server's answer to this, is still to be called.
+        """
         return self._answer is not None
 
     def ask_server(self) -> None:
@@ -87,8 +89,9 @@ class ContinuedReply:
         return WHILE.format(message) if self._has_sent else message
 
     def second_request(self, possible: bool) -> Request | None:
-        """Return the second request; `None` if there is none, so that the reply ends behind the
-        ended thought. `possible`: False if the connection's protocol allows no second request.
+        """Return the second request; `None` if none can continue the reply, which then ends where
+        the addon ended its thought or its answer. `possible`: False if the connection's protocol
+        allows no second request.
         """
         rewriter, sent, awaited = self._rewriter, self._record.sides.sent, self._record.awaited
         rewriter.continuation.stopped = False
@@ -107,9 +110,11 @@ class ContinuedReply:
         return second
 
     def read_whole_response(self, status: int, body: bytes) -> str:
-        """Handle a complete response to the second request that is no stream. Return the client's
-        error message; empty if the response has the rest of the reply. A response with a status of
-        `REFUSALS` gives an empty text too, and ends the reply behind the ended thought.
+        """Check a response to the second request that is whole and no stream. Return the message of
+        the error with which the client's reply ends; an empty text for no error, in two cases:
+
+        - Status `OK`: `body` is the rest of the reply, which the caller passes to the rewriter.
+        - A status of `REFUSALS`: the reply ends behind the thought that the addon ended.
         """
         message = f"status {status}: {server_message(body) or 'no message'}"
         if status not in (OK, *REFUSALS):

@@ -85,12 +85,13 @@ class NextRequest(Refusal):
 
     Attributes:
         line: the line of the log about the next request; empty for no line.
-        reads: the response that is read.
+        reads: the response whose body is read here, chunk by chunk.
         left_out: the names of the parts that the next request lacks.
         body: the body of the first request, with all parts.
         renders: True if the next request asks for the rendered prompt, and not for a reply.
 
-    `before`: the reader of the refusal before this one; its left-out parts stay left out.
+    `before`: the reader of an earlier refusal of the same request, whose left-out parts stay left
+    out; `None` if there was none.
     """
 
     holds = False
@@ -107,7 +108,9 @@ class NextRequest(Refusal):
         self.renders = False
 
     def __call__(self, chunk: bytes) -> list[bytes]:
-        """Read a chunk, and make the next request once the body is complete JSON."""
+        """Read a chunk, and make the next request once the body is complete JSON of at most
+        `_LONGEST` bytes. Return no bytes for the client.
+        """
         self._came += chunk if len(self._came) <= _LONGEST else b""
         status = self.reads.status_code if self.reads else 0
         if len(self._came) <= _LONGEST and json_text.readable(bytes(self._came)):

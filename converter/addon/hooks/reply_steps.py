@@ -168,7 +168,8 @@ class ReplySteps:
 
     def make_tap(self, record: FlowRecord, awaited: AwaitedReply) -> Tap:
         """Make a tap with a new rewriter for a reply, and set the rewriter in the record. If the
-        record has a rewriter already, the new one continues its reply.
+        record has a rewriter already, because the client's stream began before the response
+        (`early_head`), the new one continues the stream that this one began.
         """
         rewriter, begun = awaited.rewriter(Form.STREAM), record.rewriter
         if begun:
@@ -199,9 +200,9 @@ class ReplySteps:
         self._watchers.heard(record, ())  # no events yet: the call says that the stream has begun
 
     def _end_tap(self, tap: HeldStream, record: FlowRecord, notes: list[str]) -> None:
-        """Close the tap of a reply that did not end as a stream: its pieces were held for one whole
-        body, or the response to a later request is whole. If the client wants one body, set it in
-        the flow's response.
+        """Close the tap of a reply for which mitmproxy has not called it at the body's end: the
+        tap's pieces are held for a client that wants one whole body, or the response to the tap's
+        next request is no stream. For such a client, set the body in the flow's response.
         """
         flow = record.flow
         assert flow.response

@@ -39,11 +39,11 @@ class Tap(HeldStream):
             whole body.
         late: the pieces that are collected so far.
 
-    `tell` is called after each chunk, and passes the chunk's events to the watchers. Four classes
-    may act between the rewriter and the client:
+    `tell` is called after each chunk, and passes the chunk's events to the watchers. `end_thought`
+    asks the server to end a thought. Four classes may act between the rewriter and the client:
 
     - `PendingPieces`: the end of a reply waits until the reply is stored in the memory.
-    - `ContinuedReply`: a second request continues the reply behind an ended thought.
+    - `ContinuedReply`: a second request continues the reply behind a thought that the addon ended.
     - `RefusalReader`: a refused request is sent again without the refused part.
     - `SilentStream`: after a stream without a byte, a request asks for the reason.
     """
@@ -73,8 +73,9 @@ class Tap(HeldStream):
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return the pieces that the client gets for this chunk, perhaps none yet. An empty chunk
-        is the body's end. A chunk is ignored behind an ended thought or a refusal: some may still
-        come, because mitmproxy divides a long read into chunks.
+        is the body's end. Once the addon has ended the thought or the answer, or the server has
+        refused the request, all chunks but this one are ignored: some may still come, because
+        mitmproxy divides a long read into chunks.
         """
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
@@ -115,8 +116,8 @@ class Tap(HeldStream):
     @property
     def is_long(self) -> bool:
         """Return True if the next chunk must go to `call_in_thread`, because the call may take
-        long. It may complete a long frame, wait until the reply is stored elsewhere, or wait for
-        the server's answer to the request to end a thought.
+        long. The call may complete a long frame, wait until the reply is stored in a file or in
+        Redis, or wait for the server's answer to the request to end a thought.
         """
         if self._continued.is_ending or (self._pending.may_wait and self._rewriter.finished):
             return True
@@ -132,7 +133,7 @@ class Tap(HeldStream):
         at = time() - self._began
         if chunk and self._continued.is_ending:
             pieces = await self._continued.await_answer()
-            if self._continued.is_due:  # the thought has ended before this chunk: drop it
+            if self._continued.is_due:  # the addon has ended the thought: drop the chunk
                 return self._pass_on(b"", self._pending.take_all(pieces), at)
         pieces = await run_in_stream_thread(partial(self._rewrite, chunk, at))
         out = self._pass_on(chunk, self._pending.take_all(pieces), at)
@@ -149,16 +150,16 @@ class Tap(HeldStream):
 
     @property
     def stopped(self) -> bool:
-        """Return True if the rest of this response must not be read: the addon has ended a thought,
-        or the response is a refusal.
+        """Return True if the rest of this response must not be read: the addon has ended the
+        thought or the answer, or the response is a refusal.
         """
         return self._continued.is_due or self._is_refusal
 
     def next_request(self, possible: bool) -> Request | None:
         """Return the request to send after this response; `None` if there is none. It continues the
-        reply behind an ended thought, repeats a refused request without the refused part, or asks
-        for the reason of an empty stream. `possible`: False if the connection's protocol allows no
-        other request.
+        reply behind a thought that the addon ended, repeats a refused request without the refused
+        part, or asks for the reason of an empty stream. `possible`: False if the connection's
+        protocol allows no other request.
         """
         if self._looks:
             self._looks, self._refusal = False, SilentStream(self._record)
@@ -169,8 +170,8 @@ class Tap(HeldStream):
 
     def take_second_response(self, status: int, body: bytes) -> None:
         """Rewrite the whole response (`status`, `body`) to the request of `next_request`, and close
-        the reply. The client's pieces are then in `late`. A response to `SilentStream` counts only
-        if it is an error.
+        the reply. The client's pieces are then in `late`. A response to the request of
+        `SilentStream` gives the client its error; if it is none, the reply ends as an empty stream.
         """
         if self.is_silent:
             error = json_text.write(json_text.object_in(body)) if status != OK else b""
@@ -211,13 +212,13 @@ class Tap(HeldStream):
         return self._pass_on(b"", pieces, time() - self._began)
 
     def _pass_on(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
-        """Record the chunk, and return its pieces for the client, joined into one. Then let the
-        server end the thought if the rewriter wants that, and pass the events to the watchers.
+        """Record the chunk, and return its `pieces` for the client, joined into one. Also ask the
+        server to end the thought if the rewriter wants that, and pass the events to the watchers.
 
         `at`: when the chunk came, in seconds after the request.
         """
-        # `unused`: how many bytes at the chunk's end came behind an ended thought; they are not
-        # recorded, because the rewriter has not read them
+        # `unused`: how many bytes at the chunk's end came after the addon had ended the thought or
+        # the answer; they are not recorded, because the rewriter has not read them
         continuation = self._rewriter.continuation
         if continuation.unused:
             chunk, continuation.unused = chunk[: -continuation.unused], 0

@@ -116,8 +116,8 @@ class ReplyLayer(HttpLayer):
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
         """Handle an event. Store the size and the connection of a read. Handle our own events
-        (`_own_handling`) here, and leave all others to mitmproxy's method. mitmproxy never pauses
-        this layer, so none of our events waits in its queue.
+        (`_own_handling`) here, and leave all others to mitmproxy's method. That method would queue
+        the events of a paused layer, but mitmproxy never pauses this layer, so none is left out.
         """
         if type(event) is events.DataReceived:
             self.last_read, self.last_from = len(event.data), event.connection
@@ -264,7 +264,8 @@ class ReplyLayer(HttpLayer):
         """
         self._timer = None
         exchanges = self.exchanges
-        # not a paused layer: it would queue the ticks, and handle all of them when it goes on
+        # A paused layer gets no tick: it would queue the ticks, and handle all of them when it goes
+        # on.
         for stream in [one for one in exchanges if not is_paused(one)]:
             yield from self.event_to_child(stream, Tick())
         silence = self.listener.seconds_of_silence
@@ -281,7 +282,8 @@ class ReplyLayer(HttpLayer):
                 error = ErrorCode.GENERIC_SERVER_ERROR
                 failure = ResponseProtocolError(stream.stream_id, event.reason, error)
                 yield from self.event_to_child(stream, failure)
-            # only if a `ReplyLayer` is in the tunnel: mitmproxy's layers do not know our event
+            # A tunnel gets the event only if one of our layers is in it, because mitmproxy's
+            # layers do not know the event.
             elif any(stream in within.context.layers for within in LIVE):
                 yield from self.event_to_child(stream, event)
 

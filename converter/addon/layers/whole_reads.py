@@ -45,12 +45,13 @@ class WholeReads:
         try:
             while isinstance(event := self._reader(buffer), h11.Data):
                 pieces.append(event.data)
-                # behind the rest of a chunk, which h11 has read, may be complete chunks
+                # h11 has read the rest of a chunk: complete chunks may follow it in the buffer
                 if len(pieces) == 1:
                     pieces += self._take_complete_chunks(buffer)
         except h11.ProtocolError as error:
             event = error
-        # without an event the buffer has only framing, such as a size line or trailers
+        # Without an event, the buffer has only framing (a size line, trailers) that is not complete
+        # yet. A server that sends so much of it would fill the memory: report a fault.
         if event is None and len(buffer) > LONGEST_HEAD:
             event = h11.RemoteProtocolError(f"more than {LONGEST_HEAD} bytes between chunks")
         self.after = h11.EndOfMessage() if isinstance(event, h11.EndOfMessage) else event

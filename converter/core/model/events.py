@@ -52,8 +52,10 @@ class Text:
 
     Attributes:
         refusal: True for text of a refusal.
-        own: `None`, unless the server sent the content as a list that has other parts (images) too.
-            An `Opaque` then holds the list, and this text is not searched for tags.
+        own: `None` for nearly all text. Set if the server sent the content as a list that has other
+            parts (images) too: the text is then a copy of one that also stands in this list, which
+            an `Opaque` holds. So it is not searched for tags, and no encoder of this dialect
+            writes it once more.
     """
 
     text: str
@@ -106,8 +108,9 @@ class ThinkingEnd:
 class LateCloser(ThinkingEnd):
     """The closer of a thought that had ended before, at a tool call in it.
 
-    Only the engine emits it, and the stage around the engine drops it
-    (`converter/core/reading/engine/stage.py`).
+    It is no event for clients. The engine emits it for the stage around it
+    (`converter/core/reading/engine/stage.py`), which from then on drops calls that repeat an
+    earlier call: the model may write the call of its thought once more in its answer.
     """
 
 

@@ -44,8 +44,8 @@ class Bounds:
 
 
 def utf8(name: str) -> bytes:
-    """Return an id or name as bytes. Clients may choose names with half surrogate pairs, which
-    strict UTF-8 does not allow.
+    """Return an id or name as UTF-8. A half surrogate pair, which strict UTF-8 does not allow, is
+    encoded too, because clients may choose names that have one.
     """
     return name.encode("utf-8", "surrogatepass")
 
@@ -107,7 +107,18 @@ class Store:
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
     ) -> None:
-        """Keep an entry; see `Memory.keep`."""
+        """Keep an entry with the id `key`, in place of an entry with the same id.
+
+        Args:
+            key: the id.
+            value: the messages that the entry adds to its conversation, as bytes.
+            previous: the id of the entry before; empty at the beginning of a conversation.
+            names: further names under which the entry is found. A name that another entry has is
+                left out.
+            line: a name that moves on with a conversation; empty for none. If an entry has it, the
+                new entry follows this one instead of `previous`, and takes the name from it. If
+                no entry has it, `line` has no effect.
+        """
         entry = self._stored(key), value, self._stored(previous), [*map(self._stored, names)]
         self._call(partial(self.store.keep, *entry, self._stored(line)))
 
@@ -143,7 +154,9 @@ class Store:
         self.store.close()
 
     def _call[Result](self, operation: Callable[[], Result]) -> Result:
-        """Return the result of `operation`, which calls a method of `store`."""
+        """Return the result of `operation`, which calls a method of `store`. A subclass can handle
+        the errors of all such calls here.
+        """
         return operation()
 
     def _stored(self, name: str) -> str:
@@ -166,7 +179,9 @@ class BoundedStore(Store):
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
     ) -> None:
-        """Keep an entry; see `Memory.keep`."""
+        """Keep an entry (parameters as in `Store.keep`), and drop others until the store is within
+        its bounds. An entry that alone exceeds the bounds is not kept.
+        """
         with self._operation():
             self._evict()
             self.forget(key)
@@ -178,13 +193,16 @@ class BoundedStore(Store):
                 self._evict()
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
-        """Return the values of an entry's history, the newest first; see `Store.values`."""
+        """Return the values of an entry's history, the newest first; with `one` only the value of
+        the entry itself. Return `None` if one of these entries was dropped, or if the history leads
+        back to an entry that it has already. Each entry that was read counts as used.
+        """
         values, seen = list[bytes](), set[str]()
         with self._operation():
             self._evict()
             while key and not (one and values):
                 entry = None if key in seen else self._use(key)
-                # The entry was dropped, or was read already: the history leads back to it.
+                # The entry was dropped; or it was read already, and the history would never end.
                 if entry is None:
                     return None
                 seen.add(key)
@@ -297,7 +315,7 @@ class Memory(Store):
         line: str = "",
     ) -> None:
         """Begin to keep an entry, in place of an entry with the same id. An entry that is larger
-        than the whole memory is not kept.
+        than the bounds of the whole store is not kept.
 
         Args:
             key: the id.

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from converter.core.model import thought_fields
 
-# Claude Code writes such a line into its system text, with another value in each request. The
-# pattern begins with letters, which `re` finds fast. Only behind them it looks back for the
-# beginning of the line.
+# A line `x-anthropic-billing-header: ...`, which Claude Code writes into its system text with
+# another value in each request. The pattern begins with letters, which `re` finds fast. Only where
+# these letters stand, it looks back for the beginning of the line.
 BILLING_LINES = re.compile(
     r"x-anthropic-billing-header:(?<=^x-anthropic-billing-header:)[^\n]*\n*", re.MULTILINE
 )
@@ -32,8 +32,9 @@ shorten a long result of a tool, and the message must still have the same finger
 REMINDER = re.compile(
     r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
 )
-# A date (2026-11-29), a time (9:41), a name of a day (Sunday) or a year (2026). The pattern begins
-# with one class of characters, because `re` finds a class four times as fast as alternatives.
+# Text that changes from request to request: a date (2026-11-29), a time (9:41), a name of a day
+# (Sunday) or a year (2026). The pattern begins with one class of characters, because `re` finds a
+# class four times as fast as alternatives.
 DATE = re.compile(
     r"[\dA-Z](?:(?<=\d)(?:\d{3}-\d\d-\d\d|\d?:\d\d)|(?<=[A-Z])[a-z]+day\b|(?<=\b2)0\d\d\b)"
 )
@@ -160,7 +161,7 @@ def _without_cache_mark(value: object) -> object:
 def fingerprint_of(message: object) -> str:
     """Return a text by which a message is recognised in the next request: its role, and the
     beginning of its text. Thoughts are left out, as are dates, reminders and billing lines, which
-    change between requests.
+    change between requests. For a system message, the text is the role alone.
     """
     role = role_of(message)
     if role in SYSTEM:

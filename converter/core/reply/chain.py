@@ -36,13 +36,13 @@ class Stage(Protocol):
         """Return the events that the stage still holds; nothing if it is called again."""
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return the kind of event that this stage returns for the next text of this `kind`, and
-        the characters that the text must not have for that. Return None if the stage may do more
-        to text than pass it on.
+        """Return what this stage does with the next text of this `kind`: the kind of event that it
+        returns for the text, and the characters at which it does something else. Return None if
+        the stage may do more than pass text on.
 
-        Text without these characters is called plain. The fast path sends plain text without this
-        stage; the stage gets it later, as one text. While the stage holds the text of a call, the
-        kind is `ToolCall`.
+        Text without these characters is called plain. The fast path sends plain text to the client
+        without this stage; the stage gets it later, as one text. If the stage returns `ToolCall`
+        for another `kind`, it holds the text as that of a call, and nothing is sent.
         """
 
 
@@ -68,7 +68,7 @@ class Choice:
 
     @property
     def expected(self) -> Expected:
-        """Facts about the reply that are known before the reply comes."""
+        """Facts that are known before the reply comes, such as the model's name and the limits."""
         return self.reading.expected
 
 
@@ -99,6 +99,7 @@ class Stages:
         self._table, self._reading = table, reading
         self._chains: dict[int, list[Stage]] = {}
         self._thoughts: list[ThoughtEvent] = before.take_thoughts() if before else []
+        # `_failed`: True behind a failure, after which only an `End` is returned.
         # `_open`: the indexes of the choices that have had events since their last finish.
         self._failed, self._open = False, set[int]()
         self._name = id_suffix(reading.expected.thoughts.task) or "0"
@@ -115,7 +116,7 @@ class Stages:
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events that the stages return for `event`. At the end of the reply, return
-        the held events too. After a failure, return nothing but the server's own end.
+        the held events too. After a failure, return an `End`, and nothing for any other event.
         """
         if self._failed:
             return [event] if isinstance(event, End) else []
@@ -150,7 +151,11 @@ class Stages:
         return held
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return the same as `Stage.plain`, for all stages of the first choice together."""
+        """Return what all stages of the first choice do together with the next text of this
+        `kind`: the kind of event that the last one returns, and the characters at which any of them
+        does more than pass text on. Return None if a stage may do more to any text, or if this
+        choice has had no event. The fast path rewrites no text of other choices.
+        """
         not_plain = ""
         for stage in self._chains.get(0, ()):
             if (kinds := stage.plain(kind)) is None:
@@ -183,8 +188,8 @@ def _feed_through(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[
 
 
 def cut_long_texts(events: Sequence[Event]) -> Sequence[Event]:
-    """Return the events, with each text of more than `LONGEST` characters cut into pieces; the same
-    object if there is no such text.
+    """Return the events, with each text of more than `LONGEST` characters cut into pieces; the
+    object `events` itself if there is no such text.
     """
     if not any(isinstance(event, Text) and len(event.text) > LONGEST for event in events):
         return events

@@ -11,7 +11,9 @@ from converter.core.reading.findings import Findings
 from converter.core.reply.token_counts import TokenCounts
 
 CUT: list[Event] = [Finish("length"), End()]
-"""The end of a reply that is not continued, although the addon has ended its thought."""
+"""The events that end a reply whose thought the addon has ended, and which no second reply
+continues. The client sees that a limit has cut the reply.
+"""
 
 
 class Continuation:
@@ -20,11 +22,13 @@ class Continuation:
     Attributes:
         pauses: True if the caller will request the second reply. The rewriter then stops reading
             where the thought was ended.
-        unused: if the rewriter has stopped, how many bytes behind that point it did not read.
-        stopped: True if the server should send no more of the first reply.
+        unused: how many bytes at the end of the last chunk the rewriter has not read, because they
+            came after the addon had ended the thought or the answer.
+        stopped: True once the addon has ended the thought or the answer, so that the caller should
+            read no more of this response. `ContinuedReply` sets it to False for the next response.
         is_over: True if the client gets nothing more of either reply.
         first_tokens: the number of tokens of the first reply.
-        rest: the events that end a reply which is not continued.
+        rest: the events that end a reply which no second reply continues.
         reply_id: the id of the first reply.
     """
 
@@ -65,7 +69,9 @@ class Continuation:
         return True
 
     def refuse(self) -> None:
-        """End the reply behind the thought that the addon ended, or at the stop string."""
+        """End the reply without a second one: set `rest` to the events that the client then gets.
+        They are `CUT` behind a thought that the addon ended, and an `End` alone at a stop string.
+        """
         self.is_over, self.rest = True, [End()] if self._findings.stopped else CUT.copy()
 
     def take_rest(self) -> list[Event]:
@@ -83,12 +89,13 @@ class Continuation:
 
 
 class SecondReply:
-    """Adapts the events of the second reply to the first one: removes its beginning (`Start`), and
-    replaces its token counts by those of both replies.
+    """Adapts the events of the second reply to the first one: removes the second reply's beginning
+    (`Start`), and replaces its token counts by those of both replies together.
 
     Arguments:
         first: the server's token counts of the first reply; None if it sent none.
-        first_tokens: the number of tokens of the first reply's text.
+        first_tokens: the number of tokens of the first reply, by the server's count if it sent one,
+            else estimated from the text.
         added: the number of tokens that the addon added behind the first reply, to end the thought.
     """
 
@@ -101,7 +108,8 @@ class SecondReply:
     def feed(self, events: Sequence[Event]) -> list[Event]:
         """Return the events for the client."""
         heads = any(isinstance(event, Start) for event in events)
-        # An `Opaque` in the frame of a `Start` has the role `assistant`, which the client has got.
+        # An `Opaque` in the frame of a `Start` is removed too: it has the role `assistant`, which
+        # the client has got with the first reply.
         kinds = (Start, Opaque) if heads else (Start,)
         self._thinks = self._thinks or any(isinstance(event, Thinking) for event in events)
         return [
@@ -118,7 +126,8 @@ class SecondReply:
         neither as input nor as output.
 
         vLLM 0.32 and SGLang 0.5.23 with a reasoning parser count all tokens of a continued turn as
-        thinking, even if they are text.
+        thinking, even if they are text. So the second reply's count of thinking is used only if
+        this reply has a `Thinking`.
         """
         first = self._first
         first_tokens = first.output if first else min(self._first_tokens, second.input)

@@ -68,8 +68,8 @@ class FrameTemplate:
 
     Attributes:
         pieces: the bytes around the text, which stands between each two pieces as a JSON string.
-        counter: the field `"number":` in the first piece, behind which the number of a frame is
-            missing; empty if frames have no numbers.
+        counter: the name of the field with the frame's number, as `"number":`; empty if frames have
+            no numbers. The first piece has this name without a number; `write` adds the number.
     """
 
     pieces: tuple[bytes, ...]
@@ -83,9 +83,10 @@ class FrameTemplate:
     def is_sure(self, frame: bytes, text: str) -> bool:
         """Return True if the frame was certainly cut at its text, and not at an equal string.
 
-        `frame`: the frame before it was cut. `text`: the text at which it was cut. This is not
-        certain if `text` occurs several times, is the name of a field, or is the end of another
-        string or line. The encoder may have written the text itself with held blanks before it.
+        `frame`: the frame before it was cut. `text`: the text at which it was cut. The result is
+        False if `text` occurs several times in the frame, is the name of a field, or is also the
+        end of a longer string or of a line. The longer string may be the text that the client
+        gets, if the encoder put blanks before `text` that it had held.
         """
         written = json_text.write(text)[1:]
         ends = frame.count(written) + frame.count(written[:-1] + b"\n")
@@ -112,7 +113,9 @@ class FrameTemplate:
 
 
 def template_of(frame: bytes, text: str, counter: bytes = b"") -> FrameTemplate:
-    """Return `frame` cut at `text`, and without its number. `counter`: see `FrameTemplate`."""
+    """Return `frame` cut at `text`, and without its number. `counter`: the name of the field with
+    this number, as `"number":`; empty if frames have no numbers.
+    """
     return FrameTemplate(tuple(_unnumbered(frame, counter).split(json_text.write(text))), counter)
 
 
@@ -236,7 +239,8 @@ class FastPath:
             return 0, b""
         shape, kind, plain, route, stays = ready
         texts = shape.plain_texts(raws, begin, plain)
-        # Let no more text wait than a stage that holds a call has room for (`Engine.plain`).
+        # The stage that holds a call gets the text later and at once, and takes a bounded number of
+        # characters (`Engine.plain`): rewrite only the frames whose text fits.
         if route is _HELD:
             sizes = accumulate(map(len, texts), initial=self.waiting)
             texts = texts[: sum(size <= 2 * MOST_WAITING for size in sizes) - 1]
@@ -254,8 +258,8 @@ class FastPath:
         return len(texts), route.template.write(texts, first) if route.template else b"".join(taken)
 
     def settle(self) -> None:
-        """Feed the stages with the text that was rewritten without them. Their state changes, so
-        that other characters may make a text plain afterwards.
+        """Feed the stages with the text that was rewritten without them. This may change which
+        texts are plain, so the next `rewrite` asks the stages again.
         """
         self._ready = None
         if self._waiting:
@@ -286,14 +290,14 @@ class FastPath:
         they differ.
 
         Arguments:
-            raw: the server's frame; empty to learn nothing from it, because it had to be mended or
-                waits.
+            raw: the server's frame; empty if nothing can be learned from its bytes, because the
+                frame was mended, or waits with its finish for the token counts (`PendingFinish`).
             read: the events that the decoder returned.
             staged: the events that the stages returned.
             out: the frames that the encoder wrote.
         """
         event, became = _only_text_event(read), _only_text_event(staged)
-        # The stages hold the text of the frame.
+        # The stages hold the text of the frame: for frames of this shape nothing is written now.
         if event and not (_without_opaque(staged) or out or isinstance(event, ToolCall)):
             fits = self._shape and self._shape.fits(raw)
             self._shape = self._shape if fits else _shape_of(raw, event)
@@ -303,7 +307,7 @@ class FastPath:
             return
         written = out[-1] if len(out) == 1 or (out and self.encoder.in_blocks) else b""
         if not (event and became and model_text(event) == model_text(became)) or not written:
-            # The frame began or ended a block, or had no text.
+            # The frame began or ended a block, or had no text: it shows no route.
             self._routes.clear()
             if self._shape and not self._shape.fits(raw):
                 self._shape = None

@@ -18,7 +18,8 @@ class FrameReader:
         server: the dialect of the server.
         form: the form (stream or whole body) in which the server sends.
         fields: the user's field map (`think_map`): a server's own field -> a block.
-        cutter: the cutter of the first reply, if this reply continues it. It may hold bytes.
+        cutter: the cutter of the first reply, if this reply continues it in the same response. It
+            may hold the bytes of an incomplete frame.
     """
 
     def __init__(
@@ -49,15 +50,16 @@ class FrameReader:
         """
         if (frame.data or b"").lstrip().startswith(b":"):
             # A comment of OpenRouter (`: OPENROUTER PROCESSING`) that a gateway sends as data. In
-            # server-sent events it becomes a comment again, without a blank line behind it (see
-            # `SilentFrames`). Lines of JSON have no comments: send nothing.
+            # server-sent events it becomes a comment again. A blank line behind it would make some
+            # clients read an event without data (`SilentFrames`), so there is none. Lines of JSON
+            # have no comments: send nothing.
             comment = b"" if self._framing.bare else (frame.data or b"").strip() + b"\n"
             return Frame(comment, None, comment=True)
         try:
             rescued = json_text.rescue(frame.data or frame.raw)
         except json_text.UnreadableError:
             return None
-        if not rescued and not frame.is_body:  # `null` or `{}`: send nothing
+        if not rescued and not frame.is_body:  # data `null` or `{}`: send nothing
             return Frame(b"", None)
         data = json_text.write(self._mend(rescued))
         raw = data if frame.is_body else self._framing.write(data, frame.event)

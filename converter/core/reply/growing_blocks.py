@@ -15,7 +15,7 @@ class _GrowingText:
 
     Attributes:
         label: of a text, the field from which it came if that is not the content (`refusal`); of a
-            thought, its note.
+            thought, facts for people (`ThinkingEnd.note`).
         signature: the signature of a thought.
     """
 
@@ -57,8 +57,8 @@ class GrowingCall:
 
 
 class GrowingBlocks[Other]:
-    """The blocks of one choice, in the order in which they began. Parts of the type `Other` may
-    stand between them.
+    """The blocks of one choice, in the order in which they began. A caller may `append` parts of
+    its own type `Other` between them, such as images; `Never` if it has none.
     """
 
     def __init__(self) -> None:
@@ -74,8 +74,8 @@ class GrowingBlocks[Other]:
         )
 
     def feed(self, event: Event) -> None:
-        """Add an event of the choice: text to the open block or a new one, a piece of a call to the
-        call with its index and id.
+        """Add an event of the choice. Text goes to the open block of its kind, or begins one; a
+        piece of a call goes to the call that has the piece's index and id, or begins one.
         """
         match event:
             case Text():
@@ -100,7 +100,7 @@ class GrowingBlocks[Other]:
         return fresh
 
     def end_thought(self, signature: str, note: str) -> None:
-        """Set signature and note of the open thought, and end it."""
+        """Set the signature and the note (`ThinkingEnd.note`) of the open thought, and end it."""
         if self._open and self._open.kind is ThinkingBlock:
             self._open.signature, self._open.label = signature, note
         self._open = None
@@ -117,8 +117,9 @@ class GrowingBlocks[Other]:
     def call_of(self, key: Hashable, id: str = "") -> tuple[GrowingCall, bool]:  # noqa: A002
         """Return the call to which a piece belongs, and True if the piece begins the call.
 
-        `key`: the index of the piece, or what a dialect has instead. `id`: the id in the piece;
-        empty if it has none. A piece with the key of a call but another id begins another call.
+        `key`: the index of the piece, or another value by which the caller tells calls apart. `id`:
+        the id in the piece; empty if it has none. A piece with the key of a call but another id
+        begins another call.
         """
         call = self._calls.get(key)
         if call is not None and not (id and call.id and id != call.id):

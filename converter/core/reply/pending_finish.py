@@ -70,12 +70,15 @@ class PendingFinish:
     def __init__(self, limit: int = 0) -> None:
         self._limit = limit
         self._frames: list[ReadFrame] = []
-        # The indexes of the choices whose finish was returned, without text behind it.
+        # The indexes of the choices whose finish was returned, and which have had no text since. A
+        # second finish of such a choice is dropped.
         self._gone: set[int] = set()
 
     @property
     def holds(self) -> bool:
-        """True if a finish waits, unless the finish says that the reply is not whole."""
+        """True if a finish waits; False if no finish waits, or if each waiting finish says that
+        the reply is not whole.
+        """
         return any(each.reason != NOT_WHOLE for read in self._frames for each in read.finishes)
 
     def feed(self, read: ReadFrame) -> list[ReadFrame]:
@@ -103,8 +106,8 @@ class PendingFinish:
     def close(self, counts: Usage | None = None) -> list[ReadFrame]:
         """Return all waiting frames, because nothing more can come for them.
 
-        `counts`: the token counts of the reply. If they show that the limit cut the reply, the
-        finishes are marked as `at_limit`.
+        `counts`: the server's token counts of the reply; None if it has sent none. If they show
+        that the limit cut the reply, the finishes are marked as `at_limit`.
         """
         frames, self._frames = self._frames, []
         self._gone.update(finish.choice for read in frames for finish in read.finishes)
@@ -113,9 +116,9 @@ class PendingFinish:
         return [replace(read, events=[*map(_mark_at_limit, read.events)]) for read in frames]
 
     def _take_beside(self, choices: set[int]) -> list[ReadFrame]:
-        """Remove all events except finishes from the waiting frames of `choices`, and return these
-        events in frames of their own. They must be sent before the text of these choices that
-        follows.
+        """Take all events except finishes from the waiting frames of `choices`, and return them in
+        frames of their own. The caller has got further text of these choices, which must be sent
+        behind these events and before the finish.
         """
         mixed = [read for read in self._frames if any(it.choice in choices for it in read.finishes)]
         self._frames = [it.without(_no_finish) if it in mixed else it for it in self._frames]

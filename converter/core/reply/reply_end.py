@@ -95,7 +95,9 @@ class ReplyEnd:
         self.failure = self.failure or failure
 
     def give_up(self) -> None:
-        """Report no missing end in `close`, because a frame was sent without being read."""
+        """Report no missing finish in `close`. The caller knows why none was read: it sent a frame
+        as it came without reading it, or the client has disconnected.
+        """
         self._is_over = True
 
     def keeps(self, events: Sequence[Event]) -> bool:
@@ -149,8 +151,9 @@ class ReplyEnd:
         return [event]
 
     def _check_finish(self, event: Finish) -> Finish | Failure:
-        """Return the finish; a failure if its reason says that the reply is not whole, or is a word
-        that may mean this.
+        """Return the finish; in its place a failure if its reason says that the reply is not whole.
+        The same if the reason is a word of the server's own, which may mean this, and the client
+        has another dialect.
         """
         is_fit = self._keeps_reasons or is_standard(event.reason)
         if event.reason != NOT_WHOLE and is_fit:
@@ -195,8 +198,8 @@ class ReplyEnd:
 
 
 def without_frames(events: Sequence[Event]) -> list[Event]:
-    """Return the events without frames of the server (`OpaqueFrame`, `own`), which cannot be sent
-    to a client that gets the reply in the other form, streamed or whole.
+    """Return the events without the server's own frames: no `OpaqueFrame`, and no `own` in a
+    `Failure` or an `End`. A client cannot get frames of a stream in a whole body, or the reverse.
     """
     return [
         replace(event, own=None) if isinstance(event, (Failure, End)) else event

@@ -216,8 +216,8 @@ class Rewriter:
         self.continuation.refuse()
 
     def _end_thought(self) -> list[bytes]:
-        """Prepare for the second reply behind a thought that the addon ended; or end the reply, if
-        it cannot be continued. Return the client's bytes.
+        """Prepare for the second reply behind a thought that the addon ended, and return nothing.
+        If the reply cannot be continued, end it, and return the client's last bytes.
         """
         if not self.continuation.begin(self._tokens):
             return self._encoder.feed(self._note(self._with_counts(self.continuation.take_rest())))
@@ -228,8 +228,8 @@ class Rewriter:
         self._stages = Stages(self._table, reading, self._stages)
         self.end, self._fast = ReplyEnd(self._server, self._same_dialect), self._fast_path()
         self._pending = PendingFinish()
-        # A second reply that is empty is no error `EMPTY`: the client has got the first one
-        # already.
+        # With this `Start`, a second reply without bytes is not reported as `EMPTY`: the client has
+        # got the first reply already.
         self.end.feed([Start("", "")])
         return []
 
@@ -295,8 +295,9 @@ class Rewriter:
         return self._guarded(lambda: self._rewrite_frame(named), frame.raw)
 
     def _guarded(self, work: Callable[[], list[bytes]], raw: bytes) -> list[bytes]:
-        """Return the bytes that `work` returns. If `work` raises, return the bytes that
-        `_handle_fault` returns in its place. `raw`: the server's frame that `work` handles.
+        """Return the bytes that `work` returns; if it raises, those that `_handle_fault` returns;
+        nothing if an error has ended the reply before. `raw`: the server's frame that `work`
+        handles.
         """
         if self._broken:
             return []
@@ -316,7 +317,8 @@ class Rewriter:
         self._tokens.read(read)
         passing = self._pending.feed(ReadFrame(came, frame, read))
         if self._fast and not (passing and passing[-1].came is came):
-            # While a finish waits, frames must be parsed: forget the routes.
+            # While a finish waits, each frame must be parsed. An empty frame makes the fast path
+            # forget what it has learned.
             self._fast.learn(b"", read, (), ())
         return self._send_all(passing)
 
@@ -324,8 +326,9 @@ class Rewriter:
         """Return the client's bytes for frames that need not wait. Stop behind a frame in which the
         addon ends a thought.
 
-        Then set `_is_of_next` to True if a frame behind that one has other events than counts and
-        the end: the frame is then read as one of the second reply.
+        In this case, also set `_is_of_next`: True if a frame behind that one has other events than
+        counts and the end. `feed` then reads the server's last frame again, as the first one of
+        the second reply.
         """
         out: list[bytes] = []
         for number, each in enumerate(frames, 1):
@@ -356,7 +359,8 @@ class Rewriter:
             and not self.continuation.goes_on
             and frame.is_body == (self.form is Form.WHOLE)
         )
-        # Dialects in which frames may be sent as they came write nothing for a `ThinkingEnd`.
+        # A frame may be sent as it came although a stage has added a `ThinkingEnd`: the dialects in
+        # which this is possible (`keeps_raw`) write nothing for it.
         spoken = [event for event in events if not isinstance(event, ThinkingEnd)]
         unchanged = passes and each.intact and spoken == read and self.end.keeps(read)
         shown = events if passes or not self._same_dialect else without_frames(events)
