@@ -22,9 +22,9 @@ from converter.core.wire import json_text
 
 WHILE = "a thought was ended, and the request that goes on behind it failed: {}"
 OK, REFUSALS = 200, (400, 404, 405, 415, 422, 501)
-"""Statuses of the response to the second request: `OK` continues the reply. After a status of
-`REFUSALS` the client's reply ends behind the thought that the addon ended, because the server cannot
-continue it. Any other status (such as 429) becomes an error of the reply.
+"""Statuses of the response to the second request. `OK`: the response continues the reply.
+`REFUSALS`: the server cannot continue the reply, which ends behind the thought that the addon
+ended. Any other status (such as 429) becomes an error of the reply.
 """
 
 

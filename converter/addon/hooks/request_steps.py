@@ -298,8 +298,9 @@ async def register_server(pending: PendingRequest) -> None:
 
 
 async def await_models(pending: PendingRequest) -> None:
-    """Make the awaited reply of a request for models. If the client wants one model, request the
-    server's list of all models, because some servers have no path for one model.
+    """Make the `AwaitedReply` of a request for models, by which the response is rewritten. If the
+    client wants one model, request the server's list of all models, because some servers have no
+    path for one model.
     """
     record = pending.record
     record.awaited = AwaitedReply(record.request, record.server)

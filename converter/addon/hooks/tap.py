@@ -74,8 +74,8 @@ class Tap(HeldStream):
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return the pieces that the client gets for this chunk, perhaps none yet. An empty chunk
         is the body's end. Once the addon has ended the thought or the answer, or the server has
-        refused the request, all chunks but this one are ignored: some may still come, because
-        mitmproxy divides a long read into chunks.
+        refused the request, chunks with data are ignored: some may still come, because mitmproxy
+        divides a long read into chunks.
         """
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []

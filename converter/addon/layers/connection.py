@@ -116,8 +116,8 @@ class ReplyLayer(HttpLayer):
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
         """Handle an event. Store the size and the connection of a read. Handle our own events
-        (`_own_handling`) here, and leave all others to mitmproxy's method. That method would queue
-        the events of a paused layer, but mitmproxy never pauses this layer, so none is left out.
+        (`_own_handling`) here, and leave all others to mitmproxy's method. That method queues the
+        events of a paused layer; ours need no queue, because mitmproxy never pauses this layer.
         """
         if type(event) is events.DataReceived:
             self.last_read, self.last_from = len(event.data), event.connection

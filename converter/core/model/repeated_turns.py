@@ -17,8 +17,8 @@ class RepeatedTurns[Turn, Request]:
     that Python cannot use the same `id()` for another object.
 
     Attributes:
-        before: the cache for the request before. `None` for a conversation's first request; also
-            `None` once this request is read and its own cache is kept for the next one.
+        before: the cache for the request before; `None` if there was none. It becomes `None` once
+            this request is read and its own cache is kept for the next request.
         request: the parsed request, with which the next request is compared; `None` if nothing of
             this request can be used again.
     """

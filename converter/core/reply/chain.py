@@ -55,7 +55,7 @@ class Choice:
         index: the index of the choice.
         reply: a name of the reply, for the ids of calls that are read from text.
         ids: gives unique ids to the calls of all choices.
-        findings: the notes of the stages on the reply.
+        findings: the facts that the stages learn about the reply, for its notes and for lessons.
         thoughts: the list to which a thought event is added for each ended thought.
     """
 
@@ -88,11 +88,11 @@ class Stages:
     """All stages of a reply: leads each event through the chain of its choice.
 
     Arguments:
-        before: the stages of the first reply, if this reply continues it (`continuation`). Its
-            findings and thoughts are taken over.
+        before: the stages of the first reply, if this reply continues it (`continuation`). Their
+            findings and their thought events are taken over.
 
     Attributes:
-        findings: the notes of all stages.
+        findings: the facts that all stages have learned about the reply.
     """
 
     def __init__(self, table: StageTable, reading: Reading, before: "Stages | None" = None) -> None:

@@ -270,8 +270,8 @@ class FastPath:
             self._stages.feed_all([joined])
 
     def _prepare(self) -> _Ready | None:
-        """Return shape, route and test for `rewrite`; None if the next frame must be parsed,
-        because no text is plain now, no route was learned, or too much text waits.
+        """Return all that `rewrite` needs (`_Ready`). Return None if the next frame must be parsed,
+        because no text is plain now, no sure route was learned, or too much text waits.
         """
         if self.waiting > MOST_WAITING:
             return None
@@ -328,7 +328,8 @@ class FastPath:
         self, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> bool:
         """Return True if a frame of the learned shape was written as the learned route would write
-        it. Return True too if a stage holds its text. `read`, `staged`, `out`: as in `learn`.
+        it, or has no text, or has text that a stage holds: what was learned can then stay. `read`,
+        `staged`, `out`: the events of decoder and stages, and the encoder's frames, as in `learn`.
         """
         bare, became = _without_opaque(read), _without_opaque(staged)
         if not became:
@@ -357,8 +358,9 @@ def decode_texts(texts: Sequence[bytes]) -> str | None:
 
 
 def _only_text_event(events: Sequence[Event]) -> TextEvent | None:
-    """Return the only text event in `events`, which must be of the first choice; None if there are
-    other events, except `Opaque`.
+    """Return the only event besides `Opaque`, if the fast path can rewrite others like it: text,
+    thinking or arguments of the first choice, and nothing else (such as a refusal, or the name of
+    a call). Return None for any other `events`.
     """
     match _without_opaque(events):
         case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as event]:
@@ -392,7 +394,7 @@ def _without_opaque(events: Sequence[Event]) -> list[Event]:
 
 def _shape_of(raw: bytes, event: TextEvent) -> _Shape | None:
     """Return the shape of the frame `raw`, which has the event `event`; None if the text of the
-    event does not stand in the frame exactly once.
+    event does not stand in the frame exactly once, or the frame is too long.
     """
     text = model_text(event)
     if not text or len(raw) > LONGEST:

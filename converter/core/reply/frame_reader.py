@@ -46,7 +46,7 @@ class FrameReader:
 
     def _mended(self, frame: Frame) -> Frame | None:
         """Return a frame that can be read in place of `frame`, which cannot: the same without its
-        faults; None if it cannot be mended.
+        faults; a frame without bytes if the client need not get it; None if it cannot be mended.
         """
         if (frame.data or b"").lstrip().startswith(b":"):
             # A comment of OpenRouter (`: OPENROUTER PROCESSING`) that a gateway sends as data. In

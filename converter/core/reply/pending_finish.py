@@ -127,7 +127,7 @@ class PendingFinish:
 
     def _drop_finishes(self, drops: Callable[[Finish], bool]) -> list[ReadFrame]:
         """Remove the waiting finishes for which `drops` returns True. Return the frames that then
-        have no finish left, but other events.
+        have no finish left, but other events: they need not wait any longer.
         """
         frames = [
             read.without(lambda event: isinstance(event, Finish) and drops(event))
