@@ -185,7 +185,8 @@ class RefusalReader(NextRequest):
             return
         removable = request.removable_parts
         if RENDERED in names & removable and unread_replies.fits_text_completion(body):
-            # this request for the prompt logs no line: the completion after it logs `UNREAD`
+            # `line` stays empty for this request for the prompt: `PromptReader`, which makes the
+            # request for the completion, logs `UNREAD`
             self._next, self.renders = body, True
             self._path = self._record.exchange.prefix + TEMPLATE_PATH
         else:

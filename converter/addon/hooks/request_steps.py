@@ -163,9 +163,8 @@ async def own_answer(pending: PendingRequest) -> Response | None:
 
 
 async def translate_to_counterpart(pending: PendingRequest) -> None:
-    """Translate the request to the server's counterpart endpoint (see `Kind`). Raises
-    UnreadableError for a body that is no JSON, RequestError for one that breaks the dialect's
-    format.
+    """Translate the request to the server's counterpart endpoint (see `Kind`). Raises RequestError
+    and UnreadableError for a body that breaks the format.
     """
     record, there = pending.record, pending.record.exchange.endpoint.counterpart
     assert there  # `STEPS` has this step only for endpoints with a counterpart
@@ -182,8 +181,7 @@ async def translate_to_counterpart(pending: PendingRequest) -> None:
 
 async def read_translated(pending: PendingRequest) -> None:
     """Read a request that is translated, with the kept replies to which it refers. Raises
-    UnreadableError for a body that is no JSON, RequestError for one that breaks the dialect's
-    format, and AwayError if the memory is needed and cannot be reached.
+    RequestError and UnreadableError, and AwayError if the memory cannot be reached.
     """
     record, body, length = pending.record, pending.body, pending.record.length
     exchange = record.exchange
@@ -235,9 +233,7 @@ async def recognise_server(pending: PendingRequest) -> None:
 
 
 async def recognise_for_ended_thoughts(pending: PendingRequest) -> None:
-    """Find out the server's profile if the addon may end a thought of the reply. The profile says
-    how this server continues a reply.
-    """
+    """Find out the server's profile if thoughts may be ended: it says how to continue a reply."""
     if AwaitedReply(pending.record.request).limits.ends:
         await _recognise_if_reachable(pending)
 
@@ -298,9 +294,8 @@ async def register_server(pending: PendingRequest) -> None:
 
 
 async def await_models(pending: PendingRequest) -> None:
-    """Make the `AwaitedReply` of a request for models, by which the response is rewritten. If the
-    client wants one model, request the server's list of all models, because some servers have no
-    path for one model.
+    """Make the awaited reply of a request for models. If the client wants one model, request the
+    server's list of all models, because some servers have no path for one model.
     """
     record = pending.record
     record.awaited = AwaitedReply(record.request, record.server)
@@ -491,10 +486,8 @@ async def _run_with_memory(
 
 def _refusal_response(record: FlowRecord, error: Exception, notes: list[str]) -> Response:
     """Return the client's response for an error that a step has raised, and add its message to
-    `notes`.
-
-    An error that is not one of `_REFUSED` is a fault of the addon. Raise it again if the request
-    stays in its dialect (no kind of `WRITTEN`): the server can answer it without the addon.
+    `notes`. Raise the error again if it is not one of `_REFUSED`, but a fault of the addon, and the
+    server could still answer the client's request as it came.
     """
     if not (record.exchange.kind in WRITTEN or isinstance(error, _REFUSED)):
         raise error

@@ -39,7 +39,7 @@ class Tap(HeldStream):
             whole body.
         late: the pieces that are collected so far.
 
-    `tell` is called after each chunk, and passes the chunk's events to the watchers. `end_thought`
+    `tell` is called after each chunk, and passes the chunk's events to the watchers. `ask_to_end`
     asks the server to end a thought. Four classes may act between the rewriter and the client:
 
     - `PendingPieces`: the end of a reply waits until the reply is stored in the memory.
