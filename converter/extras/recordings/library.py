@@ -260,7 +260,7 @@ def _diff(
     None: return all lines. The titles stand in the diff's head.
     """
     lines = [
-        *unified_diff(old.splitlines(), new.splitlines(), old_title, new_title, n=2, lineterm="")
+        *unified_diff(old.split("\n"), new.split("\n"), old_title, new_title, n=2, lineterm="")
     ]
     more = len(lines) - len(lines[:most])
     return [*lines[:most], f"... and {more} lines more"] if more else lines

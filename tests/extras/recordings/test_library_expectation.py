@@ -24,6 +24,7 @@ def sum_(request: pytest.FixtureRequest) -> Recording:
 
 def test_what_is_read_as_expected_is_met(sum_: Recording) -> None:
     assert expectation_diffs(sum_, READ) == ""
+    assert expectation_diffs(sum_, Expectation("I add them.\u2028"))
 
 
 def test_a_difference_is_reported_in_lines(sum_: Recording) -> None:
