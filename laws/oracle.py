@@ -30,7 +30,7 @@ from laws.oracle_marks import (
 )
 
 _MOST_CACHED = 64
-"""How many results to cache: the laws read a text for each client, with up to four option sets."""
+"""The most results that are cached: the laws read the same text again for each client."""
 
 
 def read(

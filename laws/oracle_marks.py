@@ -52,7 +52,7 @@ _TEMPLATE = rf"""
 class ToolMark:
     """A mark before tool calls, from the addon's table of forms."""
 
-    counts: Counts  # the positions at which the mark counts
+    counts: Counts  # where the mark begins a call; elsewhere it is text
     close: str  # the mark behind the calls
     before: tuple[str, ...] = ()  # marks before which the calls end if `close` is missing
     alone: bool = False  # True if the mark is a part of the call's body, as `<function=`

@@ -20,7 +20,7 @@ class Piece:
 
     kind: str  # `text`, `thinking`, `call`, or `raw` for text in which tags do not count
     text: str = ""  # the text; empty for a call
-    block: int = 0  # the index of the block of a thought
+    block: int = 0  # of a thought: the index of its block in the reply; else 0
 
 
 @dataclass

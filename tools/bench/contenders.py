@@ -1,4 +1,6 @@
-"""The contenders: a row for each proxy with its options, and for each dialect of a client."""
+"""What the benchmark compares: each row is a proxy with its options, or none, and a dialect of the
+client.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path

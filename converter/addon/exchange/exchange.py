@@ -207,9 +207,10 @@ class Exchange:
         return Answer(status, JSON, b"" if body is None else json_text.write(body))
 
     def counterpart_answer(self, status: int, body: bytes, took: int) -> Answer | None:
-        """Return the server's response to a request of the kind `COUNTERPART`, translated to the
-        client's dialect; `None` for an error that goes to the client unchanged. `took`: how many
-        nanoseconds the server took.
+        """Translate the server's response (`status`, `body`) to the client's dialect. It comes from
+        the endpoint of OpenAI's API that stands in for the client's, such as that of embeddings.
+        Return `None` for an error that goes to the client unchanged. `took`: how many nanoseconds
+        the server took.
         """
         if status == 200 and self.endpoint.counterpart:
             with suppress(RequestError):

@@ -110,7 +110,9 @@ class Tap(HeldStream):
 
     @property
     def is_silent(self) -> bool:
-        """Return True if a request for the reason of an empty stream was sent."""
+        """Return True if the server's stream had not one byte, so that the addon makes the request
+        again, without a stream, to get the server's error.
+        """
         return isinstance(self._refusal, SilentStream)
 
     @property

@@ -110,7 +110,8 @@ class Splice(asyncio.Protocol):
 
     def begin(self) -> None:
         """Make the splice the protocol of the server's connection."""
-        # the connection's last reply ended in the layers, so its splice is still in place
+        # the last reply on this connection ended in the layers, which leave its splice in place:
+        # replace the protocol beneath that splice
         if isinstance(self.theirs, Splice):
             self.theirs = self.theirs.theirs
         for name in _PASSED_ON:

@@ -91,7 +91,7 @@ def take_complete_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
         pieces.append(data[begin:end])
         at = end + 2
     if pieces:
-        # h11 still expects the bytes `pending`: in their place the end of the last chunk's line
-        # break stays in the buffer, which has the same bytes
+        # h11 has still to read the bytes `pending`, the line break of the chunk before. So many
+        # bytes of the last chunk's line break stay in the buffer for it, because they are the same
         buffer.maybe_extract_at_most(at - len(pending))
     return pieces

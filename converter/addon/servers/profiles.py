@@ -204,7 +204,7 @@ SERVERS = (
         # llama.cpp 11549 repeats the opener with --reasoning none. With --reasoning auto it sends
         # the thought in a field, and the text begins with the answer.
         repeats_opener=True,
-        counts=True,  # llama.cpp sends the counts in `timings`, in the frame with the finish
+        counts=True,  # llama.cpp: in `timings`, beside the finish, also if nobody requests counts
         ends_thoughts=True,  # llama.cpp 11549 can end a thought
     ),
     Server(

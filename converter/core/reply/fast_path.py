@@ -160,7 +160,8 @@ class _Shape:
         self, raws: Sequence[bytes], begin: int, plain: Callable[[bytes], object]
     ) -> list[bytes]:
         """Return the texts of the frames from the index `begin` on, up to the first frame that has
-        another shape, or a text that is not plain. `plain`: returns a match for plain text.
+        another shape, or a text that is not plain. Plain text needs no stage and is spelled in
+        JSON in one manner only. `plain`: returns a match if a text is plain, else `None`.
         """
         pieces: list[bytes] = []
         before, behind, fits = len(self.before), len(self.behind), self.fits

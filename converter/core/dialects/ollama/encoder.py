@@ -158,9 +158,9 @@ class OllamaEncoder(BlockWriter):
         return []
 
     def _fill(self, text: str, pieces: int = 1) -> list[dict[str, Any]]:  # noqa: ARG002
-        """Return the line with this text of the open block; no line for the arguments of a call,
-        which are kept until it ends. A second thought begins with a blank line, because all
-        thoughts are in one field.
+        """Return the line that sends `text` as a part of the open block; no line for the arguments
+        of a call, which are kept until it ends. A second thought begins with a blank line, because
+        all thoughts are in one field. `pieces`: in how many frames the text came.
         """
         if self._open == TEXT:
             return [self._line(content=text)]

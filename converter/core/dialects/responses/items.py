@@ -80,9 +80,9 @@ class Items:
             self.turns.append(turn)
 
     def _name_or_call_id(self, item: Fields, kind: str) -> str:
-        """Return what other parts of the request decide about an item: for a call the name of its
-        function in the `toolbox`, for a tool's output the id of its call, else an empty string.
-        Record the ids of a call for its output.
+        """Return what the reading of an item takes from other parts of the request: for a call the
+        name of its function in the `toolbox`, for a tool's output the id of its call, else an empty
+        string. Also record a call's ids, by which its output finds the call.
         """
         if call_kind := KIND_OF_ITEM.get(kind):
             name = item.required("name", str) if call_kind in ("function", "custom") else call_kind
