@@ -180,7 +180,7 @@ class OllamaEncoder(BlockWriter):
         self._open = None
         self._cut_calls += 1
 
-    def _write_other(self, event: MappedField | DialectBlock) -> list[dict[str, Any]]:  # noqa: ARG002
+    def _write_other(self, _: MappedField | DialectBlock) -> list[dict[str, Any]]:
         return []
 
     def _call_lines(self) -> list[dict[str, Any]]:
