@@ -282,12 +282,8 @@ def expectation_diffs(recording: Recording, expected: Expectation) -> str:
         actual = _trim_line_ends("\n\n".join(filter(None, texts)))
         wanted: str | None = getattr(expected, name)
         if wanted is not None and _trim_line_ends(wanted) != actual:
-            lines += _diff(
-                _trim_line_ends(wanted),
-                actual,
-                f"expected {name}",
-                f"{name} as it is read",
-            )
+            titles = (f"expected {name}", f"{name} as it is read")
+            lines += _diff(_trim_line_ends(wanted), actual, *titles)
     return "\n".join([*why, *lines]) if lines else ""
 
 
