@@ -7,9 +7,9 @@ proxy that was started for a client ends with the client.
 import argparse
 import json
 import os
+import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -35,6 +35,7 @@ from converter.extras.command.addresses import (
     PORTS_TRIED,
     CommandError,
     UsageError,
+    free_port,
     server_address,
 )
 from converter.extras.command.clients import CLIENTS, Client, ClientFacts
@@ -339,15 +340,14 @@ def _proxy_for(chosen: LaunchArguments, client: Client) -> Iterator[str]:
     if running and not (chosen.options or chosen.key or client.alone):
         yield running
         return
-    server = behind or chosen.url
-    with socket.create_server((LOCAL, 0)) as one, socket.create_server((LOCAL, 0)) as other:
-        # Port 0: the system chooses two free ports. After the `with` block they are free again, and
-        # the system does not choose them for other programs at once.
-        ports = [str(each.getsockname()[1]) for each in (one, other)]
-    defaults = {"listen_port": ports[0], "web_port": ports[1]}
-    defaults |= {"think_lessons": "true", **client.options}
+    # Below 32768 no system takes a port for an outgoing connection, which could be made before the
+    # new proxy listens.
+    port = free_port("--port", random.randrange(20_000, 32_000), LOCAL)
+    web_port = free_port("--web-port", port + 1, LOCAL)
+    ports = {"listen_port": str(port), "web_port": str(web_port)}
+    defaults = {**ports, "think_lessons": "true", **client.options}
     options = [*unset_defaults(defaults, set_names(chosen.options)), *chosen.options]
-    arguments = [*([server] if server else []), "--end-with-input", *options]
+    arguments = [*filter(None, [behind or chosen.url]), "--end-with-input", *options]
     command = [sys.executable, "-P", "-m", "converter.command", *arguments]
     with (
         tempfile.TemporaryFile("w+") as log,

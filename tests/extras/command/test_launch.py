@@ -401,7 +401,7 @@ def test_a_server_with_a_key_gets_it_from_the_proxy_alone(
     if by == "variable":
         monkeypatch.setenv("THINK_KEY", KEY)
     command = [*_command(server), *options, "--", sys.executable, "-c", SHOWS]
-    assert _run(tmp_path, command).stdout.split() == ["qwen", "None"]
+    assert (done := _run(tmp_path, command)).stdout.split() == ["qwen", "None"], done.stderr
 
 
 def test_a_server_that_wants_a_key_is_named(
