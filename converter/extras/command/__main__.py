@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     line = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        return _command_function(line[0] if line else "")(line)
+        return _run(line)
     except (CommandError, UnprintableError) as error:
         print(f"think-addon: {error}", file=sys.stderr)
         return WRONG_USE if isinstance(error, UsageError) else FAILED
@@ -42,24 +42,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return PIPE_CLOSED
 
 
-def _command_function(word: str) -> Callable[[Sequence[str]], int]:
-    """Return the function that runs a command line which begins with `word`."""
-    if word not in COMMANDS:
-        _check_spelling(word)
-        start = import_module("converter.extras.command.start")
-        return lambda line: int(start.main(line))
-    module, name = COMMANDS[word]
-    function = getattr(import_module(module), name)
-    return lambda line: int(function(*[word] * (word in CLIENTS), line[1:]))
-
-
-def _check_spelling(word: str) -> None:
-    """Raise UsageError if `word` resembles a subcommand (`docter`); a start of the proxy would take
-    it for a server's host name.
+def _run(line: Sequence[str]) -> int:
+    """Run the subcommand with which the command line begins, else start the proxy; return the exit
+    status.
     """
+    word = line[0] if line else ""
+    if word in COMMANDS:
+        module, name = COMMANDS[word]
+        function = getattr(import_module(module), name)
+        return int(function(word, line[1:]) if word in CLIENTS else function(line[1:]))
+    # A start of the proxy would take a misspelt subcommand (`docter`) for a server's host name.
     meant = get_close_matches(word, COMMANDS, 1, 0.7) if word.isalpha() else []
     if meant and word != "localhost":
         raise UsageError(f"there is no command {word!r}: did you mean `think-addon {meant[0]}`?")
+    return int(import_module("converter.extras.command.start").main(line))
 
 
 if __name__ == "__main__":

@@ -63,22 +63,17 @@ def running() -> None:
     model, facts, fault = probe(server, bool(options.ssl_insecure), authority)
     # mitmweb's `web_url` includes the token of its login; mitmdump has no such attribute.
     web: Any = getattr(ctx.master, "web_url", None)
-    lines = announcement_text(server, proxy_address(), web and str(web), model, facts, fault)
+    proxy = start_lines.proxy_url(options.listen_host, options.listen_port)
     if hasattr(ctx.master, "keymap"):
-        logger.log(ALERT, "Proxy: %s (in front of %s)", proxy_address(), server)
+        logger.log(ALERT, "Proxy: %s (in front of %s)", proxy, server)
     else:
-        print(lines, flush=True)
+        print(announcement_text(server, proxy, web and str(web), model, facts, fault), flush=True)
 
 
 def has_failed_at_start() -> bool:
     """Return True if mitmproxy is about to end because of an error at its start."""
     check: Any = ctx.master.addons.get("errorcheck")
     return bool(check and check.logger.has_errored)
-
-
-def proxy_address() -> str:
-    """Return the URL at which a client on this machine reaches the proxy."""
-    return start_lines.proxy_url(ctx.options.listen_host, ctx.options.listen_port)
 
 
 def announcement_text(
@@ -107,17 +102,13 @@ def announcement_text(
     for dialect in DIALECTS:
         question = start_lines.curl_line(proxy, dialect, model)
         lines.append(f"\n# Ask in the {dialect.label.title} dialect:\n{question}")
-    starts = (line for _, line in start_lines.client_lines(proxy, model, facts.window))
-    return "\n".join([*lines, "\n# Or point a client here:", *starts, *_commands(), f"\n{STOPS}\n"])
-
-
-def _commands() -> list[str]:
-    """Return one shell line that starts an installed client, and names the other installed clients
-    in a comment: `["think-addon claude  # or codex"]`. Return `[]` if no client is installed.
-    """
-    names = [name for name, client in CLIENTS.items() if shutil.which(client.program)]
-    also = f"  # or {', '.join(names[1:])}" if names[1:] else ""
-    return [f"think-addon {name}{also}" for name in names[:1]]
+    lines.append("\n# Or point a client here:")
+    lines += [line for _, line in start_lines.client_lines(proxy, model, facts.window)]
+    # One line for all installed clients: `think-addon claude  # or codex`.
+    if installed := [name for name, client in CLIENTS.items() if shutil.which(client.program)]:
+        also = f"  # or {', '.join(installed[1:])}" if installed[1:] else ""
+        lines.append(f"think-addon {installed[0]}{also}")
+    return "\n".join([*lines, f"\n{STOPS}\n"])
 
 
 def probe(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts, str]:

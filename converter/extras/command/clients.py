@@ -141,10 +141,6 @@ def _opencode_config(facts: ClientFacts) -> Mapping[str, object]:
     return {"model": f"local/{facts.model}", "provider": {"local": provider}}
 
 
-def _opencode_variables(facts: ClientFacts) -> Mapping[str, object]:
-    return {"OPENCODE_CONFIG_CONTENT": json.dumps(_opencode_config(facts))}
-
-
 def _codex_config(facts: ClientFacts) -> Mapping[str, object]:
     provider = {"name": "local", "base_url": f"{facts.proxy}/v1", "wire_api": "responses"}
     settings: dict[str, object] = {
@@ -214,7 +210,7 @@ CLIENTS: Mapping[str, Client] = {
     "opencode": Client(
         "opencode",
         "npm install -g opencode-ai",
-        _opencode_variables,
+        lambda facts: {"OPENCODE_CONFIG_CONTENT": json.dumps(_opencode_config(facts))},
         saved=SavedSettings(
             "JSON",
             lambda: _config_folder("XDG_CONFIG_HOME", ".config") / "opencode" / "opencode.json",

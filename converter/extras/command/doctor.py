@@ -348,24 +348,16 @@ def _first_mark(text: str) -> tuple[ThoughtRow, bool] | None:
     """Return the family of the first mark of thinking in `text`, and True if the mark is an opener.
     Return None if the text has no mark of any family.
     """
-    matches = [
-        (written.start(), row, family, opened)
-        for row, family in enumerate(TABLE)
-        for opened, marks in ((True, family.opens), (False, family.closes))
-        if opened or family.lone is not Lone.TEXT
-        for mark in marks
-        if (written := _search(mark, text, family.ambiguous_in_prose or family in WORD_FAMILIES))
-    ]
-    first = min(matches, key=lambda each: each[:2], default=None)
-    return first[2:] if first else None
-
-
-def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
-    """Return the first match of `mark` in `text`. If `only_at_head` is True, only a match at the
-    beginning counts.
-    """
-    pattern = pattern_of(mark)
-    return re.match(rf"\s*{pattern}", text) if only_at_head else re.search(pattern, text)
+    matches = list[tuple[int, ThoughtRow, bool]]()
+    for family in TABLE:
+        # Such a mark counts only at the beginning of the text.
+        before = r"\A\s*" if family.ambiguous_in_prose or family in WORD_FAMILIES else ""
+        closes = () if family.lone is Lone.TEXT else family.closes
+        for mark in (*family.opens, *closes):
+            if match := re.search(before + pattern_of(mark), text):
+                matches.append((match.start(), family, mark in family.opens))
+    first = min(matches, key=lambda each: each[0], default=None)
+    return first[1:] if first else None
 
 
 def _mark_options(family: ThoughtRow, opened: bool, server: Server, model: str) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import IO
 from urllib.parse import urlsplit
 
@@ -137,10 +136,10 @@ def main(name: str, arguments: Sequence[str]) -> int:
         how = f": get it with `{client.install}`" if client.install else ""
         print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
         return _MISSING
-    # These signals end the launcher. While the client runs, `_run_program` sends them to the client
-    # instead.
+    # These signals end the launcher by `sys.exit`, so that the `with` blocks end the proxy and
+    # remove the folder. While the client runs, `_run_program` sends the signals to the client.
     for number in _PASSED_ON:
-        signal.signal(number, _exit_at_signal)
+        signal.signal(number, lambda got, _: sys.exit(128 + got))
     with (
         tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
         _proxy_for(chosen, client) as proxy,
@@ -165,13 +164,6 @@ def _require_proxy(url: str) -> str:
     if not proxy:
         raise CommandError(f"no proxy runs: start one with `think-addon {url or 'URL'}`")
     return proxy
-
-
-def _exit_at_signal(number: int, _frame: FrameType | None) -> None:
-    """Handle a signal by `sys.exit`, so that the `with` blocks of `main` end the proxy and remove
-    the temporary folder.
-    """
-    sys.exit(128 + number)
 
 
 def inherited_values(proxy: str) -> dict[str, str]:

@@ -144,7 +144,14 @@ class ServerLink:
         self, path: str, body: Mapping[str, object] | None, patience: float, **headers: str
     ) -> Iterator[http.client.HTTPResponse]:
         """Yield the response at `path`. Raises CommandError if no connection is possible."""
-        connection = self._connection(patience)
+        parts = urlsplit(self.address)
+        host = parts.hostname or ""
+        connection = http.client.HTTPConnection(host, parts.port or 80, timeout=patience)
+        if parts.scheme == "https":
+            # mitmproxy, too, trusts the authorities of certifi, not those of the operating system.
+            tls = tls_context(insecure=self.insecure, trusted_ca=self.authority or None)
+            port = parts.port or 443
+            connection = http.client.HTTPSConnection(host, port, timeout=patience, context=tls)
         try:
             connection.connect()
         except (ConnectionRefusedError, socket.gaierror) as error:
@@ -170,16 +177,6 @@ class ServerLink:
             headers |= {"content-type": "application/json", **own}
             connection.request("GET" if body is None else "POST", path, posted, headers)
             yield connection.getresponse()
-
-    def _connection(self, patience: float) -> http.client.HTTPConnection:
-        parts = urlsplit(self.address)
-        host = parts.hostname or ""
-        if parts.scheme != "https":
-            return http.client.HTTPConnection(host, parts.port or 80, timeout=patience)
-        # mitmproxy, too, trusts the authorities of certifi, not those of the operating system.
-        tls = tls_context(insecure=self.insecure, trusted_ca=self.authority or None)
-        port = parts.port or 443
-        return http.client.HTTPSConnection(host, port, timeout=patience, context=tls)
 
     def _speaks_tls(self) -> bool:
         """Return True if the server accepts a TLS handshake, though its address begins `http:`."""

@@ -85,18 +85,11 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="an option"
     )
-    parser.add_argument("--version", action="version", version=versions())
+    programs = f"think-addon {converter.__version__}, mitmproxy {version('mitmproxy')}"
+    versions = f"{programs}, Python {platform.python_version()}, in {ADDON.parent}"
+    parser.add_argument("--version", action="version", version=versions)
     parser.add_argument("--end-with-input", action="store_true", help=argparse.SUPPRESS)
     return parser
-
-
-def versions() -> str:
-    """Return the versions of the addon, mitmproxy and Python, and the addon's folder."""
-    ours, theirs = converter.__version__, version("mitmproxy")
-    folder = ADDON.parent
-    return (
-        f"think-addon {ours}, mitmproxy {theirs}, Python {platform.python_version()}, in {folder}"
-    )
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -251,16 +244,12 @@ def _port(option: str, written: str | None, usual: int, host: str, taken: int | 
     return port
 
 
-def is_open_to_others(host: str) -> bool:
-    """Return True if machines other than this one can reach a proxy that listens at `host`."""
-    try:
-        return not ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host != "localhost"
-
-
 def warn_if_open(chosen: argparse.Namespace) -> None:
     """Print a warning if other machines can use the proxy, and thus the server, unauthenticated."""
-    if is_open_to_others(chosen.host) and not any("proxyauth" in word for word in chosen.set):
+    try:
+        is_local = ipaddress.ip_address(chosen.host).is_loopback
+    except ValueError:
+        is_local = chosen.host == "localhost"
+    if not is_local and not any("proxyauth" in word for word in chosen.set):
         warning = "whoever reaches this machine can use the server"
         print(f"think-addon: it listens at {chosen.host}: {warning}", file=sys.stderr)

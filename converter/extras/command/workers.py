@@ -23,8 +23,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 from converter.addon.exchange.option_readers import MEMORY_VARIABLE
 from converter.extras.command.addresses import certificates_folder
@@ -65,24 +64,17 @@ def check_workers(count: int, arguments: Sequence[str]) -> None:
     """Raise ValueError if `count` processes with these arguments cannot work side by side."""
     if count < 1:
         raise ValueError(f"expected a number from 1 for --workers, got {count}")
-    if count > 1 and not can_share_port():
+    if count == 1:
+        return
+    if not can_share_port():
         raise ValueError("expected one worker: this system lets no two processes share a port")
-    if count > 1 and (shared := _shared_target(arguments)):
-        raise ValueError(
-            f"expected a file or port for each worker, got one for all in {shared!r}:"
-            f" put {NUMBER} into its name"
-        )
-
-
-def _shared_target(arguments: Sequence[str]) -> str:
-    """Return the file or port in the arguments that all processes would share, empty if there is
-    none: `["-w", "flows"]` -> `flows`, `["-w", "flows-{worker}"]` -> empty.
-    """
     for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
         target = following if word in _NAMES_A_FILE else word
         if word.startswith(_OWN_TARGET) and NUMBER not in target and not target.endswith("="):
-            return target
-    return ""
+            raise ValueError(
+                f"expected a file or port for each worker, got one for all in {target!r}:"
+                f" put {NUMBER} into its name"
+            )
 
 
 def _run_worker(number: int, arguments: Sequence[str], parent: Connection) -> None:
@@ -111,13 +103,19 @@ class _Crew:
         self._theirs, self._ours = _spawn.Pipe(duplex=False)
 
     def run(self) -> int:
-        """Run the workers until they end or a stop signal comes; return the exit code."""
-        before = {number: signal.signal(number, self._on_stop_signal) for number in STOP_SIGNALS}
+        """Run the workers until they end or a stop signal comes; return the exit code. A worker
+        that has not ended `SECONDS_TO_STOP` after its SIGTERM is killed.
+        """
+        before = {number: signal.signal(number, self._terminate) for number in STOP_SIGNALS}
         try:
             self._start_all()
             return self._watch()
         finally:
-            self._stop()
+            self._terminate()
+            deadline = time.monotonic() + SECONDS_TO_STOP
+            self._for_each_worker(lambda each: each.join(max(0.0, deadline - time.monotonic())))
+            self._for_each_worker(SpawnProcess.kill)
+            self._for_each_worker(SpawnProcess.join)
             for number, handler in before.items():
                 signal.signal(number, handler)
 
@@ -163,18 +161,12 @@ class _Crew:
                 self._start(number)
         return 0
 
-    def _on_stop_signal(self, _number: int, _frame: FrameType | None) -> Any:
+    def _terminate(self, *_: object) -> None:
+        """Send SIGTERM to all workers, and replace none from now on. Also the handler of a signal
+        that stops the workers.
+        """
         self._stopping = True
         self._for_each_worker(SpawnProcess.terminate)
-
-    def _stop(self) -> None:
-        """Terminate all workers, wait for at most `SECONDS_TO_STOP`, and kill the rest."""
-        self._stopping = True
-        self._for_each_worker(SpawnProcess.terminate)
-        deadline = time.monotonic() + SECONDS_TO_STOP
-        self._for_each_worker(lambda process: process.join(max(0.0, deadline - time.monotonic())))
-        self._for_each_worker(SpawnProcess.kill)
-        self._for_each_worker(SpawnProcess.join)
 
     def _for_each_worker(self, act: Callable[[SpawnProcess], object]) -> None:
         for process in list(self._workers):
@@ -208,17 +200,12 @@ def use_uvloop() -> bool:
     except ImportError:
         return False
     asyncio.run = functools.partial(asyncio.run, loop_factory=uvloop.new_event_loop)
-    asyncio.eager_task_factory = _eager_task_factory(asyncio.eager_task_factory)
-    return True
+    factory: Any = asyncio.eager_task_factory
 
-
-def _eager_task_factory(factory: Any) -> Any:
-    """Return asyncio's eager task factory, made to accept the argument `eager_start`: uvloop 0.23
-    passes it, and the factory of Python 3.13.0 does not take it.
-    """
-
-    def task(loop: Any, coroutine: Any, *, eager_start: bool = True, **options: Any) -> Any:
-        del eager_start  # A task of this factory is always eager.
+    # uvloop 0.23 passes `eager_start`, which the factory of Python 3.13.0 does not take. A task of
+    # this factory is always eager.
+    def task(loop: Any, coroutine: Any, *, eager_start: bool = True, **options: Any) -> Any:  # noqa: ARG001
         return factory(loop, coroutine, **options)
 
-    return task
+    asyncio.eager_task_factory = cast("Any", task)
+    return True
