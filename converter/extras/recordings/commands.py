@@ -15,7 +15,7 @@ from converter.core.wire.printable import one_line, visible
 from converter.extras.recordings import flow_file, saved_reply, server
 from converter.extras.recordings.golden import golden
 from converter.extras.recordings.library import Expectation, Library
-from converter.extras.recordings.recording import Recording, RecordingError
+from converter.extras.recordings.recording import RecordingError
 
 FAILED, BAD_USE = 1, 2
 """Exit codes: `FAILED` if a recording breaks a law or an expectation, `BAD_USE` if the command
@@ -45,8 +45,11 @@ def _run_add(library: Library, chosen: argparse.Namespace) -> int:
     if chosen.flow is None and len(recordings) > 1:
         many = f"{chosen.file} holds {len(recordings)} exchanges; choose one with --flow N:"
         _print_error(RecordingError(many))
-        for number, recording in enumerate(recordings, 1):
-            print(f"{number:3}  {_overview_line(recording)}", file=sys.stderr)
+        for number, each in enumerate(recordings, 1):
+            line = f"{number:3}  {each.request.method} {each.request.path}"
+            sizes = f"{len(each.chunks)} chunks, {len(each.body):,} bytes"
+            columns = (line, str(each.answered.status), sizes, each.ended)
+            print(one_line("  ".join(columns).rstrip()), file=sys.stderr)
         return BAD_USE
     number = chosen.flow or 1
     if not 1 <= number <= len(recordings):
@@ -58,14 +61,6 @@ def _run_add(library: Library, chosen: argparse.Namespace) -> int:
         expected = Expectation(chosen.expect_thinking, chosen.expect_text)
         print(library.write_expectation(recording, expected))
     return 0
-
-
-def _overview_line(recording: Recording) -> str:
-    """Return a recording as a line: request, status, sizes, and why the reply broke off."""
-    line = f"{recording.request.method} {recording.request.path}"
-    sizes = f"{len(recording.chunks)} chunks, {len(recording.body):,} bytes"
-    columns = (line, str(recording.answered.status), sizes, recording.ended)
-    return one_line("  ".join(columns).rstrip())
 
 
 def _for_each[Result](
@@ -209,22 +204,17 @@ def changed_options(options: Mapping[str, object], assignments: Sequence[str]) -
             allowed = ", ".join(settings.PREFIX + each for each in settings.RECORDED)
             raise RecordingError(f"expected NAME=VALUE with one of {allowed}, got {option!r}")
         by_name.setdefault(name, []).append(value)
-    chosen |= {name: _option_value(name, values) for name, values in by_name.items()}
+    for name, values in by_name.items():
+        kind = _OPTIONS[name].type
+        if kind is bool:
+            chosen[name] = values[-1].lower() == "true"
+        else:
+            chosen[name] = values[-1] if kind is str else [value for value in values if value]
     try:
         settings.read(chosen)
     except ValueError as error:
         raise RecordingError(str(error)) from None
     return chosen
-
-
-def _option_value(name: str, values: list[str]) -> object:
-    """Return the value of the option `name` in the option's type: True from `["true"]`. `values`:
-    one text for each `--set` of this option; only an option that is a list takes all of them.
-    """
-    kind = _OPTIONS[name].type
-    if kind is bool:
-        return values[-1].lower() == "true"
-    return values[-1] if kind is str else [value for value in values if value]
 
 
 _FLOWS = "flows that passed the addon, as mitmdump -w and mitmweb save them"

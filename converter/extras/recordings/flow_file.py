@@ -19,7 +19,7 @@ with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
     from mitmproxy import connection, exceptions, flow, http
     from mitmproxy.io import FlowReader, FlowWriter
 
-from converter.addon.keep.notes import METADATA, Cuts, NotesError, read_notes, write_notes
+from converter.addon.keep.notes import METADATA, NotesError, read_notes, write_notes
 from converter.addon.redact.scrubber import HERE
 from converter.core.reply.summary import describe_thinking
 from converter.extras.recordings.recording import (
@@ -64,8 +64,16 @@ def read_all(path: Path, name: str = "") -> list[Recording]:
 def recordings_in(data: bytes, name: str) -> list[Recording]:
     """Return a recording for each readable flow in a flow file's bytes. If no flow is readable,
     raise RecordingError with the reason why the first flow that passed through the addon is not.
+    Bytes that are no flow file raise RecordingError too.
     """
-    flows = _flows(data)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            flows = list(FlowReader(io.BytesIO(data)).stream())
+    except exceptions.FlowReadException as error:
+        newer = "flow format" in str(error)
+        raise RecordingError(str(error) if newer else _NO_FLOWS) from None
+    except Exception as error:  # mitmproxy checks no values of a flow, so any error may come.
+        raise RecordingError(f"damaged: {type(error).__name__} in what should be a flow") from None
     recordings, errors = [], []
     for kept in [each for each in flows if METADATA in each.metadata] or flows:
         try:
@@ -77,21 +85,10 @@ def recordings_in(data: bytes, name: str) -> list[Recording]:
     return recordings
 
 
-def _flows(data: bytes) -> list[flow.Flow]:
-    """Return the flows in a flow file's bytes. Raises RecordingError for other bytes."""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            return list(FlowReader(io.BytesIO(data)).stream())
-    except exceptions.FlowReadException as error:
-        newer = "flow format" in str(error)
-        raise RecordingError(str(error) if newer else _NO_FLOWS) from None
-    except Exception as error:  # mitmproxy checks no values of a flow, so any error may come.
-        raise RecordingError(f"damaged: {type(error).__name__} in what should be a flow") from None
-
-
 def from_flow(kept: flow.Flow, name: str) -> Recording:
     """Return the recording of a flow. Raises RecordingError for a flow that did not pass
-    through the addon (it lacks `METADATA`), and for a flow without a reply.
+    through the addon (it lacks `METADATA`), for a flow without a reply, and if the lengths of the
+    chunks do not add up to the length of the server's reply.
     """
     if not isinstance(kept, http.HTTPFlow):
         raise RecordingError(f"a {kept.type} flow is no exchange with a model")
@@ -111,12 +108,21 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
             f"the server gave no reply: {kept.error.msg if kept.error else 'there is none'}"
         )
     answered, got = _recorded_reply(server.response), _recorded_reply(kept.response)
+    ends = list(accumulate((length for length, _ in cuts), initial=0))
+    if ends[-1] != len(answered.body):
+        raise RecordingError(
+            f"the server's reply is of {len(answered.body)} bytes, but its chunks are {ends[-1]}"
+        )
+    chunks = tuple(
+        Chunk(at, answered.body[start:end])
+        for (_, at), (start, end) in zip(cuts, pairwise(ends), strict=True)
+    )
     return Recording(
         name,
         request=_recorded_request(kept.request),
         sent=_recorded_request(server.request),
         answered=replace(answered, body=b""),
-        chunks=_cut_into_chunks(cuts, answered.body),
+        chunks=chunks,
         got=got,
         options=options,
         facts=facts,
@@ -145,21 +151,6 @@ def _body(message: http.Message) -> bytes:
         return message.get_content() or b""
     except ValueError:
         return message.raw_content or b""  # Compressed in an unknown way, or damaged.
-
-
-def _cut_into_chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
-    """Cut a reply's body into its chunks; `cuts` has the length and the time of each. Raises
-    RecordingError if the lengths do not add up to the body's length.
-    """
-    ends = list(accumulate((length for length, _ in cuts), initial=0))
-    if ends[-1] != len(body):
-        raise RecordingError(
-            f"the server's reply is of {len(body)} bytes, but its chunks are {ends[-1]}"
-        )
-    return tuple(
-        Chunk(at, body[start:end])
-        for (_, at), (start, end) in zip(cuts, pairwise(ends), strict=True)
-    )
 
 
 def _hosts_of_flow(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
@@ -207,10 +198,8 @@ def to_flow(recording: Recording, began: float = BEGAN) -> http.HTTPFlow:
     kept.comment = describe_thinking(summary) if summary.get("thoughts") else ""
     answered = replace(recording.answered, body=recording.body)
     if (recording.sent, answered) != (recording.request, recording.got):
-        kept.request, kept.response = (
-            _request_of(recording.sent, began),
-            _response_of(answered, times),
-        )
+        kept.request = _request_of(recording.sent, began)
+        kept.response = _response_of(answered, times)
         kept.backup()
     kept.request = _request_of(recording.request, began)
     kept.response = _response_of(recording.got, times)

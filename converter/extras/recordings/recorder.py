@@ -113,7 +113,16 @@ class Recorder(Watcher):
         if len(flow_and_name) not in (1, 2):
             raise exceptions.CommandError("expected a name, or a flow and a name")
         *named, name = flow_and_name
-        flow = _matching_flow(named[0]) if named else _last_reply()
+        if named:
+            # `@focus`, `@marked` or a filter, as in all of mitmproxy's commands.
+            [filter_text] = named
+            flows = ctx.master.commands.call("view.flows.resolve", filter_text)
+            if len(flows) != 1:
+                fault = f"expected one flow, got {len(flows)} by {filter_text!r}"
+                raise exceptions.CommandError(fault)
+            flow = flows[0]
+        else:
+            flow = _last_reply()
         if flow.live:
             raise exceptions.CommandError("this flow is still running")
         if not isinstance(flow, HTTPFlow):
@@ -170,16 +179,6 @@ class Recorder(Watcher):
         future.add_done_callback(self._waiting.discard)
         future.add_done_callback(partial(_log_failure, flow))
         return future
-
-
-def _matching_flow(expression: str) -> Flow:
-    """Return the flow that matches `expression`, as mitmproxy's commands name flows: `@focus`,
-    `@marked` or a filter. Raises CommandError unless exactly one flow matches.
-    """
-    flows: Sequence[Flow] = ctx.master.commands.call("view.flows.resolve", expression)
-    if len(flows) != 1:
-        raise exceptions.CommandError(f"expected one flow, got {len(flows)} by {expression!r}")
-    return flows[0]
 
 
 def _last_reply() -> Flow:

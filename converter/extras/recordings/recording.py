@@ -6,12 +6,12 @@ from functools import cached_property
 
 from converter.addon.exchange import read_request, settings
 from converter.addon.exchange.awaited_reply import AwaitedReply
-from converter.addon.exchange.exchange import Answer, Exchange, begin
+from converter.addon.exchange.exchange import Exchange, begin
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.exchange.settings import Settings
 from converter.addon.files import FileError
 from converter.addon.keep.notes import NotedFacts
-from converter.addon.servers.profiles import Server, by_name
+from converter.addon.servers.profiles import by_name
 from converter.addon.servers.unread_replies import COMPLETION_PATH
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.request_facts import stop_strings
@@ -198,8 +198,18 @@ class Recording:
         Counts of tokens stay in the rewritten reply even if only the addon, and not the client, had
         requested them. Raises RecordingError if the request cannot be read.
         """
-        facts, server = self.facts, by_name(self.facts.server)
-        request = self._read_request(self.exchange(), server)
+        facts, server, exchange = self.facts, by_name(self.facts.server), self.exchange()
+        if exchange.endpoint.lists_models:
+            request = ReadRequest(exchange)
+        elif not (exchange.is_translated and exchange.endpoint.is_chat):
+            request = read_request.read_in_dialect(exchange, self.request.body)
+        else:
+            try:
+                read = read_request.read(exchange, self.request.body)
+                request = read.translate(server, facts.parses)
+            except ValueError as error:
+                fault = f"{self.name}: its request cannot be read: {error}"
+                raise RecordingError(fault) from None
         exchange = replace(request.exchange, client=client or request.exchange.client)
         request = replace(request, exchange=exchange)
         initial = InitialState(facts.begins)
@@ -209,18 +219,6 @@ class Recording:
         keeps = bool(sent and request.stop_strings and not stop_strings(sent))
         awaited = AwaitedReply(request, server, initial, *counts, as_text=as_text)
         return replace(awaited, thinks_first=keeps, by_server=CONTROL in sent)
-
-    def _read_request(self, exchange: Exchange, server: Server) -> ReadRequest:
-        if exchange.endpoint.lists_models:
-            return ReadRequest(exchange)
-        if not (exchange.is_translated and exchange.endpoint.is_chat):
-            return read_request.read_in_dialect(exchange, self.request.body)
-        try:
-            return read_request.read(exchange, self.request.body).translate(
-                server, self.facts.parses
-            )
-        except ValueError as error:
-            raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
 
     def rewriter(self, client: Dialect, form: Form) -> Rewriter:
         """Return a rewriter of the reply for a client of the dialect `client`. `form`: stream or
@@ -276,13 +274,20 @@ class Recording:
         """Rewrite the reply for a client of the dialect `client`; return the replay. `awaited`: by
         default `self.awaited()`.
         """
-        if self.exchange().endpoint.lists_models or not 200 <= self.answered.status < 300:
-            return self._replay_whole(client)
-        form, broken = self.form_for(client), bool(self.ended)
+        broken, answered = bool(self.ended), self.answered
+        all_held = tuple(ReplayStep(chunk, b"") for chunk in self.chunks)
+        if self.exchange().endpoint.lists_models or not 200 <= answered.status < 300:
+            # The addon reads an error or a list of models as a whole, so the client gets all bytes
+            # after the last chunk.
+            rewritten = self.awaited(client).rewrite(
+                answered.status, answered.content_type, self.body
+            )
+            end = rewritten.answer.body if rewritten.answer else self.body
+            return Replay(all_held, end, rewritten.notes, broken=broken)
+        form = self.form_for(client)
         rewriter = (awaited or self.awaited()).rewriter(self.server_form, client, form)
         if broken and Form.WHOLE in (self.server_form, form):
-            steps = tuple(ReplayStep(chunk, b"") for chunk in self.chunks)
-            return Replay(steps, b"", broken=True)
+            return Replay(all_held, b"", broken=True)
         steps = tuple(
             ReplayStep(chunk, b"".join(rewriter.feed(chunk.data, chunk.at)))
             for chunk in self.chunks
@@ -290,13 +295,3 @@ class Recording:
         end = b"".join(rewriter.close())
         notes = filter(None, dict.fromkeys([rewriter.failure, *rewriter.notes]))
         return Replay(steps, end, tuple(notes), rewriter.summary, broken)
-
-    def _replay_whole(self, client: Dialect) -> Replay:
-        """Return the replay of an error or of a list of models. The addon reads such a reply as a
-        whole, so the client gets all bytes after the last chunk.
-        """
-        answered = self.answered
-        rewritten = self.awaited(client).rewrite(answered.status, answered.content_type, self.body)
-        answer = rewritten.answer or Answer(0, "", self.body)
-        steps = tuple(ReplayStep(chunk, b"") for chunk in self.chunks)
-        return Replay(steps, answer.body, rewritten.notes, broken=bool(self.ended))

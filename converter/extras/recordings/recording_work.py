@@ -16,7 +16,6 @@ from converter.addon.http_messages import model_of
 from converter.core.dialects.table import find_endpoint
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.library import Expectation, Library
-from converter.extras.recordings.recording import Recording
 from converter.extras.recordings.redact.redactor import redacted, redacted_text
 
 _NUMBERED = re.compile(r"\.?(\d{4,})-")
@@ -35,9 +34,16 @@ def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | N
     """
     library, recording = Library(folder), flow_file.from_flow(flow, name)
     if not name:
+        request = recording.request
+        route, _ = find_endpoint(request.method, request.path) or (None, "")
+        kind = route.kind if route else "exchange"
+        # Of a model that is a path only the last part is used, because the folders may contain a
+        # user's name.
+        model = re.split(r"[\\/]", model_of(request.body).rstrip("\\/"))[-1].lower()
+        model = _NO_NAME.sub("-", model)[:_LONGEST].strip("-")
         make_folder(folder)
         with _claim_next_number(folder) as number:
-            name = f"{number:04}-{_kind_and_model(recording)}"
+            name = "-".join(filter(None, (f"{number:04}", kind, model)))
             return library.keep(replace(recording, name=name))
     path = library.keep(recording)
     if expected:
@@ -91,13 +97,3 @@ def _used_numbers(folder: Path) -> list[int]:
     """
     matches = [_NUMBERED.match(path.name) for path in folder.iterdir()]
     return [0, *(int(number[1]) for number in matches if number)]
-
-
-def _kind_and_model(recording: Recording) -> str:
-    """Return the endpoint's kind and the model, such as `chat-tiny-think`. Of a model that is a
-    path only the last part is used, because the folders may contain a user's name.
-    """
-    route, _ = find_endpoint(recording.request.method, recording.request.path) or (None, "")
-    kind = route.kind if route else "exchange"
-    model = re.split(r"[\\/]", model_of(recording.request.body).rstrip("\\/"))[-1].lower()
-    return "-".join(filter(None, (kind, _NO_NAME.sub("-", model)[:_LONGEST].strip("-"))))

@@ -15,7 +15,6 @@ from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.exchange.settings import Settings
 from converter.addon.transcript.reply import ReplyReader
 from converter.addon.transcript.terminal import TerminalWriter, shows_colours
-from converter.addon.transcript.turns import Facts
 from converter.core.dialects.recogniser import Recogniser
 from converter.core.dialects.table import Dialect
 from converter.core.reply.summary import SHORTEST, TIMES
@@ -107,18 +106,13 @@ def _print_transcript(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, 
         began = time.monotonic() if began is None else began
         _write_output(writer.feed(reader.feed(piece, time.monotonic() - began if live else None)))
     _write_output(writer.feed(reader.close()))
-    read, dialect = reader.transcript(), reader.recogniser.dialect
-    _write_output(
-        writer.close(_meaningful_facts(read.facts), read.beside) if dialect else writer.close()
-    )
-    if dialect is None:
+    read = reader.transcript()
+    if reader.recogniser.dialect is None:
+        _write_output(writer.close())
         raise RecordingError(_NO_REPLY)
-
-
-def _meaningful_facts(facts: Facts) -> Facts:
-    """Return the facts without meaningless times: without `first_byte`, because the clock starts at
-    this byte, and without any time if the whole reply came at once, as from a file.
-    """
-    end = facts.get("end")
+    # `first_byte` means nothing, because the clock starts at this byte. No time means anything if
+    # the whole reply came at once, as from a file.
+    end = read.facts.get("end")
     left_out = ("first_byte",) if isinstance(end, float) and end >= SHORTEST else TIMES
-    return {name: value for name, value in facts.items() if name not in left_out}
+    facts = {name: value for name, value in read.facts.items() if name not in left_out}
+    _write_output(writer.close(facts, read.beside))

@@ -20,7 +20,7 @@ import sys
 import threading
 from argparse import ArgumentTypeError
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import monotonic, sleep
@@ -105,20 +105,18 @@ class RecordedServer(ThreadingHTTPServer):
         True if the reply breaks off after them. Return None if no recording matches.
         """
         recordings, path = self.recordings_for(path)
-        if best := self._nearest(
-            [(request_fit(each.sent, method, path, body), each) for each in recordings]
-        ):
+        request = method, path, body
+        if best := self._nearest(recordings, lambda each: request_fit(each.sent, *request)):
             return best.answered, best.chunks, bool(best.ended)
+        # The last message of a request to continue a reply is the model's turn so far.
+        fields = read_body(body)
+        messages = messages_of(fields)
+        before = json.dumps(with_messages(fields, messages[:-1])).encode() if messages else b""
+        first = method, path, before
         continued = [recording for recording in recordings if recording.second_chunks]
-        before = _without_last_message(body) if continued else b""
-        if best := self._nearest(
-            [(request_fit(each.sent, method, path, before), each) for each in continued]
-        ):
+        if best := self._nearest(continued, lambda each: request_fit(each.sent, *first)):
             return best.answered, best.second_chunks, bool(best.ended)
-        best = self._nearest(
-            [(request_fit(each.request, method, path, body), each) for each in recordings]
-        )
-        if best:
+        if best := self._nearest(recordings, lambda each: request_fit(each.request, *request)):
             last = best.chunks[-1].at if best.chunks else 0.0
             return best.got, [Chunk(last, best.got.body)], bool(best.ended)
         return None
@@ -138,14 +136,16 @@ class RecordedServer(ThreadingHTTPServer):
         message = f"no recording answers this request, {method} {path}; {_TRY}"
         return 404, {"error": {"message": message, "type": "not_found_error"}}
 
-    def _nearest(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
-        """Return the recording with the highest fit, None if all fits are 0. Of several with this
-        fit, return the recording that has answered least often, and count this answer.
-
-        `fitting`: the recordings, each after its fit, which the function `request_fit` returned.
+    def _nearest(
+        self, recordings: Sequence[Recording], fit: Callable[[Recording], int]
+    ) -> Recording | None:
+        """Return the recording with the highest `fit` (see `request_fit`), None if all fits are 0.
+        Of several with this fit, return the recording that has answered least often, and count this
+        answer.
         """
-        best = max((fit for fit, _ in fitting), default=0)
-        equals = [recording for fit, recording in fitting if fit == best] if best else []
+        fits = [(fit(each), each) for each in recordings]
+        best = max((number for number, _ in fits), default=0)
+        equals = [each for number, each in fits if number == best] if best else []
         with self._lock:
             nearest = min(equals, key=lambda recording: self._served[recording.name], default=None)
             if nearest:
@@ -310,15 +310,6 @@ def request_fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> i
     if controls or not _are_equal_in(request, recorded, _MUST_FIT):
         return 0
     return 1 + sum(request.get(name) == value for name, value in recorded.items())
-
-
-def _without_last_message(body: bytes) -> bytes:
-    """Return a request's body without its last message, the model's turn which the server is to
-    continue.
-    """
-    request = read_body(body)
-    messages = messages_of(request)
-    return json.dumps(with_messages(request, messages[:-1])).encode() if messages else b""
 
 
 def _are_equal_in(

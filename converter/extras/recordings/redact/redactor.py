@@ -72,10 +72,8 @@ def redacted(recording: Recording) -> Recording:
     """
     endpoint = recording.exchange().endpoint
     redaction = Redaction(_scrubber(recording), Normaliser(endpoint.lists_models, recording.flow))
-    request, sent = (
-        redaction.redacted_request(recording.request),
-        redaction.redacted_request(recording.sent),
-    )
+    request = redaction.redacted_request(recording.request)
+    sent = redaction.redacted_request(recording.sent)
     answered, options = recording.answered, recording.options
     chunks = redaction.redacted_chunks(
         recording.chunks, is_stream(answered.content_type, recording.body)
@@ -115,24 +113,20 @@ def _scrubber(recording: Recording) -> Scrubber:
         secrets |= {*secrets_of_headers(request.headers), *secrets_of_link(request.path)}
         secrets |= {*secrets_of_body(fields, keep(fields, REQUEST))}
         secrets |= {part for part in prefix_of(request).split("/") if re.search(r"\d", part)}
-    return Scrubber(secrets, recording.hosts, _model_paths(recording))
-
-
-def _model_paths(recording: Recording) -> set[str]:
-    """Return the names of models in a recording that are paths of files."""
     bodies = (
         ("", recording.request.body),
         ("", recording.sent.body),
         (recording.answered.content_type, recording.body),
         (recording.got.content_type, recording.got.body),
     )
-    return {
+    model_paths = {
         model
         for kind, body in bodies
         if _A_PATH.search(body)
         for token in {*cut_body(body, is_stream(kind, body)).tokens}
         if token.path in _MODEL_FIELDS and not token.name and is_path(model := str(token.value))
     }
+    return Scrubber(secrets, recording.hosts, model_paths)
 
 
 @dataclass(frozen=True, slots=True)
