@@ -7,7 +7,7 @@ it. After such an edit the page gets the exchange again.
 import asyncio
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -69,17 +69,26 @@ def exchange_values(flow: HTTPFlow, running: bool) -> Values:
     """Return an exchange as the page's JSON. While the exchange is `running` the reply is left out:
     the page gets the reply piece by piece, as it comes.
     """
-    chosen = reading_of(flow, of_server=True)[0]
+    reading = reading_of(flow, of_server=True)
     answer = Transcript() if running else answer_of(flow)
-    answer = replace(answer, beside=(*answer.beside, *_refused_fields(flow)))
+    first = flow.metadata.get(REFUSED)
+    if isinstance(first, str):
+        # Two fields show the request that the server refused, and the one sent in its place.
+        second = content_of(sent_of(flow))
+        pair = (("refused by the server", first.encode()), ("sent again", second))
+        both = [Field(name, json_text.read_or_none(sent)) for name, sent in pair]
+        answer = replace(answer, beside=(*answer.beside, *both))
     facts, end = facts_of(flow), _end_values(flow, answer)
-    withheld = _withheld_thoughts(flow, answer, facts)
+    withheld = list[str]()
+    if facts.get("thoughts") and not _thoughts(answer):
+        # The server sent thoughts, and the client got none.
+        withheld = _thoughts(read_reply(backup_of(flow), *reading))
     return {
         "id": flow.id,
         "running": running,
         **end,
         "ended": "" if running else end["ended"],
-        "request": shown.transcript_json(request.read(content_of(flow.request), chosen)),
+        "request": shown.transcript_json(request.read(content_of(flow.request), reading[0])),
         "reply": shown.transcript_json(answer, facts),
         "withheld": withheld,
         "notes": [*end["notes"], *([_KEPT_BACK] if withheld else [])],
@@ -147,28 +156,6 @@ def _repetition_notes(flow: HTTPFlow, answer: Transcript) -> list[str]:
     return [_CIRCLE.format(most)] if most >= _OFTEN else []
 
 
-def _refused_fields(flow: HTTPFlow) -> list[Field]:
-    """Return the request that the server refused and the request that was sent in its place, as
-    fields to show. Return `[]` if the server refused nothing.
-    """
-    first = flow.metadata.get(REFUSED)
-    if not isinstance(first, str):
-        return []
-    second = content_of(sent_of(flow))
-    pair = (("refused by the server", first.encode()), ("sent again", second))
-    return [Field(name, json_text.read_or_none(sent)) for name, sent in pair]
-
-
-def _withheld_thoughts(flow: HTTPFlow, got: Transcript, facts: Mapping[str, object]) -> list[str]:
-    """Return the model's thoughts if the client got none of them, else `[]`.
-
-    `got`: the reply that the client got; `facts`: the counts of the reply that the server sent.
-    """
-    if _thoughts(got) or not facts.get("thoughts"):
-        return []
-    return _thoughts(read_reply(backup_of(flow), *reading_of(flow, of_server=True)))
-
-
 def _thoughts(of: Transcript) -> list[str]:
     parts = (part for turn in of.turns for part in turn.parts)
     return [part.text for part in parts if isinstance(part, ThinkingBlock)]
@@ -232,35 +219,22 @@ def curl_command(flow: HTTPFlow) -> str:
         body = content_of(flow.request).decode()
     except UnicodeDecodeError:
         raise ValueError("the request is no text") from None
-    command = [
-        "curl",
-        "-sNg",
-        *(["-X", flow.request.method] if flow.request.method != "POST" else []),
-        _KEY_IN_LINK.sub(r"\1=API_KEY", _requested_url(flow)),
-    ]
+    url, here = flow.request.url, flow.client_conn.sockname
+    # In reverse mode this URL is the server's, but the client sent the request to the proxy's own.
+    if isinstance(flow.client_conn.proxy_mode, ReverseMode) and here and here[1]:
+        host = f"[{here[0]}]" if ":" in here[0] else here[0]
+        url = f"http://{host}:{here[1]}{flow.request.path}"
+    method = ["-X", flow.request.method] if flow.request.method != "POST" else []
+    command = ["curl", "-sNg", *method, _KEY_IN_LINK.sub(r"\1=API_KEY", url)]
     lines = [shlex.join(ACTING.sub("", word) for word in command)]
     for name, value in flow.request.headers.items():
         if name.lower() in _KEYS:
             lines.append(f'-H "{_KEYS[name.lower()]}"')
         elif name.lower() in _SENT:
             lines.append(f"-H {shlex.quote(ACTING.sub('', f'{name}: {value}'))}")
-    lines += [f"--data-raw {shlex.quote(_escaped_json(body))}"] if body else []
+    if body:
+        # Characters that act on a terminal become JSON escapes (`\u001b`). The body's meaning
+        # stays, because JSON has such characters in strings alone.
+        plain = ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", body.replace("\r\n", "\n"))
+        lines.append(f"--data-raw {shlex.quote(plain)}")
     return " \\\n  ".join(lines)
-
-
-def _requested_url(flow: HTTPFlow) -> str:
-    """Return the URL to which the client sent the request: in reverse mode the proxy's own URL,
-    else the server's.
-    """
-    here = flow.client_conn.sockname
-    if isinstance(flow.client_conn.proxy_mode, ReverseMode) and here and here[1]:
-        host = f"[{here[0]}]" if ":" in here[0] else here[0]
-        return f"http://{host}:{here[1]}{flow.request.path}"
-    return flow.request.url
-
-
-def _escaped_json(body: str) -> str:
-    """Return a JSON body in which characters that act on a terminal are JSON escapes (`\\u001b`).
-    The body's meaning stays, because JSON has such characters in strings alone.
-    """
-    return ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", body.replace("\r\n", "\n"))

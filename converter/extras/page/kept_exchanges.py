@@ -48,23 +48,22 @@ class KeptExchanges(Watcher):
             _log.warning("think: think_page: expected mitmweb, because it keeps mitmweb's list")
 
     def configure(self, updated: set[str]) -> None:
-        """Close the file and open another one when `think_page` has changed."""
+        """When `think_page` has changed, close the old file, open the new one and add its exchanges
+        to mitmweb's list. An error is logged.
+        """
         view, path = flow_list(), str(value_of("think_page") or "")
         if "think_page" not in updated or path == self._path or view is None:
             return
         self.done()
         self._path = path
-        if path:
-            self._open(Path(path).expanduser(), view)
-
-    def _open(self, path: Path, view: "View") -> None:
-        """Open the file, and add its exchanges to mitmweb's list. An error is logged."""
+        if not path:
+            return
         # Imported here, because SQLite takes a megabyte of memory and most proxies have no such
         # file.
         from converter.extras.page.exchange_file import ExchangeFile  # noqa: PLC0415
 
         try:
-            file = ExchangeFile(path)
+            file = ExchangeFile(Path(path).expanduser())
             flows = _read(file.flows())
         except OSError as error:
             _log.error("think: think_page: expected a file of exchanges, got %s: %s", path, error)

@@ -106,7 +106,12 @@ class ListRows:
                         begun = time.perf_counter()
 
     def _update_row(self, name: str) -> None:
-        """Update the row of the exchange `name`; remove it if mitmweb no longer lists the flow."""
+        """Update the row of the exchange `name`; remove it if mitmweb no longer lists the flow. Add
+        the exchange to its session if its request has arrived.
+
+        Two fields of the row are `session`, the session's name, and `within`, the name of the
+        session of which that session is a branch.
+        """
         listed = self.find(name)
         if listed is None:
             for each in (self.rows, self._arriving):
@@ -114,24 +119,17 @@ class ListRows:
             return
         before = self.rows.get(name)
         row = rows.row(listed, RUNNING_RECORDS.get(name), before)
-        row |= self._session_fields(listed, str(row["client"]))
+        if not self._sessions.session_of(name) and (fields := self._request_fields(name)):
+            wish = housekeeping_of(fields, listed.request.path)
+            added = self._sessions.add(name, str(row["client"]), messages_of(fields), wish)
+            self._stale |= dict.fromkeys(added)
+        self._arriving.pop(name, None)
+        if listed.request.timestamp_end is None and listed.error is None:
+            self._arriving[name] = None
+        if of := self._sessions.session_of(name):
+            row |= {"session": of.name, "within": of.within}
         if before != row:
             self.rows[name] = row
-
-    def _session_fields(self, listed: HTTPFlow, client: str) -> Row:
-        """Add the exchange to its session if its request has arrived. Return two fields of its row:
-        `session`, the session's name, and `within`, the name of the session of which that session
-        is a branch. Return `{}` without a session. `client`: the client's name and version.
-        """
-        if not self._sessions.session_of(listed.id) and (fields := self._request_fields(listed.id)):
-            wish = housekeeping_of(fields, listed.request.path)
-            added = self._sessions.add(listed.id, client, messages_of(fields), wish)
-            self._stale |= dict.fromkeys(added)
-        self._arriving.pop(listed.id, None)
-        if listed.request.timestamp_end is None and listed.error is None:
-            self._arriving[listed.id] = None
-        of = self._sessions.session_of(listed.id)
-        return {"session": of.name, "within": of.within} if of else {}
 
     def _messages(self, name: str) -> Messages:
         return messages_of(self._request_fields(name))

@@ -83,22 +83,33 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     # The request that the client sent. In a running flow `flow.request` is the request to the
     # server.
     own = running.sides.client_request if running else None
+    model = _shortened(str(facts.get("model") or ""))
+    if not model:
+        # The model that the request names. It is taken from the last row if there is one, so that
+        # the body is read only once.
+        model = str(before["model"]) if before else _shortened(model_of(content_of(flow.request)))
+    server = running.server.name if running else str(noted.get("server") or "")
+    address = f"{flow.request.host}:{flow.request.port}"
     values: Row = {
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),
         "path": _shortened((own or flow.request).path.partition("?")[0]),
         # The user agent's first word, such as `claude-cli/2.1.332`.
         "client": _shortened(flow.request.headers.get("user-agent", "").partition(" ")[0]),
-        "model": _shortened(str(facts.get("model") or "")) or _requested_model(flow, before),
+        "model": model,
         **_title_and_wish(flow, before),
-        "server": _server_text(flow, running, noted),
+        # The server's name, if it is recognised, and its address: `vllm 10.0.0.5:8000`.
+        "server": _shortened(address if server in ("", "generic") else f"{server} {address}"),
         "status": flow.response.status_code if flow.response else 0,
         "again": flow.is_replay == "request",
         **({"broke": _shortened(str(flow.metadata[BEFORE]))} if BEFORE in flow.metadata else {}),
         **{name: facts[name] for name in _SHOWN if name in facts},
         **_times(facts),
     }
-    values["running"] = running is not None or _is_running(flow)
+    # A flow on which the addon acts is running while it has a `FlowRecord`; any other flow until
+    # its response has ended.
+    ended = flow.error or (flow.response and flow.response.timestamp_end is not None)
+    values["running"] = running is not None or (flow.live and not ended)
     if values["running"]:
         values["state"] = _running_state(values, before if before and before["running"] else None)
         return values
@@ -108,17 +119,6 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         left = client_left(flow) and not facts.get("failure")
         values |= {"state": "left"} if left else {"state": "broken", "failure": _shortened(failure)}
     return values
-
-
-def _is_running(flow: HTTPFlow) -> bool:
-    """Return True if a flow without a `FlowRecord` is still running. Such are the flows on which
-    the addon does not act; a flow on which it acts is running while it has a `FlowRecord`.
-    """
-    return (
-        flow.live
-        and flow.error is None
-        and (flow.response is None or flow.response.timestamp_end is None)
-    )
 
 
 def _running_state(now: Row, before: Row | None) -> str:
@@ -165,24 +165,6 @@ def _failure(flow: HTTPFlow, facts: Mapping[str, object], noted: Mapping[str, ob
     if flow.response.status_code >= 400:
         return f"status {flow.response.status_code}"
     return "the reply has no finish" if noted and not facts.get("finish") else ""
-
-
-def _server_text(flow: HTTPFlow, running: FlowRecord | None, noted: Mapping[str, object]) -> str:
-    """Return the server's name, if it is recognised, and its address: `vllm 10.0.0.5:8000`. The
-    name is in the `running` exchange's record, or in the notes `noted` on a finished flow.
-    """
-    name = running.server.name if running else str(noted.get("server") or "")
-    address = f"{flow.request.host}:{flow.request.port}"
-    return _shortened(address if name in ("", "generic") else f"{name} {address}")
-
-
-def _requested_model(flow: HTTPFlow, before: Row | None) -> str:
-    """Return the model that the request names. It is taken from the flow's last row `before` if
-    there is one, so that the body is read only once.
-    """
-    if before is not None:
-        return str(before["model"])
-    return _shortened(model_of(content_of(flow.request)))
 
 
 def _title_and_wish(flow: HTTPFlow, before: Row | None) -> Row:

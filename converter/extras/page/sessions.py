@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import takewhile
 
 from converter.core.model.housekeeping import COMPACTION, TITLE, goes_on_from_summary
 from converter.core.model.raw_messages import (
@@ -112,7 +113,7 @@ class Sessions:
         `client`: the client's name and version. `messages`: the request's messages. `wish`: `TITLE`
         or `COMPACTION` if the client asks for a title or a summary for its own use, else empty.
         """
-        opening = _opening_of(messages)
+        opening = [*takewhile(lambda each: role_of(each) in (*SYSTEM, "user"), messages)]
         if wish == TITLE:
             self._add_title(
                 Session(exchange, len(self._of), len(messages), exchange), client, opening
@@ -160,7 +161,10 @@ class Sessions:
         question; return their ids. They wait because a client may ask for a title before it begins
         the session. `opening`: the session's messages before the model's first turn.
         """
-        question = max(_questions(opening), key=len, default="")[:_LONGEST_QUESTION]
+        texts = map(str.strip, _user_texts(opening))
+        # A text that begins with a tag was added by the client.
+        questions = (text for text in texts if not text.startswith("<"))
+        question = max(questions, key=len, default="")[:_LONGEST_QUESTION]
         if not question:
             return []
         self._questions_of.setdefault(client, deque(maxlen=_NEWEST)).append((question, session))
@@ -199,7 +203,8 @@ class Sessions:
         sub-agent, whose conversation the new session is. `opening`: the new session's messages
         before the model's first turn.
         """
-        for key in _question_keys(client, opening):
+        for plain in filter(None, map(_comparable, _user_texts(opening))):
+            key = hash((client, plain))  # `_note_calls` makes the same key for a call's string.
             self._begun.setdefault(key, []).append(session)
             if caller := self._callers.get(key):
                 session.within = caller.name
@@ -220,14 +225,6 @@ class Sessions:
         return taken
 
 
-def _opening_of(messages: Messages) -> Messages:
-    """Return the messages before the model's first turn: those of the system and the user."""
-    for number, message in enumerate(messages):
-        if role_of(message) not in (*SYSTEM, "user"):
-            return messages[:number]
-    return messages
-
-
 def _prefix_keys(client: str, opening: Messages) -> list[int]:
     """Return keys by which sessions with the same first messages are found: one for the client
     alone, one for the client and the first message of the opening, one for the first two ... A
@@ -240,23 +237,10 @@ def _prefix_keys(client: str, opening: Messages) -> list[int]:
     return keys
 
 
-def _question_keys(client: str, opening: Messages) -> Iterator[int]:
-    """Yield a key for each text of a user's message in the opening. It equals the key that
-    `_note_calls` makes for the same text in a tool call.
-    """
+def _user_texts(opening: Messages) -> Iterator[str]:
+    """Yield the texts of the user's messages in the opening."""
     questions = (message for message in opening if role_of(message) == "user")
-    for text in (text for message in questions for text in content_texts(message)):
-        if plain := _comparable(text):
-            yield hash((client, plain))
-
-
-def _questions(opening: Messages) -> Iterator[str]:
-    """Yield the texts of the user's messages in the opening. Texts that begin with a tag are left
-    out, because the client added them.
-    """
-    questions = (message for message in opening if role_of(message) == "user")
-    texts = (text.strip() for message in questions for text in content_texts(message))
-    return (text for text in texts if text and not text.startswith("<"))
+    return (text for message in questions for text in content_texts(message))
 
 
 def _comparable(text: str) -> str:
