@@ -174,7 +174,10 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
         yield Finding("reply", streamed.refused, wrong=True)
         return
     yield thinking_finding(streamed, server, model, asks_for_thinking)
-    facts = model_facts(link, model, server)
+    reported = {path: link.json_at(path) for path in WINDOW_FIELDS}
+    if server.name == "ollama":
+        reported[SHOWN_AT] = link.json_at(SHOWN_AT, {"model": model})
+    facts = read(reported, model)
     yield window_finding(facts.window, server)
     if facts.abilities:
         yield Finding("told", ", ".join(facts.abilities))
@@ -250,8 +253,9 @@ def _ask_for_thinking(link: ServerLink, server: Server, model: str) -> tuple[Str
     """
     body = _question_body(model, QUESTION)
     streamed = link.stream(body, _has_begun_answer)
+    thinks = streamed.fields or _first_mark(streamed.text) or _unknown_pair(streamed.text)
     switches = thinking_fields(server, ThinkingSwitch("enabled"), None, model)
-    if streamed.refused or shows_thinking(streamed) or not switches:
+    if streamed.refused or thinks or not switches:
         return streamed, False
     again = link.stream({**body, **switches}, _has_begun_answer)
     return (streamed, False) if again.refused else (again, True)
@@ -269,14 +273,6 @@ def _has_begun_answer(streamed: StreamedReply) -> bool:
     begun. The reply need not be read further, because the rest would show nothing new.
     """
     return bool(streamed.fields and streamed.text.strip())
-
-
-def model_facts(link: ServerLink, model: str, server: Server) -> ModelFacts:
-    """Ask the server for all facts of a model, such as its context window; return them."""
-    replies = {path: link.json_at(path) for path in WINDOW_FIELDS}
-    if server.name == "ollama":
-        replies[SHOWN_AT] = link.json_at(SHOWN_AT, {"model": model})
-    return read(replies, model)
 
 
 def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFacts:
@@ -325,13 +321,6 @@ def thinking_finding(
     return Finding(
         "thinking", f"none was seen{', though it was asked for' if asks_for_thinking else ''}{when}"
     )
-
-
-def shows_thinking(streamed: StreamedReply) -> bool:
-    """Return True if the reply has thinking in a field of its own, or in its text between marks, of
-    a family or not.
-    """
-    return bool(streamed.fields or _first_mark(streamed.text) or _unknown_pair(streamed.text))
 
 
 def _unknown_pair(text: str) -> Pair | None:
