@@ -60,15 +60,17 @@ def convert_reply(
 
 
 def print_reply(file: str, chosen: Settings, client: Dialect | None) -> None:
-    """Print a saved reply in the dialect `client`, or as a transcript if `client` is None.
+    """Print a saved reply in the dialect `client`, or as a transcript if `client` is None. The file
+    `-` is standard input.
     `chosen`: the options by which the reply is read. Raises RecordingError, with the file's name,
     for a file that cannot be read.
     """
     try:
-        if client is None:
-            _print_transcript(_file_pieces(file), chosen, live=file == STANDARD_INPUT)
-        else:
-            for written in convert_reply(_file_pieces(file), chosen, client):
+        with open(sys.stdin.fileno() if file == STANDARD_INPUT else file, "rb") as source:
+            if client is None:
+                _print_transcript(body_pieces(source), chosen, live=file == STANDARD_INPUT)
+                return
+            for written in convert_reply(body_pieces(source), chosen, client):
                 _write_output(written)
     except BrokenPipeError:
         raise  # The program that reads our output, such as `head`, has ended; the file is fine.
@@ -76,14 +78,6 @@ def print_reply(file: str, chosen: Settings, client: Dialect | None) -> None:
         raise RecordingError(f"{file}: {error.strerror}") from None
     except (RecordingError, HTTPException) as error:
         raise RecordingError(f"{file}: {error}") from None
-
-
-def _file_pieces(file: str) -> Iterator[tuple[bytes, str]]:
-    """Yield the body in a file, or of standard input for `-`, in pieces, each with the reply's
-    content type.
-    """
-    with open(sys.stdin.fileno() if file == STANDARD_INPUT else file, "rb") as source:
-        yield from body_pieces(source)
 
 
 def _write_output(text: str | bytes) -> None:
