@@ -114,21 +114,18 @@ class Sessions:
         or `COMPACTION` if the client asks for a title or a summary for its own use, else empty.
         """
         opening = [*takewhile(lambda each: role_of(each) in (*SYSTEM, "user"), messages)]
+        new = Session(exchange, len(self._of), len(messages), exchange)
         if wish == TITLE:
-            self._add_title(
-                Session(exchange, len(self._of), len(messages), exchange), client, opening
-            )
+            self._add_title(new, client, opening)
             return []
         keys, taken = _prefix_keys(client, opening), list[str]()
         session, same = self._continued_session(keys, messages, len(opening))
-        if session is None and any(map(goes_on_from_summary, opening)):
-            session = self._summed_up.pop(client, None)
-            if session:
-                session.shortest = len(messages)
-                self._openings.setdefault(keys[-1], deque(maxlen=_LOOKED_AT)).append(session)
         if session is None:
-            session = Session(exchange, len(self._of), len(messages), exchange)
+            from_summary = any(map(goes_on_from_summary, opening))
+            session = (self._summed_up.pop(client, None) if from_summary else None) or new
+            session.shortest = len(messages)
             self._openings.setdefault(keys[-1], deque(maxlen=_LOOKED_AT)).append(session)
+        if session is new:
             self._find_parent(session, client, opening)
             taken = self._adopt_titles(session, client, opening)
         if wish == COMPACTION:
