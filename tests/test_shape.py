@@ -201,9 +201,9 @@ def _lines_of_code(source: Path) -> int:
 
 
 MOST_TO_KNOW = {
-    ("rewriter",): 2_140,
-    ("stages",): 7_790,
-    ("rewriter", "stages"): 9_145,
+    ("rewriter",): 2_120,
+    ("stages",): 7_490,
+    ("rewriter", "stages"): 8_830,
 }
 """Lines of code of all files that a module of `converter.core.reply` needs: so much has to be known
 to change the way of a reply's bytes, the reading of its text, and both.
@@ -220,13 +220,13 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
 
 MOST_CODE = {
     "core": 15_429,
-    "addon": 8_408,
-    "extras": 6_096,
+    "addon": 8_407,
+    "extras": 6_015,
 }
 """Lines of code of each floor of `converter/`: none of a docstring or a comment, and no blank one, so
 that a sentence that helps costs nothing.
 """
-MOST_TESTS = 79_328
+MOST_TESTS = 79_327
 """All lines of Python in `tests/` and `laws/`."""
 SLACK = {"core": 100, "addon": 100, "extras": 100, "tests": 400}
 """So far below its bound a count may be. To raise a bound takes a line in the commit that says what
