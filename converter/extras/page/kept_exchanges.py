@@ -48,7 +48,7 @@ class KeptExchanges(Watcher):
             _log.warning("think: think_page: expected mitmweb, because it keeps mitmweb's list")
 
     def configure(self, updated: set[str]) -> None:
-        """When `think_page` has changed, close the old file, open the new one and add its exchanges
+        """Close the old file when `think_page` has changed, open the new one, and add its exchanges
         to mitmweb's list. An error is logged.
         """
         view, path = flow_list(), str(value_of("think_page") or "")
