@@ -48,15 +48,25 @@ def server_address(text: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def chosen_port(option: str, text: str, host: str) -> int:
-    """Return the port in `text`, the value of the command's `option`. Raises UsageError if `text`
-    is no port, or if a proxy at `host` cannot listen at it.
+def usable_port(
+    option: str, written: str | None, usual: int, host: str, taken: int | None = None
+) -> int:
+    """Return the port in `written`, the value of the user's `option`; if that is None, the first
+    free port from `usual` upwards. `taken`: the port at which the same proxy will listen for
+    clients, never returned.
+
+    Raises CommandError if the user's port is `taken`, is no port, or cannot be opened at `host`, or
+    if no free port is found.
     """
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 65535):
-        raise UsageError(f"expected a number from 1 to 65535 for {option}, got {text!r}")
-    port = int(text)
+    if written is None:
+        return free_port(option, usual, host, taken)
+    if not (written.isascii() and written.isdecimal() and 1 <= int(written) <= 65535):
+        raise UsageError(f"expected a number from 1 to 65535 for {option}, got {written!r}")
+    port = int(written)
     if reason := port_problem(port, host):
         raise UsageError(f"port {port} cannot be used ({reason}): choose another with {option}")
+    if port == taken:
+        raise CommandError(f"port {port} is for clients already: choose another with {option}")
     return port
 
 

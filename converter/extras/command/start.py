@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 
 import converter
@@ -21,9 +22,8 @@ from converter.extras.command.addresses import (
     CommandError,
     UsageError,
     certificates_folder,
-    chosen_port,
-    free_port,
     server_address,
+    usable_port,
 )
 
 ADDON = Path(converter.__file__).parent.parent / "think_addon.py"
@@ -195,9 +195,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[
 
 def set_names(arguments: Sequence[str]) -> set[str]:
     """Return the names of the options that `--set NAME=VALUE` in these arguments sets."""
-    following = [*arguments[1:], ""]
-    pairs = zip(arguments, following, strict=True) if arguments else ()
-    return {value.partition("=")[0] for word, value in pairs if word == "--set"}
+    return {value.partition("=")[0] for word, value in pairwise(arguments) if word == "--set"}
 
 
 def unset_defaults(defaults: Mapping[str, str], names: set[str]) -> list[str]:
@@ -212,36 +210,21 @@ def mitmproxy_arguments(chosen: argparse.Namespace, more: Sequence[str] = ()) ->
     """Return the arguments for mitmweb, mitmdump or mitmproxy. `more`, the user's arguments after
     `--`, come last. Raises CommandError if there is no server or no port to use.
     """
-    port = _port("--port", chosen.port, PORT, chosen.host)
+    port = usable_port("--port", chosen.port, PORT, chosen.host)
     page, defaults = list[str](), {"think_print": "true"} if chosen.print else {}
     if chosen.interface == "dump":
         defaults["flow_detail"] = "0"  # mitmdump's own lines would repeat the addon's log lines.
     if chosen.interface == "web":
         defaults["web_open_browser"] = "false"
-        web_port = _port("--web-port", chosen.web_port, WEB_PORT, chosen.web_host, taken=port)
-        page = ["--web-host", chosen.web_host, "--web-port", str(web_port)]
+        page_host = chosen.web_host
+        web_port = usable_port("--web-port", chosen.web_port, WEB_PORT, page_host, taken=port)
+        page = ["--web-host", page_host, "--web-port", str(web_port)]
     url = chosen.url or import_module("converter.extras.command.link").find_local_server()
     mode = ["-s", str(ADDON), "--mode", f"reverse:{server_address(url)}"]
     listening = ["--listen-host", chosen.host, "--listen-port", str(port)]
     options = [word for option in chosen.set for word in ("--set", option)]
     ours = unset_defaults(defaults, set_names([*options, *more]))
     return [*mode, *listening, *page, *ours, *options, *more]
-
-
-def _port(option: str, written: str | None, usual: int, host: str, taken: int | None = None) -> int:
-    """Return the port in `written`, the value of the user's `option`; if that is None, the first
-    free port from `usual` upwards. `taken`: the port at which the same proxy will listen for
-    clients, never returned.
-
-    Raises CommandError if the user's port is `taken`, is no port, or cannot be opened at `host`, or
-    if no free port is found.
-    """
-    if written is None:
-        return free_port(option, usual, host, taken)
-    port = chosen_port(option, written, host)
-    if port == taken:
-        raise CommandError(f"port {port} is for clients already: choose another with {option}")
-    return port
 
 
 def warn_if_open(chosen: argparse.Namespace) -> None:

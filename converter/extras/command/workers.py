@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -68,7 +69,7 @@ def check_workers(count: int, arguments: Sequence[str]) -> None:
         return
     if not can_share_port():
         raise ValueError("expected one worker: this system lets no two processes share a port")
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for word, following in pairwise([*arguments, ""]):
         target = following if word in _NAMES_A_FILE else word
         if word.startswith(_OWN_TARGET) and NUMBER not in target and not target.endswith("="):
             raise ValueError(

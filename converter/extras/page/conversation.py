@@ -73,11 +73,9 @@ def exchange_values(flow: HTTPFlow, running: bool) -> Values:
     answer = Transcript() if running else answer_of(flow)
     first = flow.metadata.get(REFUSED)
     if isinstance(first, str):
-        # Two fields show the request that the server refused, and the one sent in its place.
-        second = content_of(sent_of(flow))
-        pair = (("refused by the server", first.encode()), ("sent again", second))
-        both = [Field(name, json_text.read_or_none(sent)) for name, sent in pair]
-        answer = replace(answer, beside=(*answer.beside, *both))
+        refused = Field("refused by the server", json_text.read_or_none(first.encode()))
+        again = Field("sent again", json_text.read_or_none(content_of(sent_of(flow))))
+        answer = replace(answer, beside=(*answer.beside, refused, again))
     facts, end = facts_of(flow), _end_values(flow, answer)
     withheld = list[str]()
     if facts.get("thoughts") and not _thoughts(answer):

@@ -122,8 +122,7 @@ def _run_bless(library: Library, chosen: argparse.Namespace) -> int:
         """
         recording = library.load(name)
         if chosen.set:
-            options = changed_options(recording.options, chosen.set)
-            recording = replace(recording, options=options)
+            recording = replace(recording, options=changed_options(recording.options, chosen.set))
         print(library.bless(recording, bool(chosen.set)), end="")
         if unmet := library.expectation_difference(recording):
             print(visible(unmet), file=sys.stderr)

@@ -211,14 +211,17 @@ class Recording:
                 fault = f"{self.name}: its request cannot be read: {error}"
                 raise RecordingError(fault) from None
         exchange = replace(request.exchange, client=client or request.exchange.client)
-        request = replace(request, exchange=exchange)
-        initial = InitialState(facts.begins)
-        counts = facts.counted, facts.prompted
-        as_text = self.sent.path.endswith(COMPLETION_PATH)
         sent = json_text.object_in(self.sent.body)
-        keeps = bool(sent and request.stop_strings and not stop_strings(sent))
-        awaited = AwaitedReply(request, server, initial, *counts, as_text=as_text)
-        return replace(awaited, thinks_first=keeps, by_server=CONTROL in sent)
+        return AwaitedReply(
+            replace(request, exchange=exchange),
+            server,
+            InitialState(facts.begins),
+            facts.counted,
+            facts.prompted,
+            as_text=self.sent.path.endswith(COMPLETION_PATH),
+            thinks_first=bool(sent and request.stop_strings and not stop_strings(sent)),
+            by_server=CONTROL in sent,
+        )
 
     def rewriter(self, client: Dialect, form: Form) -> Rewriter:
         """Return a rewriter of the reply for a client of the dialect `client`. `form`: stream or

@@ -7,9 +7,9 @@ import pytest
 from converter.extras.command.addresses import (
     LOCAL,
     CommandError,
-    chosen_port,
     free_port,
     server_address,
+    usable_port,
 )
 from tests.support.rows import rows_of
 
@@ -44,8 +44,8 @@ def test_a_chosen_port_that_is_taken_is_named_with_what_to_set() -> None:
             rf"port {port} cannot be used \(Address already in use\): choose another with --port"
         )
         with pytest.raises(CommandError, match=reason):
-            chosen_port("--port", str(port), LOCAL)
-    assert chosen_port("--port", str(port), LOCAL) == port
+            usable_port("--port", str(port), 8080, LOCAL)
+    assert usable_port("--port", str(port), 8080, LOCAL) == port
 
 
 def test_the_usual_port_makes_room_for_who_has_it() -> None:
