@@ -92,7 +92,6 @@ type ToolCost = tuple[str, int, int, int, int, int]
 """A tool's name, the number of its calls, the number of its failed calls, and the estimated tokens
 of its calls, its results and its description.
 """
-_NEVER_CALLED = "never called"
 _BYTES = 4
 """About how many bytes of English text or JSON one token has."""
 
@@ -121,7 +120,7 @@ def tool_costs(exchanges: Sequence[SessionExchange]) -> list[ToolCost]:
                 failed = bool(part["failed"])
                 counts.setdefault(name, Counter()).update(failed=failed, results=_text_size(part))
     costs = [_tool_cost(name, counts[name], described.pop(name, 0)) for name in counts]
-    idle = [_tool_cost(_NEVER_CALLED, Counter(), sum(described.values()))] if described else []
+    idle = [_tool_cost("never called", Counter(), sum(described.values()))] if described else []
     return [*sorted(costs, key=lambda cost: (-cost[1], -sum(cost[3:]))), *idle]
 
 

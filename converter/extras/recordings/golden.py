@@ -24,7 +24,6 @@ _SAME_FIELDS = re.compile(rf"{_FIELD}(?:, ?{_FIELD})+")
 """Matches a run of fields such as `"id": "recording", "created": 0`. Servers repeat such runs in
 every frame, where they would be half of a golden.
 """
-_OFTEN = 2
 
 
 def golden(recording: Recording, client: Dialect) -> str:
@@ -36,7 +35,7 @@ def golden(recording: Recording, client: Dialect) -> str:
     replay = recording.replayed(client)
     body = "\n".join(_body_lines(recording, replay))
     counts = Counter(_SAME_FIELDS.findall(body))
-    often = [fields for fields, count in counts.items() if count >= _OFTEN]
+    often = [fields for fields, count in counts.items() if count > 1]
     names = {fields: f"⟨#{number}⟩" for number, fields in enumerate(often, 1)}
     short = _SAME_FIELDS.sub(lambda fields: names.get(fields[0], fields[0]), body)
     notes = [f"# {name} {fields}" for fields, name in names.items()]

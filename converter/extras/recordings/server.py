@@ -48,7 +48,6 @@ SERVED_AT = f"http://{HOST}:{PORT}"
 """The server's address at the default port."""
 FAST = float("inf")
 _PACES = {"recorded": 1.0, "fast": FAST}
-_OPENER = "<think>"
 _TRY = "try one that `think-addon record show NAME --request` prints, `list` has the names"
 _MUST_FIT = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools", "stream")
 _PROMPT = ("messages", "tools")
@@ -180,7 +179,7 @@ class RecordedServer(ThreadingHTTPServer):
         if endpoint_of(path) != "/tokenize" or not fitting:
             return None
         inside = fitting[0].facts.begins == InitialState.THINKING.value
-        return {"count": fitting[0].facts.counted, "token_strs": [_OPENER if inside else "\n"]}
+        return {"count": fitting[0].facts.counted, "token_strs": ["<think>" if inside else "\n"]}
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore the error of a client that left before the reply's end."""
