@@ -221,7 +221,7 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
 MOST_CODE = {
     "core": 15_429,
     "addon": 8_407,
-    "extras": 6_015,
+    "extras": 6_012,
 }
 """Lines of code of each floor of `converter/`: none of a docstring or a comment, and no blank one, so
 that a sentence that helps costs nothing.
