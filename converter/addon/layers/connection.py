@@ -59,7 +59,12 @@ def join_writes(handling: CommandGenerator[None]) -> CommandGenerator[None]:
     try:
         for command in handling:
             send = command if isinstance(command, commands.SendData) else None
-            if waiting and send and _may_join(waiting, send):
+            if (
+                waiting
+                and send
+                and send.connection is waiting.connection
+                and len(waiting.data) + len(send.data) <= LONGEST_JOINED
+            ):
                 waiting = commands.SendData(send.connection, waiting.data + send.data)
                 continue
             if waiting:
@@ -73,12 +78,6 @@ def join_writes(handling: CommandGenerator[None]) -> CommandGenerator[None]:
         raise
     if waiting:
         yield waiting
-
-
-def _may_join(one: commands.SendData, more: commands.SendData) -> bool:
-    """Return True if two writes go to one connection and are short enough to be joined."""
-    short = len(one.data) + len(more.data) <= LONGEST_JOINED
-    return short and one.connection is more.connection
 
 
 class ReplyLayer(HttpLayer):
@@ -116,13 +115,20 @@ class ReplyLayer(HttpLayer):
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
         """Handle an event. Store the size and the connection of a read. Handle our own events
-        (`_own_handling`) here, and leave all others to mitmproxy's method. That method queues the
-        events of a paused layer; ours need no queue, because mitmproxy never pauses this layer.
+        (`Quit`, and the wake-ups by our two timers) here, and leave all others to mitmproxy's
+        method. That method queues the events of a paused layer; our own need no queue, because
+        mitmproxy never pauses this layer.
         """
         if type(event) is events.DataReceived:
             self.last_read, self.last_from = len(event.data), event.connection
-        elif (own := self._own_handling(event)) is not None:
-            yield from own
+        elif type(event) is Quit:
+            yield from self._break_off_replies(event)
+            return
+        elif type(event) is events.Wakeup and event.command is self._timer:
+            yield from self._check_silence()
+            return
+        elif type(event) is events.Wakeup and event.command is self._watch:
+            yield from self._check_openings()
             return
         handling = super().handle_event(event)
         if self.connection_handler and not SPEED.lacks:
@@ -172,18 +178,6 @@ class ReplyLayer(HttpLayer):
         """Wait for `task`, the call of a hook in which an addon waits. Then resume the exchange."""
         await task
         await self.connection_handler.server_event(events.HookCompleted(hook))
-
-    def _own_handling(self, event: events.Event) -> CommandGenerator[None] | None:
-        """Return the handling of one of our own events (`Quit`, or a wake-up by one of the two
-        timers); `None` for mitmproxy's events.
-        """
-        if type(event) is Quit:
-            return self._break_off_replies(event)
-        if type(event) is not events.Wakeup:
-            return None
-        if event.command is self._timer:
-            return self._check_silence()
-        return self._check_openings() if event.command is self._watch else None
 
     def make_stream(self, stream_id: int) -> CommandGenerator[None]:
         """Make our stream layer for a new exchange. Start the timer for silent streams if it does

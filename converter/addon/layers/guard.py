@@ -10,7 +10,7 @@ lacks a member, the part that uses it is switched off, and a line of the log say
 import asyncio
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -88,7 +88,11 @@ class GuardedPart:
 
     def __init__(self, loses: str, table: str) -> None:
         self.loses = loses
-        self.built_upon = dict(_parse_table(table))
+        self.built_upon = dict[str, str]()
+        for line in table.split("\n"):
+            owner, colon, members = line.strip().rpartition(": ")
+            for name, parameters in _MEMBER.findall(members):
+                self.built_upon[f"{owner}.{name}" if colon else name] = parameters
         self.lacks = self.missing()
 
     def missing(self) -> list[str]:
@@ -96,17 +100,6 @@ class GuardedPart:
         return [
             path for path, parameters in self.built_upon.items() if not _is_member(path, parameters)
         ]
-
-
-def _parse_table(table: str) -> Iterator[tuple[str, str]]:
-    """Yield the path and the parameters of each member in a `table`. The line
-    `Http1Client: send(self, event) state` gives (`Http1Client.send`, `self, event`) and
-    (`Http1Client.state`, an empty text).
-    """
-    for line in table.split("\n"):
-        owner, colon, members = line.strip().rpartition(": ")
-        for name, parameters in _MEMBER.findall(members):
-            yield f"{owner}.{name}" if colon else name, parameters
 
 
 def _is_member(path: str, parameters: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from time import monotonic
 from typing import Any, Self, cast
 
-from mitmproxy.http import Request, Response
+from mitmproxy.http import Response
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator
@@ -123,28 +123,21 @@ class StreamLayer(HttpStream):
         return self._end_silence() if isinstance(event, Tick) else super()._handle_event(event)
 
     def _end_silence(self) -> CommandGenerator[None]:
-        """Send the client a ping if it has got no byte for too long; a head and a ping if it has no
-        head yet (`_start_early`).
+        """Send the client a ping if it has got no byte for too long. If it has no head yet, send it
+        a head before the ping, if the listener returns a head for this exchange.
         """
         if monotonic() < self.spoke + self._layer.listener.seconds_of_silence:
             return
         self.restart_silence()
-        if self._function:
-            yield from self._send_pieces(self._function.ping())
-        elif self._is_unanswered and self.server_state == self.state_wait_for_response_headers:
-            yield from self._start_early()
-
-    def _start_early(self) -> CommandGenerator[None]:
-        """Send the client a head and a ping before the server answers, if the listener returns a
-        head for this exchange. Go on waiting for the server's own head.
-        """
-        early = self._layer.listener.early_head(self.flow)
-        if early is None or not isinstance(early.stream, StreamFunction):
-            return
-        self.flow.response = self._early = early
-        yield from super().start_response_stream()
-        self.server_state = self.state_wait_for_response_headers
-        self._function = early.stream
+        if self._function is None:
+            waits = self.server_state == self.state_wait_for_response_headers
+            early = waits and self._is_unanswered and self._layer.listener.early_head(self.flow)
+            if not early or not isinstance(early.stream, StreamFunction):
+                return
+            self.flow.response = self._early = early
+            yield from super().start_response_stream()
+            self.server_state = self.state_wait_for_response_headers  # the server's own head
+            self._function = early.stream
         yield from self._send_pieces(self._function.ping())
 
     def start_request_stream(self) -> CommandGenerator[None]:
@@ -205,24 +198,20 @@ class StreamLayer(HttpStream):
         else:
             reason, code = "the addon leaves the reply", ErrorCode.CANCEL
             yield SendHttp(RequestProtocolError(self.stream_id, reason, code), server)
-        if again:
-            yield from self._send_next_request(again)
-        else:
+        if again is None:
             yield from self.server_state(ResponseEndOfMessage(self.stream_id))
-
-    def _send_next_request(self, request: Request) -> CommandGenerator[None]:
-        """Send another request. Its response goes on in the client's body, or becomes the client's
-        response if the client has got no head yet.
-        """
+            return
+        # the next response goes on in the client's body, or becomes the client's response if the
+        # client has got no head yet
         self._early = self.flow.response if self.streams else self._early
         self.server_state = self.state_wait_for_response_headers
         self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
-        first, self.flow.request = self.flow.request, request
+        first, self.flow.request = self.flow.request, again
         connected = yield from self.make_server_connection()
         self.flow.request = first
         if connected:
-            server, body = self.context.server, request.raw_content or b""
-            yield SendHttp(RequestHeaders(self.stream_id, request, end_stream=False), server)
+            server, body = self.context.server, again.raw_content or b""
+            yield SendHttp(RequestHeaders(self.stream_id, again, end_stream=False), server)
             yield SendHttp(RequestData(self.stream_id, body), server)
             yield SendHttp(RequestEndOfMessage(self.stream_id), server)
 
@@ -309,9 +298,9 @@ class StreamLayer(HttpStream):
         this option off.
         """
         if not value_of("body_size_limit", self.context.options):
-            return _never_too_large()
+            return False
         checks = super().check_body_size(request)
-        return checks if request else self._report_in_dialect(checks)
+        return (yield from (checks if request else self._report_in_dialect(checks)))
 
     def _report_in_dialect[T](self, failing: CommandGenerator[T]) -> Generator[Any, Any, T]:
         """Run `failing`, a method of mitmproxy's that may report a failure, and return its result.
@@ -327,7 +316,13 @@ class StreamLayer(HttpStream):
                 return stop.value  # type: ignore[no-any-return]
             if isinstance(command, HttpErrorHook) and self.flow.error:
                 ending = yield from self._end_failed_response(self.flow.error.msg)
-            if ending and _sends_error(command):
+            # KILL: the user has killed the flow, whose connection closes without a message
+            if (
+                ending
+                and isinstance(command, SendHttp)
+                and isinstance(command.event, ResponseProtocolError)
+                and command.event.code is not ErrorCode.KILL
+            ):
                 yield from ending()
                 answer = None
             else:
@@ -368,18 +363,3 @@ class StreamLayer(HttpStream):
         if self.context.options.store_streamed_bodies:
             self.response_body_buf += data
         yield SendHttp(ResponseData(self.stream_id, data), self.context.client)
-
-
-def _never_too_large() -> CommandGenerator[bool]:
-    """Return False, as mitmproxy's check does if a body is not too large."""
-    return False
-    yield  # never reached, but makes this function a generator, as mitmproxy's check is
-
-
-def _sends_error(command: commands.Command) -> bool:
-    """Return True if a command sends the client an error. Return False if the user has killed the
-    flow: its connection is closed without a message.
-    """
-    if not isinstance(command, SendHttp) or not isinstance(command.event, ResponseProtocolError):
-        return False
-    return command.event.code is not ErrorCode.KILL

@@ -120,10 +120,17 @@ class Splice(asyncio.Protocol):
         _set_read_size(self._transport, LONG_READ)
 
     def data_received(self, data: bytes) -> None:
-        """Rewrite the bytes of a read (`data`), and send them to the client at once. If the read
-        has to wait, give it to the layers.
+        """Rewrite the bytes of a read (`data`), and send them to the client at once. Give the read
+        to the layers if it has to wait: it is long, earlier bytes wait for the layers or for the
+        client, or the carrier is closed.
         """
-        if len(data) > LONG_READ or not self._may_send_at_once():
+        if (
+            len(data) > LONG_READ
+            or not waits_for_data(self._reader)
+            or self._client.get_write_buffer_size()
+            or self._client.is_closing()
+            or not self._carrier.is_open()
+        ):
             self.theirs.data_received(data)
             return
         self._handler.timeout_watchdog.register_activity()
@@ -131,18 +138,6 @@ class Splice(asyncio.Protocol):
             self._client.write(out)
         if not self._carrier.goes_on:
             self._restore_protocol()
-
-    def _may_send_at_once(self) -> bool:
-        """Return True if a read can be sent to the client at once: no earlier bytes wait for the
-        layers or for the client, and the carrier is open.
-        """
-        client = self._client
-        return (
-            waits_for_data(self._reader)
-            and not client.get_write_buffer_size()
-            and not client.is_closing()
-            and self._carrier.is_open()
-        )
 
     def _restore_protocol(self) -> None:
         """Put the replaced protocol back. Send the layers an event without data: it makes them ask
