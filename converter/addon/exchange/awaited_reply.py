@@ -3,7 +3,7 @@
 A recording stores the same values, so that a replay rewrites its reply in the same way.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -213,37 +213,29 @@ class AwaitedReply:
         request, exchange = self.request, self.request.exchange
         # a whole reply is complete when it comes, so that ending its thoughts would save nothing
         limits = self.limits.without_ends if server_form is Form.WHOLE else self.limits
-        expected = self._expected(limits)
         speaker, server = client or exchange.client, exchange.server_dialect
+        form = form or request.form
+        # A client of chat completions needs the prompt's count only if it requests counts, or if it
+        # gets one body that is made from the server's stream.
+        requested = json_text.as_object(request.body.get(COUNTING)).get("include_usage")
+        counts = speaker is not COMMON or requested or (form is Form.WHOLE and self.is_buffered)
         context = replace(
             request.reply_context,
-            prompt_tokens=self._prompt_tokens(speaker, form),
+            prompt_tokens=partial(estimate_tokens, request.body) if counts else None,
             uncounted=self.hides_counts and speaker is server,
         )
         rewriter = rewriter_of(
             exchange.settings,
             speaker,
             server_form,
-            form or request.form,
+            form,
             server=TEXT_COMPLETIONS if self.as_text else server,
             context=context,
-            expected=expected,
+            expected=self._expected(limits),
         )
         if request.called:
             rewriter.rename_model(request.called)
         return rewriter
-
-    def _prompt_tokens(self, client: Dialect, form: Form | None) -> Callable[[], int] | None:
-        """Return a function that estimates the prompt's tokens, for a server that reports none;
-        `None` for a client that needs no counts. A client of chat completions needs them if it
-        requests them, or if it gets one body that is made from the server's stream.
-        """
-        request = self.request
-        requested = json_text.as_object(request.body.get(COUNTING)).get("include_usage")
-        whole = (form or request.form) is Form.WHOLE and self.is_buffered
-        if client is COMMON and not (requested or whole):
-            return None
-        return partial(estimate_tokens, request.body)
 
     def needs_prompt_count(self, status: int, body: bytes) -> bool:
         """Return True if the addon has to count the prompt's tokens for an error: the server's
@@ -273,8 +265,15 @@ class AwaitedReply:
         rewritten = b"".join(rewriter.whole(body, at))
         if rewriter.failure and not (rewriter.end.begun and rewriter.form is Form.STREAM):
             return Rewritten(self._error_response(rewriter, rewritten), rewriter)
-        streamed = rewriter.form is Form.STREAM
-        kind = self._type_of_reply(content_type, streamed)
+        # The server's content type stays if it fits the body and the client speaks the server's
+        # dialect. Else the client gets the content type of its own dialect.
+        framing, kind = exchange.client.wire.framing, content_type
+        if rewriter.form is Form.STREAM:
+            fits, own = framing.is_named(kind), f"{framing.content_type}; charset=utf-8"
+        else:
+            fits, own = kind.lower().startswith(JSON), JSON
+        if not fits or exchange.client is not exchange.server_dialect:
+            kind = own
         unchanged = rewritten == body and kind == content_type
         return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
 
@@ -284,19 +283,6 @@ class AwaitedReply:
         """
         failed = rewriter.failure
         return self._error_response(rewriter, written) if failed else Answer(200, JSON, written)
-
-    def _type_of_reply(self, content_type: str, streamed: bool) -> str:
-        """Return the content type of the client's reply: the server's `content_type` if it fits the
-        body and the client speaks the server's dialect, else the type of the client's dialect.
-        `streamed`: True if the client gets a stream.
-        """
-        exchange = self.request.exchange
-        framing = exchange.client.wire.framing
-        named = content_type.lower().startswith(JSON)
-        fits = framing.is_named(content_type) if streamed else named
-        if fits and exchange.client is exchange.server_dialect:
-            return content_type
-        return f"{framing.content_type}; charset=utf-8" if streamed else JSON
 
     def _error_response(self, rewriter: Rewriter, written: bytes) -> Answer:
         """Return the error response for a reply that could not be rewritten. `written`: the bytes

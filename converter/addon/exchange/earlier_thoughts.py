@@ -90,45 +90,31 @@ class ReplyPosition:
         cut = any(len(thought) >= LONGEST_THOUGHT for thought in self._thoughts)
         if cut or any(getattr(event, "choice", 0) for event in events):
             return
-        texts, calls = _read_texts_and_calls(events)
-        text = self.join(texts)
-        message = {"role": "assistant", "content": text, "tool_calls": calls}
-        if text.strip() or message["tool_calls"]:
-            thinking, written = join_texts(self._thoughts), _thinking_as_written(events)
+        blocks, pieces, around = GrowingBlocks[Never](), list[str](), ("", "")
+        for event in events:
+            if isinstance(event, ThinkingEnd):
+                # Not fed to `blocks`: after a thought of blanks alone, it would divide one block of
+                # text into two.
+                around = event.around
+                continue
+            blocks.feed(event)
+            if isinstance(event, Thinking):
+                pieces.append(event.text)
+        parts = blocks.parts()
+        text = self.join(part.text for part in parts if isinstance(part, TextBlock))
+        calls = [
+            {"id": part.id, "function": {"name": part.name, "arguments": part.arguments}}
+            for part in parts
+            if isinstance(part, ToolUse)
+        ]
+        if text.strip() or calls:
+            message = {"role": "assistant", "content": text, "tool_calls": calls}
+            # `written` has the line ends that the model wrote around its thinking
+            thinking, written = join_texts(self._thoughts), "".join(pieces).join(around)
             whole = written if written.strip(_LINE_ENDS) == thinking else thinking
             key = _entry_id(_next_hash(self.before, message), self.model)
             value = json_text.write({"thinking": whole, "text": text})
             self.memory.keep_agreed(key, value, disputed=DISPUTED)
-
-
-def _read_texts_and_calls(events: Iterable[Event]) -> tuple[list[str], list[Mapping[str, object]]]:
-    """Return the texts of a reply's blocks of text, and the reply's calls as a message has them in
-    `tool_calls`.
-    """
-    blocks = GrowingBlocks[Never]()
-    for event in events:
-        # A `ThinkingEnd` is left out: after a thought of blanks alone, it would divide one block of
-        # text into two.
-        if not isinstance(event, ThinkingEnd):
-            blocks.feed(event)
-    parts = blocks.parts()
-    calls: list[Mapping[str, object]] = [
-        {"id": part.id, "function": {"name": part.name, "arguments": part.arguments}}
-        for part in parts
-        if isinstance(part, ToolUse)
-    ]
-    return [part.text for part in parts if isinstance(part, TextBlock)], calls
-
-
-def _thinking_as_written(events: Iterable[Event]) -> str:
-    """Return the reply's thinking, with the line ends that the model wrote around it."""
-    written, around = list[str](), ("", "")
-    for event in events:
-        if isinstance(event, Thinking):
-            written.append(event.text)
-        elif isinstance(event, ThinkingEnd):
-            around = event.around
-    return "".join(written).join(around)
 
 
 @dataclass(frozen=True, slots=True)

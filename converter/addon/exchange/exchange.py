@@ -9,7 +9,7 @@ request's head. When the body has come, it is read into a `ReadRequest`
 import enum
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -249,28 +249,22 @@ class Exchange:
         """
         if status != 200:
             return self.error_answer(status, body)
-        rows, served = self.settings.models, model_entries(json_text.read_or_none(body))
-        if served and self.model_id and not find_model(served, rows, self.model_id):
-            message = f"no model {self.model_id}"
-            return Answer(404, JSON, self.client.answers.error(message, "not_found_error", 404))
-        listed = self._listed_models(served, body)
-        return Answer(200, JSON, json_text.write(listed)) if listed else None
-
-    def _listed_models(self, served: Sequence[dict[str, object]], body: bytes) -> object:
-        """Return the JSON value of the list of models, with the user's aliases, or of the one model
-        that the request's path names. Return `None` if the body goes to the client unchanged.
-        `served`: the models in the server's `body`.
-        """
         rows, write = self.settings.models, self.client.answers.models
+        served = model_entries(json_text.read_or_none(body))
         models = with_aliases(served, rows)
         models = with_variants(models) if self.settings.variants else models
         models = with_gateway_names(models) if self.gateway_names else models
         listed: object = {"object": "list", "data": models}
         if served and self.model_id:
             listed = find_model(served, rows, self.model_id)
+            if not listed:
+                message = f"no model {self.model_id}"
+                return Answer(404, JSON, self.client.answers.error(message, "not_found_error", 404))
         elif len(models) == len(served):
-            return write(body) if write else None
-        return (write and write(json_text.write(listed))) or listed
+            listed = write(body) if write else None
+            return Answer(200, JSON, json_text.write(listed)) if listed else None
+        listed = (write and write(json_text.write(listed))) or listed
+        return Answer(200, JSON, json_text.write(listed))
 
     def error_answer(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
         """Return a server's error in the client's dialect; `None` if it goes to the client
@@ -314,15 +308,10 @@ def begin(
     # `label.features` is the dialect's header that lists features, such as `anthropic-beta`
     listed = headers.get(client.label.features, "") if client.label.features else ""
     features = frozenset(name.strip() for name in listed.split(",")) if listed else frozenset[str]()
-    own = (model_id, _owner_of(headers), features, alive, gateway)
+    # A client without credentials has an owner too: with an empty owner, an id that the client
+    # invents could match an entry of another client, or one of the addon's own.
+    keys = "\n".join(headers.get(name, "") for name in _KEYS)
+    owner = hashlib.sha256(keys.encode("utf-8", "surrogateescape")).hexdigest()
+    own = (model_id, owner, features, alive, gateway)
     exchange = Exchange(endpoint, settings, prefix, name, client, created_at, *own)
     return None if exchange.is_native and endpoint.purpose is not Purpose.REPLY else exchange
-
-
-def _owner_of(headers: Mapping[str, str]) -> str:
-    """Return the hash of a client's credentials, which owns the client's entries in the memory. A
-    client without credentials has a hash too: with an empty owner, an id that it invents could
-    match an entry of another client or one of the addon's own.
-    """
-    keys = [headers.get(name, "") for name in _KEYS]
-    return hashlib.sha256("\n".join(keys).encode("utf-8", "surrogateescape")).hexdigest()

@@ -261,19 +261,15 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
     it; an option that is missing has its default. Raises ValueError, whose message begins with the
     option's name.
     """
-    options = written or {}
-    values = {
-        option.name: _read_option(option, options.get(option.name, option.default))
-        for option in OPTIONS
-    }
+    values = dict[str, Any]()
+    for option in OPTIONS:
+        name, value = option.name, (written or {}).get(option.name, option.default)
+        try:
+            is_list = isinstance(option.default, list)
+            values[name] = option.read(reader.as_list(value) if is_list else value)
+        except (ValueError, RuntimeError) as error:  # RuntimeError: no user for `~USER`
+            advice = REMOVED.get(f"{name}={value}")
+            hint = f"; {advice}" if advice else ""
+            raise ValueError(f"think_{name}: {error}{hint}") from None
     fast = os.environ.get("THINK_FAST") != "false"
-    # mypy cannot see that each value has its field's type
-    return Settings(**values, fast=fast)  # type: ignore[arg-type]
-
-
-def _read_option(option: Option, written: object) -> object:
-    try:
-        return option.read(reader.as_list(written) if isinstance(option.default, list) else written)
-    except (ValueError, RuntimeError) as error:  # RuntimeError: no user for `~USER`
-        hint = f"; {REMOVED[gone]}" if (gone := f"{option.name}={written}") in REMOVED else ""
-        raise ValueError(f"think_{option.name}: {error}{hint}") from None
+    return Settings(**values, fast=fast)
