@@ -44,7 +44,6 @@ from converter.core.wire.sse import Frame
 
 NAME = "responses"
 """Name of the dialect, in the `Own` data of its events."""
-_ENDS = ("response.completed", "response.incomplete", "response.failed")
 _OF_START = ("id", "created_at")
 _FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomplete_details")
 """Fields of a response that are not in `End.own`, because other events have their meaning."""
@@ -95,27 +94,22 @@ class ResponsesDecoder(DialectDecoder):
         event = object_of(parsed)
         kind = str(event.get("type") or "")
         if event.get("object") == "response":
-            yield from self._whole(event)
-        elif kind in _ENDS:
+            yield from self._start(event)
+            for index, item in enumerate(list_of(event.get("output"))):
+                done: dict[str, object] = {"item": item, "output_index": index}
+                yield from self._item_done(done, self._item(done))
+            yield from self._end(event)
+        elif kind in ("response.completed", "response.incomplete", "response.failed"):
             yield from self._end(object_of(event["response"]))
         elif isinstance(event.get("response"), dict):
             yield from self._start(object_of(event["response"]))
         elif kind in self._readers:
             yield from self._readers[kind](event, self._item(event))
 
-    def _whole(self, response: dict[str, object]) -> Iterator[Event]:
-        yield from self._start(response)
-        for index, item in enumerate(list_of(response.get("output"))):
-            event: dict[str, object] = {"item": item, "output_index": index}
-            yield from self._item_done(event, self._item(event))
-        yield from self._end(response)
-
     def _start(self, response: dict[str, object]) -> Iterator[Event]:
         if not self._started:
             self._started = True
-            own: dict[str, object] = {
-                name: response[name] for name in _OF_START if name in response
-            }
+            own = {name: response[name] for name in _OF_START if name in response}
             yield Start(
                 string_of(response.get("id")), string_of(response.get("model")), Own(NAME, own)
             )
@@ -132,7 +126,14 @@ class ResponsesDecoder(DialectDecoder):
         meaning = meaning_of(word)
         yield Finish(meaning if is_standard(meaning) else ended, server_word=word)
         if isinstance(usage := response.get("usage"), dict):
-            yield _usage(usage)
+            prompt, output = usage.get("input_tokens_details"), usage.get("output_tokens_details")
+            yield Usage(
+                as_count(usage, "input_tokens") or 0,
+                as_count(usage, "output_tokens") or 0,
+                cached=as_count(prompt, "cached_tokens"),
+                created=as_count(prompt, "cache_write_tokens"),
+                thinking=as_count(output, "reasoning_tokens"),
+            )
         own = {name: value for name, value in response.items() if name not in _FIELDS_APART}
         yield End(Own(NAME, own))
 
@@ -198,10 +199,13 @@ class ResponsesDecoder(DialectDecoder):
         fields = object_of(event["item"])
         kind = fields["type"]
         if kind == "message":
-            yield from () if item.length else _text_parts(fields)
+            for part in [] if item.length else objects(fields.get("content")):
+                if text := part.get("text") or part.get("refusal"):
+                    yield Text(string_of(text), refusal="refusal" in part)
         elif kind == "reasoning":
-            text = thinking_in(fields.get("content")) or thinking_in(fields.get("summary"))
-            yield from [Thinking(text)] if text and not item.length else []
+            thought = thinking_in(fields.get("content")) or thinking_in(fields.get("summary"))
+            if thought and not item.length:
+                yield Thinking(thought)
             yield ThinkingEnd()
         elif _is_plain_call(fields):
             rest = string_of(fields.get("arguments"))[item.length :]
@@ -220,25 +224,8 @@ def _is_plain_call(item: dict[str, object]) -> bool:
     return item.get("type") == "function_call" and not item.get("namespace")
 
 
-def _text_parts(item: dict[str, object]) -> Iterator[Event]:
-    for part in objects(item.get("content")):
-        if text := part.get("text") or part.get("refusal"):
-            yield Text(string_of(text), refusal="refusal" in part)
-
-
 def _kind_from_code(error: Failure) -> Failure:
     """Return the failure with its `code` as its `kind`, if it has a code: in a stream an error of
     this API has a code (`rate_limit_exceeded`) and no type.
     """
     return replace(error, kind=error.code or error.kind)
-
-
-def _usage(entry: dict[str, object]) -> Usage:
-    prompt, output = entry.get("input_tokens_details"), entry.get("output_tokens_details")
-    return Usage(
-        as_count(entry, "input_tokens") or 0,
-        as_count(entry, "output_tokens") or 0,
-        cached=as_count(prompt, "cached_tokens"),
-        created=as_count(prompt, "cache_write_tokens"),
-        thinking=as_count(output, "reasoning_tokens"),
-    )

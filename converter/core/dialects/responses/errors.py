@@ -51,10 +51,13 @@ def error_body(
     if too_long := context_length.overflow_in(message):
         message, code = _length_error(too_long)
         param = param or (OF_REPLY if code == REPLY_TOO_LONG else "")
+    # The API writes the path `input.0.content` as `input[0].content`.
+    first, *inner = param.split(".")
+    path = first + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in inner)
     error = {
         "message": message,
         "type": _TYPES.get(status, SERVER_ERROR if status >= 500 else BAD_REQUEST),
-        "param": _api_path(param) or None,
+        "param": path or None,
         "code": code or _CODES.get(status),
     }
     return {"error": error}
@@ -106,9 +109,3 @@ def _length_error(overflow: context_length.ContextOverflow) -> tuple[str, str]:
         f"Please adjust your input and try again. ({overflow.message()})"
     )
     return message, TOO_LONG
-
-
-def _api_path(path: str) -> str:
-    """Return the path of a field as the API writes it: `input.0.content` -> `input[0].content`."""
-    parts = path.split(".")
-    return parts[0] + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in parts[1:])
