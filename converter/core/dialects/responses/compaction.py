@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from converter.core.dialects.responses import thoughts
 from converter.core.dialects.responses.output_items import shown_item
 from converter.core.model.conversation import TextBlock
+from converter.core.wire.checked import Fields
 
 ITEM = "compaction"
 TRIGGER = "compaction_trigger"
@@ -74,9 +75,9 @@ def compact_body(
     }
 
 
-def read_summary(sealed: str) -> TextBlock | None:
-    """Return the summary in `sealed`, the `encrypted_content` of an item `compaction`, as a text
-    block. None if another server made the item: then it cannot be read.
+def read_summary(item: Fields) -> TextBlock | None:
+    """Return the summary in the `encrypted_content` of an item `compaction`, as a text block. None
+    if another server made the item: then the summary cannot be read.
     """
-    text = thoughts.decode(sealed)
+    text = thoughts.decode(item.optional("encrypted_content", str) or "")
     return None if text is None else TextBlock(HEAD + text)

@@ -4,7 +4,7 @@ Calls that only OpenAI's servers make (web search, a computer), and their output
 is everything else that another server cannot use. A note names each such type once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -102,31 +102,29 @@ class Items:
         Return also True if the item must be read again in the next request, even if that has the
         same item: reading it adds a note, or its text depends on the offered tools.
         """
+        role: Role = "assistant"
+        blocks: Iterable[Block] = ()
         left_out = set[str]()
-        turn = self._turn(item, kind, name, left_out)
-        self.left_out |= left_out
-        return turn, bool(left_out) or kind in OFFERING
-
-    def _turn(self, item: Fields, kind: str, name: str, left_out: set[str]) -> Turn:
         if kind == "message":
-            role = item.row("role", ROLES)
-            return Turn(role, tuple(read_parts(item, "content", left_out)))
-        if kind == "reasoning":
-            return Turn("assistant", tuple(_thoughts(item, left_out)))
-        if call_kind := KIND_OF_ITEM.get(kind):
+            role, blocks = item.row("role", ROLES), read_parts(item, "content", left_out)
+        elif kind == "reasoning":
+            blocks = _thoughts(item, left_out)
+        elif call_kind := KIND_OF_ITEM.get(kind):
             arguments = long_json.spaced(CALL_KINDS[call_kind].read(item))
-            return Turn("assistant", (ToolUse(call_id_of(item), name, arguments),))
-        if kind in _OUTPUTS:
+            blocks = [ToolUse(call_id_of(item), name, arguments)]
+        elif kind in _OUTPUTS:
             find = kind == "tool_search_output"
             content = self._tool_list(item) if find else tuple(read_parts(item, "output", left_out))
-            return Turn("user", (ToolResult(name, content, item.values.get("status") == "failed"),))
+            failed = item.values.get("status") == "failed"
+            role, blocks = "user", [ToolResult(name, content, failed)]
         # Only a summary that the addon wrote can be read; other servers encrypt theirs.
-        if kind == compaction.ITEM:
-            summary = compaction.read_summary(item.optional("encrypted_content", str) or "")
-            if summary is not None:
-                return Turn("user", (summary,))
-        left_out |= {kind} - SILENT
-        return Turn("assistant", ())
+        elif kind == compaction.ITEM and (summary := compaction.read_summary(item)):
+            role, blocks = "user", [summary]
+        else:
+            left_out |= {kind} - SILENT
+        turn = Turn(role, tuple(blocks))
+        self.left_out |= left_out
+        return turn, bool(left_out) or kind in OFFERING
 
     def _tool_list(self, item: Fields) -> tuple[ContentBlock, ...]:
         names = list[str]()
