@@ -15,7 +15,6 @@ from converter.core.dialects.responses import compaction
 from converter.core.dialects.responses.items import OFFERING, Items, kind_of
 from converter.core.dialects.responses.tools import Toolbox
 from converter.core.dialects.server_fields import SAMPLING, SERVER_FIELDS, names_in
-from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.conversation import (
     Conversation,
     RequestError,
@@ -55,30 +54,6 @@ class ResponseContext:
     compacts: bool = False
     repeated: tuple[dict[str, object], ...] | None = None
     keep: Callable[[dict[str, object]], None] = lambda _: None
-
-
-def start_json(context: ReplyContext, echo: Mapping[str, object], model: str) -> dict[str, object]:
-    """Return the response as the first events have it: without output, and without the request's
-    long fields, which only the last event repeats (Codex's tools alone have 39 kB).
-
-    `echo`: the fields of the request that a response repeats. `model`: the server's name of the
-    model, for a request without one.
-    """
-    return {
-        "id": f"resp_{context.id}",
-        "object": "response",
-        "created_at": context.created_at,
-        "status": "in_progress",
-        "background": False,
-        "error": None,
-        "incomplete_details": None,
-        "model": context.model or model,
-        "output": [],
-        "parallel_tool_calls": echo.get("parallel_tool_calls", True),
-        "tool_choice": echo.get("tool_choice", "auto"),
-        "tools": [],
-        "usage": None,
-    }
 
 
 ECHOED: Mapping[str, object] = {
@@ -128,7 +103,13 @@ EFFORTS = {"minimal": "low", **{name: name for name in _AS_NAMED}}
 CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
 BACKGROUND = "Background mode is not supported: this server keeps no queue of responses"
 PROMPT = "Prompt templates are kept by OpenAI: this server has none"
-_ENCRYPTED = "reasoning.encrypted_content"
+_SWITCHES = {
+    "none": ThinkingSwitch("disabled"),
+    **dict.fromkeys(EFFORTS, ThinkingSwitch("adaptive")),
+}
+"""`reasoning.effort` of a request -> whether the model shall think. `adaptive`: the model itself
+decides.
+"""
 _CODEX = "client_metadata"
 """A field by which Codex is recognised: Codex 0.169 always sends it, and no other client that was
 tried does.
@@ -153,9 +134,9 @@ def read(
     own = input_items(request) if items is None else items
     entries = [Fields(item, f"input.{index}") for index, item in enumerate(own)]
     toolbox = Toolbox()
-    bringing = (entry for entry in entries if kind_of(entry) in OFFERING)
-    for tool in (tool for each in (request, *bringing) for tool in each.children("tools")):
-        toolbox.offer(tool)
+    for offering in (request, *(entry for entry in entries if kind_of(entry) in OFFERING)):
+        for tool in offering.children("tools"):
+            toolbox.offer(tool)
     reading = Items(toolbox, items is not None or not _has_history(request), turn_of)
     for entry in entries:
         reading.add(entry)
@@ -175,7 +156,7 @@ def read(
         parallel_tool_use=request.optional("parallel_tool_calls", bool) is not False,
         sampling=Sampling(**request.read(SAMPLING)),
         stream=request.optional("stream", bool) or False,
-        thinking=_thinking(request),
+        thinking=_SWITCHES.get(_effort(request)),
         effort=EFFORTS.get(_effort(request)),
         output_schema=form.optional("schema", dict),
         output_name=form.optional("name", str) or "",
@@ -187,7 +168,7 @@ def read(
     context = ResponseContext(
         toolbox=toolbox,
         echo=echoed_fields(request),
-        encrypted=_ENCRYPTED in (request.optional("include", list) or []),
+        encrypted="reasoning.encrypted_content" in (request.optional("include", list) or []),
         repeats=_CODEX in request.values,
         compacts=compacts,
     )
@@ -232,13 +213,12 @@ def _choice(
     if isinstance(value, str):
         return ToolChoice(request.row("tool_choice", CHOICES)), toolbox.tools
     fields = Fields(value, "tool_choice")
-    offered = {tool.name for tool in toolbox.tools}
     if fields.required("type", str) == "allowed_tools":
         allowed = {_function_name(tool, toolbox) for tool in fields.children("tools")}
         mode = CHOICES[fields.one_of("mode", ("auto", "required"))]
         return ToolChoice(mode), [tool for tool in toolbox.tools if tool.name in allowed]
     name = _function_name(fields, toolbox)
-    if name in offered:
+    if any(tool.name == name for tool in toolbox.tools):
         return ToolChoice("named", name), toolbox.tools
     notes.append(f"tool_choice {name!r} left out: no such tool is offered, the model chooses")
     return ToolChoice("auto"), toolbox.tools
@@ -251,17 +231,6 @@ def _function_name(tool: Fields, toolbox: Toolbox) -> str:
 
 def _effort(request: Fields) -> str:
     return request.within("reasoning").optional("effort", str) or ""
-
-
-def _thinking(request: Fields) -> ThinkingSwitch | None:
-    """Return whether the model shall think, by `reasoning.effort`. The effort `none` turns thinking
-    off; with any other effort that the API has, the model itself decides. None if the request has
-    no effort, or an unknown one.
-    """
-    effort = _effort(request)
-    if effort == "none":
-        return ThinkingSwitch("disabled")
-    return ThinkingSwitch("adaptive") if effort in EFFORTS else None
 
 
 def _extensions(request: Fields, form: Fields) -> dict[str, object]:
@@ -289,5 +258,5 @@ def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
     if truncation == "auto":
         yield "truncation left out: a history too long is answered with an error"
     effort = _effort(request)
-    if effort not in ("", "none", *EFFORTS):
+    if effort and effort not in _SWITCHES:
         yield f"reasoning.effort left out: {effort!r} is not known"

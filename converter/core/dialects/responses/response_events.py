@@ -29,7 +29,7 @@ from converter.core.dialects.responses.output_items import (
     added_event,
     done_event,
 )
-from converter.core.dialects.responses.request_reader import ResponseContext, start_json
+from converter.core.dialects.responses.request_reader import ResponseContext
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     DialectBlock,
@@ -164,10 +164,28 @@ class ResponsesEncoder(BlockWriter):
     def _start(self, event: Start) -> Iterator[dict[str, object]]:
         """Yield the events that begin the response. If the server speaks this dialect, too, the
         response has the fields of the server's.
+
+        The request's long fields are left out, because Codex's tools alone have 39 kB: only the
+        last event repeats them.
         """
         self._started = True
-        own = own_fields(event.own, NAME) or {}
-        self._result = {**start_json(self._context, self._own.echo, event.model), **own}
+        context, echo = self._context, self._own.echo
+        self._result = {
+            "id": f"resp_{context.id}",
+            "object": "response",
+            "created_at": context.created_at,
+            "status": "in_progress",
+            "background": False,
+            "error": None,
+            "incomplete_details": None,
+            "model": context.model or event.model,
+            "output": [],
+            "parallel_tool_calls": echo.get("parallel_tool_calls", True),
+            "tool_choice": echo.get("tool_choice", "auto"),
+            "tools": [],
+            "usage": None,
+            **(own_fields(event.own, NAME) or {}),
+        }
         for kind in ("created", "in_progress"):
             yield {"type": f"response.{kind}", "response": self._result}
 

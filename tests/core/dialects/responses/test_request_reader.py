@@ -1,7 +1,6 @@
 from typing import Any
 
 import pytest
-from openai.types.responses import Response
 
 from converter.core.dialects.openai_chat.request_writer import write
 from converter.core.dialects.request_settings import RequestSettings
@@ -10,10 +9,8 @@ from converter.core.dialects.responses.request_reader import (
     SILENT,
     echoed_fields,
     read,
-    start_json,
 )
 from converter.core.dialects.server_fields import SERVER_FIELDS
-from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.conversation import (
     Conversation,
     RequestError,
@@ -166,17 +163,6 @@ def test_what_the_request_says_is_repeated() -> None:
 pytestmark = pytest.mark.slow
 
 ROWS = rows_of(__file__)
-
-
-def test_a_response_begins_as_the_apis_type() -> None:
-    response = Response.model_validate(
-        start_json(ReplyContext("asked", "1"), {"tool_choice": "required"}, "served")
-    )
-    assert (response.id, response.model, response.tool_choice) == ("resp_1", "asked", "required")
-
-
-def test_the_server_names_the_model_when_nobody_else_does() -> None:
-    assert start_json(ReplyContext(), {}, "served")["model"] == "served"
 
 
 def test_fields_of_local_servers_go_to_the_server() -> None:

@@ -71,14 +71,17 @@ def test_a_response_is_sent_in_order() -> None:
 
 
 def test_the_beginning_has_what_clients_ask_for() -> None:
-    response = complete([STOP])[0]["response"]
-    sent = {name: response[name] for name in ("id", "created_at", "model", "status", "output")}
-    assert sent == {
+    context = context_of(tools=TOOLS, tool_choice="required")
+    response = complete([STOP], context)[0]["response"]
+    names = ("id", "created_at", "model", "status", "output", "tool_choice", "tools")
+    assert {name: response[name] for name in names} == {
         "id": "resp_1",
         "created_at": 1700000000,
         "model": "asked",
         "status": "in_progress",
         "output": [],
+        "tool_choice": "required",
+        "tools": [],
     }
 
 
