@@ -101,11 +101,17 @@ def whole_input(memory: Memory, body: object) -> WholeInput:
     """
     request = Fields(body)
     refuse_unsupported(request)
-    previous = _previous_entry(memory, request)
+    previous = request.optional("previous_response_id", str) or ""
+    if conversation := _conversation_id(request.values):
+        if previous:
+            raise RequestError("previous_response_id", BOTH)
+        previous = memory.find(LINE + conversation)
+        if not previous:
+            raise unknown_conversation(conversation)
     before = memory.history(previous) if previous else []
     if before is None or not all(map(_is_readable, before)):
         why = "" if before is None else UNREADABLE
-        if conversation := _conversation_id(request.values):
+        if conversation:
             raise unknown_conversation(conversation, why)
         problem = f"Previous response with id '{previous}' not found.{why}"
         raise UnknownError("previous_response_id", problem, 400, "previous_response_not_found")
@@ -156,18 +162,6 @@ def _response_of_item(name: str) -> str:
     """
     match = _ITEM_ID.fullmatch(name)
     return f"{_RESPONSE}{match[1]}" if match else ""
-
-
-def _previous_entry(memory: Memory, request: Fields) -> str:
-    previous = request.optional("previous_response_id", str)
-    conversation = _conversation_id(request.values)
-    if previous and conversation:
-        raise RequestError("previous_response_id", BOTH)
-    if not conversation:
-        return previous or ""
-    if line := memory.find(LINE + conversation):
-        return line
-    raise unknown_conversation(conversation)
 
 
 def _conversation_id(body: Mapping[str, object]) -> str:
@@ -345,7 +339,8 @@ def _add_items(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object
     entry = f"{key}_{asking.id}"
     own = _new_items(json_text.read(asking.body), entry)
     _kept_object(memory, key, "conversation")
-    _append_entry(memory, key, entry, {"input": own}, memory_names(own))
+    value = json_text.write({"input": own})
+    memory.keep(entry, value, key, memory_names(own), LINE + key)
     return _list_object(own, more=False)
 
 
@@ -355,14 +350,9 @@ def _remove_item(memory: Memory, asking: OwnRequest, item_path: str) -> dict[str
     """
     key, name = item_path.split("/items/")
     _item_at_path(memory, item_path)
-    _append_entry(memory, key, f"{key}_{asking.id}", {REMOVED: name})
+    value = json_text.write({REMOVED: name})
+    memory.keep(f"{key}_{asking.id}", value, key, (), LINE + key)
     return _kept_object(memory, key, "conversation")
-
-
-def _append_entry(
-    memory: Memory, key: str, entry: str, value: dict[str, object], names: Iterable[str] = ()
-) -> None:
-    memory.keep(entry, json_text.write(value), key, names, LINE + key)
 
 
 def _new_items(body: object, name: str) -> list[dict[str, object]]:
@@ -370,21 +360,25 @@ def _new_items(body: object, name: str) -> list[dict[str, object]]:
     return objects([shown_item(item, f"{name}_in{at}") for at, item in enumerate(items)])
 
 
-def _list(entries: Callable[[Memory, str], list[dict[str, object]]]) -> _Row:
-    return lambda memory, asking, key: _page(entries(memory, key), _query(asking))
+def _list(items_of_key: Callable[[Memory, str], list[dict[str, object]]]) -> _Row:
+    """Return a function that answers with a page of items, as the API's object `list`. The query's
+    `order`, `after` (the id of the item before the page) and `limit` choose the page; without
+    `order=asc` the newest item comes first.
 
-
-def _page(items: list[dict[str, object]], query: Mapping[str, str]) -> dict[str, object]:
-    """Return a page of the `items`, as the API's object `list`. The query's `order`, `after` (the
-    id of the item before the page) and `limit` choose the page; without `order=asc` the newest item
-    comes first.
+    `items_of_key`: takes the memory and the id in the request's path; returns all items, the oldest
+    one first.
     """
-    if query.get("order") != "asc":
-        items = items[::-1]
-    ids = [item.get("id") for item in items]
-    begin = ids.index(query["after"]) + 1 if query.get("after") in ids else 0
-    limit = int(written) if (written := query.get("limit", "")[:_DIGITS]).isdecimal() else PAGE
-    return _list_object(items[begin : begin + limit], begin + limit < len(items))
+
+    def page(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
+        items, query = items_of_key(memory, key), _query(asking)
+        if query.get("order") != "asc":
+            items = items[::-1]
+        ids = [item.get("id") for item in items]
+        begin = ids.index(query["after"]) + 1 if query.get("after") in ids else 0
+        limit = int(written) if (written := query.get("limit", "")[:_DIGITS]).isdecimal() else PAGE
+        return _list_object(items[begin : begin + limit], begin + limit < len(items))
+
+    return page
 
 
 def _list_object(items: list[dict[str, object]], more: bool) -> dict[str, object]:
