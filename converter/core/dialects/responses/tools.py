@@ -63,44 +63,32 @@ class Toolbox:
         """
         kind = entry.optional("type", str) or "function"
         if kind == "namespace" and not namespace:
-            self._offer_all(entry)
-        elif kind not in CALL_KINDS or (
-            kind == "tool_search" and entry.values.get("execution") != "client"
-        ):
+            namespace = entry.required("name", str)
+            about = entry.optional("description", str) or ""
+            for tool in entry.children("tools"):
+                self.offer(tool, namespace, about)
+                # Only the first tool gets the description of the namespace, so that the prompt has
+                # it once.
+                about = ""
+            return
+        client_runs = kind != "tool_search" or entry.values.get("execution") == "client"
+        if kind not in CALL_KINDS or not client_runs:
             self.left_out.append(kind)
-        else:
-            self._add(kind, entry, namespace, about)
-
-    def _offer_all(self, entry: Fields) -> None:
-        namespace = entry.required("name", str)
-        about = entry.optional("description", str) or ""
-        for tool in entry.children("tools"):
-            self.offer(tool, namespace, about)
-            # Only the first tool gets the description of the namespace, so that the prompt has it
-            # once.
-            about = ""
-
-    def _add(self, kind: str, entry: Fields, namespace: str, about: str) -> None:
+            return
         name = entry.required("name", str) if kind in ("function", "custom") else kind
         if (namespace, name) in self._flat:
             # In later requests Codex offers the tools that a search has found a second time.
             return
-        flat = self._unused_name(flat_name(name, namespace))
+        flat = joined = flat_name(name, namespace)
+        count = 1
+        while flat in self._names:
+            count += 1
+            flat = f"{joined[: NAME_LIMIT - 4]}_{count}"
         self._flat[namespace, name] = flat
         self._names[flat] = ToolName(kind, name, namespace)
         descriptions = (about, entry.optional("description", str))
         description = "\n\n".join(text for text in descriptions if text)
         self.tools.append(CALL_KINDS[kind].offer(flat, description, entry))
-
-    def _unused_name(self, flat: str) -> str:
-        """Return a name that no other function of the request has: `flat` itself, or `flat_2` if
-        that is taken.
-        """
-        count, free = 1, flat
-        while free in self._names:
-            count += 1
-            free = f"{flat[: NAME_LIMIT - 4]}_{count}"
-        return free
 
     def function_name(self, name: str, namespace: str = "") -> str:
         """Return the name of the function for a tool. The tool need not be offered: a call in the
@@ -144,9 +132,6 @@ def _custom(name: str, description: str, entry: Fields) -> Tool:
         syntax = form.optional("syntax", str) or "text"
         description += f"\n\nThe input is free text that fits this {syntax} grammar:\n{definition}"
     return Tool(name, CUSTOM_SCHEMA, description.strip())
-
-
-_SEARCH = "Search for more tools; those found can be called afterwards."
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +200,7 @@ CALL_KINDS = {
         lambda name, description, entry: Tool(
             name,
             entry.optional("parameters", dict) or one_string_schema("query"),
-            description or _SEARCH,
+            description or "Search for more tools; those found can be called afterwards.",
         ),
         _read_arguments,
         lambda _, arguments: {"execution": "client", "arguments": dict(arguments)},
