@@ -5,7 +5,7 @@ this dialect can write all that the server sent.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from converter.core.calls.arguments import ARGUMENT_KEYS, arguments_of
@@ -45,7 +45,7 @@ from converter.core.model.events import (
     Usage,
 )
 from converter.core.wire.bounds import MOST_CHOICES
-from converter.core.wire.json_text import as_object
+from converter.core.wire.json_text import as_object, objects
 from converter.core.wire.sse import Frame
 
 NAME = "openai"
@@ -184,12 +184,9 @@ class OpenAIDecoder(DialectDecoder):
 
     def __init__(self, mapped: Mapping[str, Mapped] = NO_FIELDS) -> None:
         self._head: Mapping[str, object] | None = None
-        self._thinking: Collection[str] = REASONING_FIELDS
-        self._blocks: Mapping[str, Mapped] = NO_FIELDS
-        if mapped:
-            rows = {**REASONING_FIELDS, **mapped}
-            self._thinking = [name for name, row in rows.items() if row == THINKING]
-            self._blocks = {name: row for name, row in rows.items() if row != THINKING}
+        rows = {**REASONING_FIELDS, **mapped}
+        self._thinking = [name for name, row in rows.items() if row == THINKING]
+        self._blocks = {name: row for name, row in rows.items() if row != THINKING}
         self._mergers: defaultdict[int, ReasoningMerger] = defaultdict(ReasoningMerger)
 
     def _events_of_done(self, frame: Frame) -> list[Event]:
@@ -244,7 +241,11 @@ class OpenAIDecoder(DialectDecoder):
         out += events
         if isinstance(usage, dict):
             out.append(usage_of(usage))
-        return [*out, End()] if whole and not any(map(_is_cut, choices)) else out
+        # A whole reply was cut if a choice has the `finish_reason` null: Ollama 0.5.4 sends this in
+        # JSON mode if the model repeats itself. A choice without the field has ended.
+        if whole and all(as_object(each).get("finish_reason", "") is not None for each in choices):
+            out.append(End())
+        return out
 
     def _read_choice(self, choice: dict[str, object], position: int, more: bool) -> Iterator[Event]:
         """Yield the events of a choice.
@@ -295,7 +296,8 @@ class OpenAIDecoder(DialectDecoder):
                 raise MisshapenError
             if not (thinking := thinking_in(inner[name])):
                 continue
-            is_whole = _is_signed(inner[name])
+            # LiteLLM sends a signature with the whole text of the thought once more.
+            is_whole = any(block.get("signature") for block in objects(inner[name]))
             new = self._mergers[index].feed(name, thinking, is_whole=is_whole)
             sent = {name: inner.pop(name)}
             if thoughts and not (thoughts[-1][0] and new):
@@ -340,22 +342,6 @@ class OpenAIDecoder(DialectDecoder):
         return events
 
 
-def _is_signed(thought: object) -> bool:
-    """Return True if the value of a reasoning field has a signature beside the thought. LiteLLM
-    sends it with the whole text of the thought once more.
-    """
-    blocks = thought if isinstance(thought, list) else []
-    return any(isinstance(block, dict) and block.get("signature") for block in blocks)
-
-
-def _is_cut(choice: object) -> bool:
-    """Return True if a choice of a whole reply has the `finish_reason` null, so that the reply was
-    cut. Ollama 0.5.4 sends this in JSON mode if the model repeats itself. A choice without the
-    field has ended.
-    """
-    return isinstance(choice, dict) and choice.get("finish_reason", "") is None
-
-
 # Small faults of chat completions are mended before the decoder reads them, where their meaning is
 # clear: an index that is a text, a content in parts, a choice that is null. So a fault in one field
 # does not cost the whole frame. For any other fault the decoder raises MisshapenError.
@@ -386,44 +372,38 @@ def mend(value: object) -> object:
 def _mend_choice(choice: object, position: int) -> object:
     if not isinstance(choice, dict):
         return choice
-    mended = {**choice, "index": as_index(choice.get("index"), position)}
     key = "message" if choice.get("message") else "delta"
     inner = choice.get(key)
-    mended[key] = _mend_inner({"content": inner} if isinstance(inner, (str, list)) else inner or {})
-    return mended
-
-
-def _mend_inner(message: object) -> object:
-    if not isinstance(message, dict):
-        return message
-    mended = {
+    inner = {"content": inner} if isinstance(inner, (str, list)) else inner or {}
+    mended = {**choice, "index": as_index(choice.get("index"), position), key: inner}
+    if not isinstance(inner, dict):
+        return mended
+    fields = {
         name: value
-        for name, value in message.items()
+        for name, value in inner.items()
         # a number in a reasoning field is no thought
         if not (name in REASONING_FIELDS and isinstance(value, (bool, int, float)))
     }
     for name in ("content", "refusal"):
-        if name in mended:
-            mended[name] = _as_strings(mended[name])
-    if calls := mended.get("tool_calls"):
+        if name in fields:
+            fields[name] = _as_strings(fields[name])
+    if calls := fields.get("tool_calls"):
         entries = calls if isinstance(calls, list) else [calls]
-        mended["tool_calls"] = [
-            {**entry, "index": as_index(entry["index"], position)}
+        fields["tool_calls"] = [
+            {**entry, "index": as_index(entry["index"], at)}
             if isinstance(entry, dict) and "index" in entry
             else entry
-            for position, entry in enumerate(entries)
+            for at, entry in enumerate(entries)
         ]
-    return mended
+    return {**mended, key: fields}
 
 
 def _as_strings(content: object) -> object:
     """Return a content as one string if it is a list of texts only; else return it as it is."""
     parts = content if isinstance(content, list) else [content]
-    texts = [text for part in parts if isinstance(text := _text_of_part(part), str)]
-    return content if len(texts) < len(parts) else "".join(texts)
-
-
-def _text_of_part(part: object) -> object:
-    if not isinstance(part, Mapping):
-        return part
-    return part.get("text") if part.get("type", "text") == "text" else None
+    values = (
+        part.get("text") if isinstance(part, dict) and part.get("type", "text") == "text" else part
+        for part in parts
+    )
+    texts = [value for value in values if isinstance(value, str)]
+    return "".join(texts) if len(texts) == len(parts) else content

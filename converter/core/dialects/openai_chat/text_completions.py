@@ -7,7 +7,8 @@ from converter.core.model.events import Event
 from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import Frame
 
-_KINDS = {True: "chat.completion", False: "chat.completion.chunk"}
+_WHOLE, _CHUNK = ("chat.completion", "message"), ("chat.completion.chunk", "delta")
+"""For a whole reply and for a frame: the `object`, and the field of a choice that has its text."""
 
 
 class TextCompletionDecoder(OpenAIDecoder):
@@ -22,8 +23,8 @@ class TextCompletionDecoder(OpenAIDecoder):
             return super()._read(parsed, frame)
         head = {} if self._begun else {"role": "assistant"}
         self._begun = self._begun or bool(choices)
+        kind, key = _WHOLE if frame.is_body else _CHUNK
         chat = [dict(as_object(choice)) for choice in choices]
         for choice in chat:
-            inner = {**head, "content": choice.pop("text", None) or ""}
-            choice["message" if frame.is_body else "delta"] = inner
-        return super()._read({**body, "object": _KINDS[frame.is_body], "choices": chat}, frame)
+            choice[key] = {**head, "content": choice.pop("text", None) or ""}
+        return super()._read({**body, "object": kind, "choices": chat}, frame)
