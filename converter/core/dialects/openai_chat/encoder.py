@@ -98,16 +98,6 @@ class _OpenFrame:
             order > self.last or (order == self.last and isinstance(event, ToolCall))
         )
 
-    def has_content(self) -> bool:
-        parts = [*self.inner.values(), *self.outer.values(), self.calls, self.finish, self.usage]
-        return any(map(has_value, parts))
-
-    def body(self, head: Mapping[str, object]) -> dict[str, object]:
-        delta = self.inner | {"tool_calls": self.calls} if self.calls else self.inner
-        choice = {"index": self.choice, "delta": delta, **self.outer, "finish_reason": self.finish}
-        body = {**head, "choices": [] if self.choice is None else [choice]}
-        return body if self.usage is None else {**body, "usage": self.usage}
-
 
 class OpenAIEncoder(Encoder):
     """Takes events and returns frames; for a whole reply, `close` returns one body or an error.
@@ -224,14 +214,30 @@ class OpenAIEncoder(Encoder):
         thoughts = [event for event in events if isinstance(event, Thinking)]
         raw = None if self._apart.separates_next_text else raw
         events = [*map(self._apart.feed, events)]
-        if raw is not None and all(self._as_fields(each) == _fields_in(each) for each in thoughts):
+        if raw is not None and all(
+            self._as_fields(each) == own_fields(each.own, NAME) for each in thoughts
+        ):
             for event in events:
                 self._record_boundary(event)
             # the server's own frame, which is sent, has the head's fields
             self._has_unsent_fields = False
             yield raw
-        else:
-            yield from self._write_events([own for event in events for own in self._expand(event)])
+            return
+        frame = _OpenFrame()
+        for event in [own for each in events for own in self._expand(each)]:
+            self._record_boundary(event)
+            if isinstance(event, (Start, ThinkingEnd, DialectBlock, MappedField)):
+                pass  # no frame of its own: it is sent with other events, or this dialect lacks it
+            elif isinstance(event, (OpaqueFrame, End, Failure)):
+                yield from self._write_frame(frame)
+                frame = _OpenFrame()
+                yield self._unshared_frame(event)
+            else:
+                if not frame.takes(event):
+                    yield from self._write_frame(frame)
+                    frame = _OpenFrame()
+                self._add_event(frame, event)
+        yield from self._write_frame(frame)
 
     def _expand(self, event: Event) -> list[Event]:
         """Return the event, with events that this dialect adds to it: a first delta, a stop string.
@@ -256,23 +262,6 @@ class OpenAIEncoder(Encoder):
                 self._left_out += not event.comment and bool(event.own.raw.strip())
                 return []
         return [event]
-
-    def _write_events(self, events: Sequence[Event]) -> Iterator[dict[str, object] | bytes]:
-        frame = _OpenFrame()
-        for event in events:
-            self._record_boundary(event)
-            if isinstance(event, (Start, ThinkingEnd, DialectBlock, MappedField)):
-                pass  # no frame of its own: it is sent with other events, or this dialect lacks it
-            elif isinstance(event, (OpaqueFrame, End, Failure)):
-                yield from self._write_frame(frame)
-                frame = _OpenFrame()
-                yield self._unshared_frame(event)
-            else:
-                if not frame.takes(event):
-                    yield from self._write_frame(frame)
-                    frame = _OpenFrame()
-                self._add_event(frame, event)
-        yield from self._write_frame(frame)
 
     def _unshared_frame(self, event: OpaqueFrame | End | Failure) -> dict[str, object] | bytes:
         """Return the frame for an event that shares its frame with no other event."""
@@ -299,12 +288,20 @@ class OpenAIEncoder(Encoder):
             self._head = head
 
     def _write_frame(self, frame: _OpenFrame) -> Iterator[dict[str, object]]:
-        if self._has_unsent_fields or frame.has_content():
-            self._has_unsent_fields = False
-            body = frame.body(self._head)
-            # if the server sent a whole reply and the client gets frames, `object` has to change
-            streams = not self._whole and body.get("object") == "chat.completion"
-            yield body | {"object": self._kind} if streams else body
+        inner, outer = frame.inner, frame.outer
+        values = [*inner.values(), *outer.values(), frame.calls, frame.finish, frame.usage]
+        if not (self._has_unsent_fields or any(map(has_value, values))):
+            return
+        self._has_unsent_fields = False
+        delta = inner | {"tool_calls": frame.calls} if frame.calls else inner
+        choice = {"index": frame.choice, "delta": delta, **outer, "finish_reason": frame.finish}
+        body = {**self._head, "choices": [] if frame.choice is None else [choice]}
+        if frame.usage is not None:
+            body["usage"] = frame.usage
+        # if the server sent a whole reply and the client gets frames, `object` has to change
+        if not self._whole and body.get("object") == _WHOLE:
+            body["object"] = self._kind
+        yield body
 
     def _add_event(self, frame: _OpenFrame, event: _FrameEvent) -> None:
         frame.last = _ORDER[type(event)]
@@ -320,26 +317,26 @@ class OpenAIEncoder(Encoder):
                 fields = self._as_fields(event)
                 frame.inner |= fields
                 self._after_thought.discard(event.choice)
-                self._added[event.choice] |= fields.keys() - (_fields_in(event) or fields).keys()
+                sent = own_fields(event.own, NAME) or fields
+                self._added[event.choice] |= fields.keys() - sent.keys()
             case Text(own=None):
                 frame.inner |= {"refusal" if event.refusal else "content": event.text}
             case ToolCall():
-                self._add_call(frame, event)
+                # for a call from another dialect or from text: the fields of a server's entry
+                named = {"type": "function"} if event.id else {}
+                foreign = {"index": event.index, **named, "function": {"arguments": ""}}
+                own = own_fields(event.own, NAME) or {"tool_calls": foreign}
+                name, entry = next(iter(own.items()))
+                if name != "tool_calls":
+                    frame.inner[name] = _function_fields(entry, event)
+                # the last piece of a call with free text has no text, so that it needs no entry
+                elif not event.free_text or event.name or event.id or text_of(event):
+                    own_entry = self._call_entry(entry, event)
+                    frame.calls.append((event.index, own_entry) if self._whole else own_entry)
             case Finish():
                 # the word of a server of this dialect is sent as it is, any other is translated
                 word = "" if self.foreign else event.server_word
                 frame.finish = word if meaning_of(word) == event.reason else event.reason
-
-    def _add_call(self, frame: _OpenFrame, event: ToolCall) -> None:
-        own = own_fields(event.own, NAME) or {"tool_calls": _foreign_call(event)}
-        name, entry = next(iter(own.items()))
-        # the last piece of a call with free text has no text, so that it needs no entry
-        speaks = not event.free_text or event.name or event.id or text_of(event)
-        if name != "tool_calls":
-            frame.inner[name] = _function_fields(entry, event)
-        elif speaks:
-            own_entry = self._call_entry(entry, event)
-            frame.calls.append((event.index, own_entry) if self._whole else own_entry)
 
     def _call_entry(self, entry: object, event: ToolCall) -> dict[str, object]:
         """Return the entry of `tool_calls` for a piece of a call. It has the server's own fields
@@ -366,7 +363,7 @@ class OpenAIEncoder(Encoder):
         If the server later begins to send a name that was added, and its value repeats earlier
         text, only the new text is written.
         """
-        names = _fields_in(event)
+        names = own_fields(event.own, NAME)
         if names is None:
             joint = JOINT if event.choice in self._after_thought else ""
             return dict.fromkeys(self._context.fields, joint + event.text)
@@ -383,13 +380,6 @@ def _frame_of(body: dict[str, object]) -> bytes:
     return write_frame(json_text.write(body))
 
 
-def _foreign_call(event: ToolCall) -> dict[str, object]:
-    """Return the entry for a piece of a call that came from another dialect or from text."""
-    named = {"id": event.id, "type": "function"} if event.id else {}
-    name = {"name": event.name} if event.name else {}
-    return {"index": event.index, **named, "function": {**name, "arguments": event.arguments}}
-
-
 def _counts(usage: Usage) -> dict[str, object]:
     details = {
         "prompt_tokens_details": {"cached_tokens": usage.cached},
@@ -401,13 +391,6 @@ def _counts(usage: Usage) -> dict[str, object]:
         "total_tokens": usage.input + usage.output,
         **{name: counts for name, counts in details.items() if None not in counts.values()},
     }
-
-
-def _fields_in(event: Thinking) -> Mapping[str, object] | None:
-    """Return the reasoning fields of chat completions in which the server sent the thought. None if
-    it was read from tags, or came in another dialect.
-    """
-    return own_fields(event.own, NAME)
 
 
 def _function_fields(function: object, event: ToolCall) -> dict[str, object]:
