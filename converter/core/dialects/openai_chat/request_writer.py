@@ -12,7 +12,7 @@ So successive turns of one role become one message, and a part that the format c
 text that names it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -29,7 +29,6 @@ from converter.core.model.conversation import (
     TextBlock,
     ThinkingBlock,
     Tool,
-    ToolChoice,
     ToolResult,
     ToolUse,
     Turn,
@@ -85,22 +84,16 @@ def write(
     for name, value in conversation.extensions.items():
         own = body.get(name)
         body[name] = own | value if isinstance(own, dict) and isinstance(value, dict) else value
-    return body, _notes(conversation, settings, fields)
-
-
-def _notes(
-    conversation: Conversation, settings: RequestSettings, fields: dict[str, object]
-) -> tuple[str, ...]:
-    dropped = sorted(fields.keys() & (settings.leaves_out - UNMISSED))
-    lines = [f"{name} left out: {settings.server} does not take it" for name in dropped]
+    dropped = sorted(fields.keys() & (leaves_out - UNMISSED))
+    notes = [f"{name} left out: {settings.server} does not take it" for name in dropped]
     blocks = [block for turn in conversation.turns for block in turn.blocks]
     results = (block.content for block in blocks if isinstance(block, ToolResult))
     blocks += [block for content in results for block in content]
     images = sum(isinstance(block, Image) and isinstance(block.source, Stored) for block in blocks)
     documents = (block.content for block in blocks if isinstance(block, Document))
     if unreadable := images + sum(not isinstance(content, tuple) for content in documents):
-        lines.append(f"{unreadable} attachment(s) left out: no text, or not sent with the request")
-    return tuple(lines)
+        notes.append(f"{unreadable} attachment(s) left out: no text, or not sent with the request")
+    return body, tuple(notes)
 
 
 def _fields(
@@ -112,6 +105,15 @@ def _fields(
     messages = write_messages(conversation, settings, run_of)
     last = messages[-1] if messages else {}
     goes_on = last.get("role") == "assistant" and "tool_calls" not in last
+    response_format = None
+    if conversation.output_schema is not None:
+        strict = conversation.output_strict
+        schema = {
+            "name": conversation.output_name or OUTPUT_NAME,
+            "schema": conversation.output_schema,
+            **({} if strict is None else {"strict": strict}),
+        }
+        response_format = {"type": "json_schema", "json_schema": schema}
     fields: dict[str, object | None] = {
         "model": conversation.model,
         "messages": messages,
@@ -126,7 +128,7 @@ def _fields(
         **_tool_fields(conversation, settings),
         "stream": conversation.stream or None,
         "stream_options": {"include_usage": True} if conversation.stream else None,
-        "response_format": _response_format(conversation),
+        "response_format": response_format,
     }
     sent = {name: value for name, value in fields.items() if value is not None}
     return {**sent, **(settings.prefill if goes_on else {}), **settings.thinking}
@@ -138,15 +140,19 @@ def _tool_fields(conversation: Conversation, settings: RequestSettings) -> dict[
     """
     choice, tools = conversation.tool_choice, conversation.tools
     leaves_out = "tool_choice" in settings.leaves_out
+    sent_choice: object = choice.mode if choice else None
     if choice and choice.mode == "none" and leaves_out:
         tools = ()
-    elif choice and choice.mode == "named" and (leaves_out or not settings.named_tool_choice):
-        tools = tuple(tool for tool in tools if tool.name == choice.name)
+    elif choice and choice.mode == "named":
+        sent_choice = {"type": "function", "function": {"name": choice.name}}
+        if leaves_out or not settings.named_tool_choice:
+            sent_choice = "required"
+            tools = tuple(tool for tool in tools if tool.name == choice.name)
     if not tools:
         return {}  # vLLM and OpenAI refuse a tool_choice without tools
     return {
         "tools": [_tool(tool) for tool in tools],
-        "tool_choice": _tool_choice(choice, settings) if choice else None,
+        "tool_choice": sent_choice,
         "parallel_tool_calls": None if conversation.parallel_tool_use else False,
     }
 
@@ -158,23 +164,6 @@ def _tool(tool: Tool) -> dict[str, object]:
         "type": "function",
         "function": {"name": tool.name, **described, "parameters": tool.input_schema, **strict},
     }
-
-
-def _tool_choice(choice: ToolChoice, settings: RequestSettings) -> object:
-    if choice.mode != "named":
-        return choice.mode
-    if not settings.named_tool_choice:
-        return "required"
-    return {"type": "function", "function": {"name": choice.name}}
-
-
-def _response_format(conversation: Conversation) -> dict[str, object] | None:
-    schema, strict = conversation.output_schema, conversation.output_strict
-    if schema is None:
-        return None
-    named = {"name": conversation.output_name or OUTPUT_NAME, "schema": schema}
-    described = named if strict is None else {**named, "strict": strict}
-    return {"type": "json_schema", "json_schema": described}
 
 
 def write_messages(
@@ -243,22 +232,21 @@ def _write_assistant(blocks: Sequence[Block], settings: RequestSettings) -> list
     ]
     of_tool_turns = settings.tool_turn_history if calls else ""
     field = of_tool_turns or settings.history
-    message: dict[str, object] = {
-        "role": "assistant",
-        "content": join_texts(_texts_in(blocks, field)),
-    }
-    thoughts = join_texts(block.text for block in blocks if isinstance(block, ThinkingBlock))
-    if field not in ("tags", "drop") and (thoughts or of_tool_turns):
-        message[field] = thoughts
-    return [message | ({"tool_calls": calls} if calls else {})]
-
-
-def _texts_in(blocks: Iterable[Block], field: str) -> Iterator[str]:
+    texts, thoughts = list[str](), list[str]()
     for block in blocks:
         if isinstance(block, TextBlock):
-            yield block.text
-        elif isinstance(block, ThinkingBlock) and field == "tags" and block.text.strip():
-            yield f"<think>{block.text}</think>"
+            texts.append(block.text)
+        elif isinstance(block, ThinkingBlock):
+            thoughts.append(block.text)
+            if field == "tags" and block.text.strip():
+                texts.append(f"<think>{block.text}</think>")
+    message: dict[str, object] = {"role": "assistant", "content": join_texts(texts)}
+    thought = join_texts(thoughts)
+    if field not in ("tags", "drop") and (thought or of_tool_turns):
+        message[field] = thought
+    if calls:
+        message["tool_calls"] = calls
+    return [message]
 
 
 # Writers of the user's messages and of tool messages.
