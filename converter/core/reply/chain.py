@@ -120,24 +120,20 @@ class Stages:
         """
         if self._failed:
             return [event] if isinstance(event, End) else []
-        out = self._feed_choice(event)
-        kinds = [*map(type, out)]
-        if Failure not in kinds:
-            return out
-        self._failed = True
-        return out[: kinds.index(Failure) + 1]
-
-    def _feed_choice(self, event: Event) -> Sequence[Event]:
         match event:
             case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
                 out = _feed_through(self._chain(event.choice), [event])
                 is_over = out and type(out[-1]) is Finish  # behind a finish, no stage holds events
                 (self._open.discard if is_over else self._open.add)(event.choice)
-                return out
             case End() | Failure():
-                return [*self.close(), event]
+                out = [*self.close(), event]
             case _:
                 return [event]
+        kinds = [*map(type, out)]
+        if Failure not in kinds:
+            return out
+        self._failed = True
+        return out[: kinds.index(Failure) + 1]
 
     def close(self) -> list[Event]:
         """Return the held events of all choices. It may be called again after further events."""
@@ -193,11 +189,11 @@ def cut_long_texts(events: Sequence[Event]) -> Sequence[Event]:
     """
     if not any(isinstance(event, Text) and len(event.text) > LONGEST for event in events):
         return events
-    return [piece for event in events for piece in _pieces(event)]
-
-
-def _pieces(event: Event) -> Sequence[Event]:
-    if not isinstance(event, Text) or event.own or event.refusal or len(event.text) <= LONGEST:
-        return [event]
-    starts = range(0, len(event.text), LONGEST)
-    return [Text(event.text[at : at + LONGEST], event.choice) for at in starts]
+    pieces: list[Event] = []
+    for event in events:
+        if isinstance(event, Text) and event.text and not (event.own or event.refusal):
+            starts = range(0, len(event.text), LONGEST)
+            pieces += [Text(event.text[at : at + LONGEST], event.choice) for at in starts]
+        else:
+            pieces.append(event)
+    return pieces
