@@ -133,8 +133,16 @@ class ReplyEnd:
         match event:
             case Text() | Thinking() | ToolCall():
                 self._spoke.add(event.choice)
+            case Finish() if event.reason != NOT_WHOLE and (
+                self._keeps_reasons or is_standard(event.reason)
+            ):
+                self._finished.add(event.choice)
             case Finish():
-                return [self._check_finish(event)]
+                # A word of the server's own may mean that the reply is not whole. A client of
+                # another dialect cannot get this word, so it gets a failure.
+                sentence = UNFINISHED if event.reason == NOT_WHOLE else UNKNOWN
+                word = self._readable_part(event.server_word.encode())
+                return [self._fail(sentence.format(word=word))]
             case Start():
                 self._started = True
             case Failure():
@@ -149,18 +157,6 @@ class ReplyEnd:
                 self._is_over = True
                 return [*missing, event]
         return [event]
-
-    def _check_finish(self, event: Finish) -> Finish | Failure:
-        """Return the finish; in its place a failure if its reason says that the reply is not whole.
-        The same if the reason is a word of the server's own, which may mean this, and the client
-        has another dialect.
-        """
-        is_fit = self._keeps_reasons or is_standard(event.reason)
-        if event.reason != NOT_WHOLE and is_fit:
-            self._finished.add(event.choice)
-            return event
-        sentence = UNFINISHED if event.reason == NOT_WHOLE else UNKNOWN
-        return self._fail(sentence.format(word=self._readable_part(event.server_word.encode())))
 
     def _missing_end(self) -> Failure:
         if self.begun or self._started:
