@@ -99,7 +99,10 @@ class PendingFinish:
         self._frames += [read] if waits else []
         counts = [event for event in read.events if isinstance(event, Usage)]
         says_more = Finish in kinds or bool(spoke and spoke <= has_one)
-        if counts or not says_more or any(map(_ends_all, read.events)):
+        # No finish and no counts can follow an end, a failure, or an unreadable frame, which may
+        # have been the end.
+        lost = any(isinstance(event, OpaqueFrame) and event.lost for event in read.events)
+        if counts or not says_more or lost or {End, Failure} & kinds:
             out += self.close(counts[-1] if counts else None)
         return out if waits or not (read.events or read.intact) else [*out, read]
 
@@ -135,13 +138,6 @@ class PendingFinish:
         ]
         self._frames = [read for read in frames if read.finishes]
         return [read for read in frames if read.events and not read.finishes]
-
-
-def _ends_all(event: Event) -> bool:
-    """Return True if no finish and no counts can follow `event`: an end, a failure, or a frame that
-    cannot be read, which may have been the end.
-    """
-    return isinstance(event, End | Failure) or (isinstance(event, OpaqueFrame) and event.lost)
 
 
 def _no_finish(event: Event) -> bool:

@@ -26,8 +26,6 @@ name of any length.
 """
 
 _COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls")
-_OF_THINKING = ("thoughts", "thinking", "thinking_time")
-_TOKENS = ("input", "output", "thinking", "cached")
 ESTIMATED = "tokens_estimated"
 """The key of `Summary.values` whose value is True if the token counts are estimates."""
 TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
@@ -125,12 +123,12 @@ class Summary:
 
     def values(self) -> dict[str, object]:
         """Return the known counts and times as plain values by name, for a flow's metadata."""
-        usage = self.counted
+        usage, tokens = self.counted, ("input", "output", "thinking", "cached")
         values = {
             **{name: getattr(self, name) for name in _COUNTED},
             "calling": self.calling or None,
             "calls_read_from": ", ".join(self.read_from),
-            **{f"{name}_tokens": getattr(usage, name, None) for name in _TOKENS},
+            **{f"{name}_tokens": getattr(usage, name, None) for name in tokens},
             ESTIMATED: True if usage and usage.estimated else None,
             **{
                 name: None if (at := getattr(self, name)) is None else round(at, 3)
@@ -167,7 +165,7 @@ def describe_thinking(summary: Mapping[str, object]) -> str:
     """Return a line about the thinking of a reply: `2 thoughts, 1,240 chars in 3.1 s`. `summary`:
     the result of `Summary.values`.
     """
-    count, characters, seconds = map(summary.get, _OF_THINKING)
+    count, characters, seconds = map(summary.get, ("thoughts", "thinking", "thinking_time"))
     if not count:
         return "no thought"
     text = f"{count} thought{'s' if count != 1 else ''}, {characters:,} chars"
