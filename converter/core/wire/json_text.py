@@ -187,7 +187,8 @@ def sendable(text: str) -> bytes:
     """Return valid JSON in UTF-8 for `text`, the result of `LENIENT_WRITER`: U+FFFD replaces half
     surrogate pairs, `null` replaces `NaN` and infinite numbers.
     """
-    return whole_characters(_with_nulls(text)).encode()
+    with_nulls = _NO_NUMBERS.sub(lambda match: match["string"] or "null", text)
+    return whole_characters(with_nulls).encode()
 
 
 def whole_characters(text: str) -> str:
@@ -201,8 +202,3 @@ def whole_characters(text: str) -> str:
         lambda each: each[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"),
         text,
     )
-
-
-def _with_nulls(text: str) -> str:
-    """Return JSON with `null` in place of `NaN` and infinite numbers outside of strings."""
-    return _NO_NUMBERS.sub(lambda match: match["string"] or "null", text)

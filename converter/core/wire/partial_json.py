@@ -142,7 +142,12 @@ class PartialJson:
             self._gap.append(piece)
             return ""
         if part is JsonPart.BLANK:
-            return self._blank(piece)
+            piece = piece[: max(0, BLANKS_LIMIT - self._blanks)]
+            self._blanks += len(piece)
+            if not self._gap and self.begun:
+                return piece
+            self._gap.append(piece)  # blanks behind a held comma, or outside the object
+            return ""
         if part is JsonPart.UNFIT:
             if self._reader.want is Want.OBJECT:
                 self._unfit += self._gap
@@ -156,17 +161,6 @@ class PartialJson:
         self._gap.clear()
         self._blanks = 0
         return piece
-
-    def _blank(self, piece: str) -> str:
-        """Return the blanks `piece`, or hold them if they stand behind a held comma. Drop blanks
-        beyond `BLANKS_LIMIT`.
-        """
-        piece = piece[: max(0, BLANKS_LIMIT - self._blanks)]
-        self._blanks += len(piece)
-        if not self._gap and self.begun:
-            return piece
-        self._gap.append(piece)
-        return ""
 
     def _put_aside(self, text: str) -> None:
         """Add `text` to the text that is not a part of the object (`unfit`). Raises TooMuchError if

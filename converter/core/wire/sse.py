@@ -16,7 +16,6 @@ from converter.core.wire.beginnings import FIELD, SNIFFED, FirstBytes, beginning
 from converter.core.wire.bounds import FRAME_LIMIT
 
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
-_LONGEST_BLANK_LINE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class FrameDecoder:
 
     ends = _BLANK_LINE
     usual = b"\n\n"
-    longest = _LONGEST_BLANK_LINE
+    longest = 4
 
     def __init__(self, limit: int = FRAME_LIMIT) -> None:
         self._limit = limit
