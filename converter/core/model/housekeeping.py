@@ -4,7 +4,7 @@ Such a request asks for a title of the conversation, or for a summary that repla
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from converter.core.model.raw_messages import (
     SYSTEM,
@@ -40,17 +40,21 @@ def housekeeping_of(body: Mapping[str, object], path: str = "") -> str:
     """Return `TITLE` if the request `body` asks for the conversation's title, `COMPACTION` if it
     asks for a summary, and an empty string for all other requests.
 
-    A request with tools does not count as `TITLE`, and a conversation without a reply of the model
-    does not count as `COMPACTION`. `path` is the path to which the request was sent.
+    The patterns are searched for in the system text and in the last message, unless the model wrote
+    it. A request with tools does not count as `TITLE`, and a conversation without a reply of the
+    model does not count as `COMPACTION`. `path` is the path to which the request was sent.
     """
     last = messages_of(body)[-1:]
     if path.partition("?")[0].endswith("/compact") or any(
         _is_item(message, "compaction_trigger") for message in last
     ):
         return COMPACTION
-    texts = list(_instructions(body))
-    users = ("user", *SYSTEM)
-    replied = any(role_of(message) not in users for message in all_messages(body))
+    messages = all_messages(body)
+    instructions: list[object] = [{"content": body.get(name)} for name in SYSTEM_FIELDS]
+    instructions += [message for message in messages if role_of(message) in SYSTEM]
+    instructions += [message for message in messages[-1:] if role_of(message) != "assistant"]
+    texts = [text for message in instructions for text in content_texts(message)]
+    replied = any(role_of(message) not in ("user", *SYSTEM) for message in messages)
     may_be = {TITLE: not body.get("tools"), COMPACTION: replied}
     for kind, pattern in _PATTERNS:
         if may_be[kind] and any(pattern.search(text[:_HEAD]) for text in texts):
@@ -68,15 +72,3 @@ def goes_on_from_summary(message: object) -> bool:
 def _is_item(message: object, kind: str) -> bool:
     """Return True if a message is an item of the Responses API whose `type` is `kind`."""
     return isinstance(message, dict) and message.get("type") == kind
-
-
-def _instructions(body: Mapping[str, object]) -> Iterator[str]:
-    """Yield the texts of the system messages, and the texts of the last message unless its role is
-    `assistant`.
-    """
-    messages = all_messages(body)
-    systems: list[object] = [{"content": body.get(name)} for name in SYSTEM_FIELDS]
-    systems += [message for message in messages if role_of(message) in SYSTEM]
-    for message in [*systems, *messages[-1:]]:
-        if role_of(message) != "assistant":
-            yield from content_texts(message)

@@ -96,16 +96,10 @@ class RepeatedTurns[Turn, Request]:
         for name, value in body.items():
             pieces += [b"," if pieces else b"{", write(name), b":"]
             if name == "messages" and isinstance(value, list):
-                pieces += self._texts(value, write)
+                cached = self.before._written if self.before else {}
+                self._written = {id(one): cached.get(id(one)) or (one, write(one)) for one in value}
+                texts = [text for one in value for text in (b",", self._written[id(one)][1])]
+                pieces += [b"[", *texts[1:], b"]"]
             else:
                 pieces.append(write(value))
         return b"".join([*pieces, b"}"])
-
-    def _texts(self, messages: Sequence[object], write: Callable[[object], bytes]) -> list[bytes]:
-        """Return the JSON of a list of messages, in pieces to be joined. Repeated messages come
-        from the cache, all others from `write`.
-        """
-        cached = self.before._written if self.before else {}
-        self._written = {id(one): cached.get(id(one)) or (one, write(one)) for one in messages}
-        pieces = [piece for one in messages for piece in (b",", self._written[id(one)][1])]
-        return [b"[", *pieces[1:], b"]"]
