@@ -201,9 +201,9 @@ def _lines_of_code(source: Path) -> int:
 
 
 MOST_TO_KNOW = {
-    ("rewriter",): 2_120,
-    ("stages",): 7_490,
-    ("rewriter", "stages"): 8_830,
+    ("rewriter",): 2_115,
+    ("stages",): 7_485,
+    ("rewriter", "stages"): 8_820,
 }
 """Lines of code of all files that a module of `converter.core.reply` needs: so much has to be known
 to change the way of a reply's bytes, the reading of its text, and both.
@@ -219,7 +219,7 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
 
 
 MOST_CODE = {
-    "core": 15_385,
+    "core": 15_370,
     "addon": 8_379,
     "extras": 6_012,
 }
