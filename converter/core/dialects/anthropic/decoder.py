@@ -41,7 +41,6 @@ from converter.core.wire.sse import Frame
 
 NAME = "anthropic"
 """Name of the dialect, in the `Own` data of its events."""
-_KINDS = ("text", "thinking", "tool_use")
 
 
 class AnthropicDecoder(DialectDecoder):
@@ -124,11 +123,12 @@ class AnthropicDecoder(DialectDecoder):
         A thought gets no `ThinkingEnd` if a later block has started already, because that start has
         ended the thought. A call without any input gets the input `{}`.
         """
-        if self._kinds.get(index) == "thinking" and index >= self._last:
+        kind = self._kinds.get(index, "")
+        if kind == "thinking" and index >= self._last:
             yield ThinkingEnd(signature=signature)
-        if self._kinds.get(index, "") not in ("", *_KINDS):
+        if kind not in ("", "text", "thinking", "tool_use"):
             yield DialectBlock(NAME, {"type": "content_block_stop", "index": index})
-        if self._kinds.get(index) == "tool_use" and index not in self._with_input:
+        if kind == "tool_use" and index not in self._with_input:
             yield replace(self._arguments(index, "{}"), ends=True)
 
     def _arguments(self, index: int, text: str) -> ToolCall:
@@ -159,27 +159,21 @@ class AnthropicDecoder(DialectDecoder):
             named = stop if isinstance(stop, str) else unnamed
             yield Finish(meaning_of(word), named, server_word=word)
         self._count(usage)
-        yield _usage(self._usage)
+        counts = self._usage
+        cached, created = (
+            as_count(counts, f"cache_{name}_input_tokens") for name in ("read", "creation")
+        )
+        # `Usage.input` includes the tokens that were read from or written to the prompt cache; the
+        # Messages API has them apart from `input_tokens`.
+        prompt = (as_count(counts, "input_tokens") or 0) + (cached or 0) + (created or 0)
+        output = as_count(counts, "output_tokens") or 0
+        thinking = as_count(as_object(counts.get("output_tokens_details")), "thinking_tokens")
+        yield Usage(prompt, output, cached, created, thinking, Own(NAME, counts))
 
 
 def _text_event(kind: str, value: object) -> Iterator[Event]:
     if text := as_text(value):
         yield Text(text) if kind == "text" else Thinking(text)
-
-
-def _usage(entry: dict[str, object]) -> Usage:
-    """Return the counts of tokens in `entry`, the `usage` of a message. `Usage.input` includes the
-    tokens that were read from or written to the prompt cache; the Messages API has them apart from
-    `input_tokens`.
-    """
-    cached, created = (
-        as_count(entry, f"cache_{name}_input_tokens") for name in ("read", "creation")
-    )
-    whole = (as_count(entry, "input_tokens") or 0) + (cached or 0) + (created or 0)
-    thinking = as_count(as_object(entry.get("output_tokens_details")), "thinking_tokens")
-    return Usage(
-        whole, as_count(entry, "output_tokens") or 0, cached, created, thinking, Own(NAME, entry)
-    )
 
 
 def _kind(fields: dict[str, object]) -> str:

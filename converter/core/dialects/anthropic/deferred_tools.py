@@ -8,7 +8,7 @@ found tools are put behind all others, in the order in which they were found: th
 stays the same, and the server's prompt cache stays valid.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import objects
@@ -29,18 +29,14 @@ def order_of_finds(request: Fields, tools: Iterable[Fields]) -> list[str] | None
     kinds = (tool.optional("type", str) or "" for tool in tools)
     if any(kind.startswith(_SERVER_SEARCH) for kind in kinds):
         return None
-    names = dict.fromkeys(_referenced_tools(request.values.get("messages")))
+    names = dict.fromkeys(
+        name
+        for turn in objects(request.values.get("messages"))
+        for result in objects(turn.get("content"))
+        for block in objects(result.get("content"))
+        if block.get("type") == "tool_reference" and isinstance(name := block.get("tool_name"), str)
+    )
     choice = request.values.get("tool_choice")
     if isinstance(choice, dict) and isinstance(choice.get("name"), str):
         names.setdefault(choice["name"])
     return list(names)
-
-
-def _referenced_tools(value: object) -> Iterator[str]:
-    """Yield the tool names in the `tool_reference` blocks of all tool results, in order."""
-    for turn in objects(value):
-        for block in objects(turn.get("content")):
-            for inner in objects(block.get("content")):
-                name = inner.get("tool_name")
-                if inner.get("type") == "tool_reference" and isinstance(name, str):
-                    yield name

@@ -230,9 +230,11 @@ def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
         elif name in tools:
             raise request.error("tools", "Tool names must be unique.")
         else:
-            read = _tool(tool)
-            tools[read.name] = read
-            deferred |= {read.name} if tool.optional("defer_loading", bool) else set()
+            name, schema = tool.required("name", str), tool.required("input_schema", dict)
+            description = tool.optional("description", str) or ""
+            strict = tool.optional("strict", bool) or False
+            tools[name] = Tool(name, schema, description, strict)
+            deferred |= {name} if tool.optional("defer_loading", bool) else set()
     if left_out:
         notes.append(
             f"tools left out: {', '.join(left_out)}: only Anthropic's models and servers know them"
@@ -242,12 +244,6 @@ def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
         undeferred = {name: tool for name, tool in tools.items() if name not in deferred}
         tools = undeferred | {name: tools[name] for name in finds if name in deferred}
     return tuple(tools.values())
-
-
-def _tool(tool: Fields) -> Tool:
-    name, schema = tool.required("name", str), tool.required("input_schema", dict)
-    description = tool.optional("description", str) or ""
-    return Tool(name, schema, description, tool.optional("strict", bool) or False)
 
 
 def _choice(choice: Fields, request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolChoice:

@@ -93,15 +93,6 @@ def with_kept_turns(body: object, memory: Memory) -> tuple[object, Thread | None
     if thread.one_of("type", ("create", "continue")) == "create":
         return body, Thread(memory, own=_kept_fields(request.values, *CREATE_ONLY))
     previous = thread.required("previous_message_id", str)
-    whole = _whole_request(memory, previous, request.values)
-    return whole, Thread(memory, previous, _kept_fields(request.values))
-
-
-def _kept_fields(body: Mapping[str, object], *names: str) -> dict[str, object]:
-    return {name: body[name] for name in (*names, "messages") if name in body}
-
-
-def _whole_request(memory: Memory, previous: str, body: Mapping[str, object]) -> dict[str, object]:
     history = memory.history(_PREFIX + previous)
     if not history:
         raise _thread_error(UNKNOWN_THREAD.format(previous), "thread_not_found", 404)
@@ -109,10 +100,17 @@ def _whole_request(memory: Memory, previous: str, body: Mapping[str, object]) ->
     shapes = (("messages", list), ("reply", dict))
     if not all(isinstance(entry.get(name), kind) for entry in entries for name, kind in shapes):
         raise _thread_error(UNREADABLE.format(previous), "thread_not_found", 404)
+    fields = request.values
     created = {name: entries[0][name] for name in CREATE_ONLY if name in entries[0]}
-    if changed := [name for name in CREATE_ONLY if body.get(name) not in (None, created.get(name))]:
+    changed = [name for name in CREATE_ONLY if fields.get(name) not in (None, created.get(name))]
+    if changed:
         names = " and ".join(f"`{name}`" for name in changed)
         raise _thread_error(MISMATCH.format(names), "thread_fingerprint_mismatch")
     earlier = [turn for entry in entries for turn in (*entry["messages"], entry["reply"])]
-    own = Fields(body).optional("messages", list) or []
-    return {**body, **created, "messages": [*earlier, *own]}
+    own = request.optional("messages", list) or []
+    whole = {**fields, **created, "messages": [*earlier, *own]}
+    return whole, Thread(memory, previous, _kept_fields(fields))
+
+
+def _kept_fields(body: Mapping[str, object], *names: str) -> dict[str, object]:
+    return {name: body[name] for name in (*names, "messages") if name in body}
