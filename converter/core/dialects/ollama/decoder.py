@@ -58,23 +58,16 @@ class OllamaDecoder(DialectDecoder):
         if text := as_text(parsed.get(GENERATED) or message.get("content")):
             yield Text(text)
         for entry in list_of(message.get("tool_calls")):
-            yield self._call(entry)
-        if parsed.get("done"):
-            yield from self._end(parsed)
-
-    def _call(self, entry: object) -> ToolCall:
-        """Return a call; Ollama sends each call whole. Calls are numbered in the order in which
-        they come, because Ollama may give each of them the index 0.
-        """
-        call = object_of(entry)
-        function = object_of(call.get("function"))
-        arguments, is_text = arguments_of(function)
-        self._calls += 1
-        name = as_text(function.get("name"))
-        number, id_ = self._calls - 1, id_of(call.get("id"))
-        return ToolCall(number, id_, name, arguments or "{}", ends=True, misshapen=is_text)
-
-    def _end(self, parsed: dict[str, object]) -> Iterator[Event]:
+            call = object_of(entry)
+            function = object_of(call.get("function"))
+            arguments, is_text = arguments_of(function)
+            # Calls are numbered in the order in which they come, because Ollama may give each of
+            # them the index 0. Ollama sends each call whole.
+            index, self._calls = self._calls, self._calls + 1
+            name, id_ = as_text(function.get("name")), id_of(call.get("id"))
+            yield ToolCall(index, id_, name, arguments or "{}", ends=True, misshapen=is_text)
+        if not parsed.get("done"):
+            return
         word = as_text(parsed.get("done_reason")).strip() or "stop"
         called = self._calls and meaning_of(word) == "stop"
         yield Finish("tool_calls" if called else meaning_of(word), server_word=word)

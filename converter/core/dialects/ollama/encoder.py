@@ -1,7 +1,6 @@
 """Encoder of Ollama's replies: the lines of a stream, or one object that is joined from them."""
 
 import datetime
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from converter.core.model.events import (
     own_fields,
 )
 from converter.core.wire import json_text
+from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import NDJSON
 
 CHAT, GENERATE = "chat", "generate"
@@ -45,7 +45,7 @@ class OllamaEncoder(BlockWriter):
         # a recording may be read for an Ollama client although its request has another dialect:
         # then `own` is the value of that dialect's request reader
         self._endpoint = context.own if context.own in (CHAT, GENERATE) else None
-        self._at = _timestamp(context.created_at)
+        self._at = timestamp(context.created_at)
         self._thought_over = False
         self._apart = TextApart()
         self._arguments: list[str] = []
@@ -134,7 +134,15 @@ class OllamaEncoder(BlockWriter):
         the last line.
         """
         if isinstance(event, Start) and event.own:
-            self._measured |= _durations(event.own.fields.get("timings"))
+            timings = as_object(event.own.fields.get("timings"))
+            durations = {
+                name: int(milliseconds * 1_000_000)
+                for name, theirs in _DURATIONS.items()
+                if isinstance(milliseconds := timings.get(theirs), int | float)
+                and 0 < milliseconds < 1e12
+            }
+            if durations:
+                self._measured |= {"total_duration": sum(durations.values()), **durations}
         return super()._write_bookkeeping(event)
 
     def _stop(self, own: Own | None = None) -> Iterator[dict[str, Any]]:  # noqa: ARG002
@@ -173,20 +181,8 @@ class OllamaEncoder(BlockWriter):
 
     def _finish(self, kind: str, signature: str) -> list[dict[str, Any]]:  # noqa: ARG002
         self._thought_over = self._thought_over or kind == THINKING
-        return self._call_lines() if kind == CALL else []
-
-    def _abandon_call(self) -> None:
-        # the cut call gets no line, because a client would run any call that it gets
-        self._open = None
-        self._cut_calls += 1
-
-    def _write_other(self, _: MappedField | DialectBlock) -> list[dict[str, Any]]:
-        return []
-
-    def _call_lines(self) -> list[dict[str, Any]]:
-        """Return the line with the call that has just ended. Ollama's calls are not sent in
-        pieces.
-        """
+        if kind != CALL:
+            return []
         arguments = json_text.read_or_none("".join(self._arguments).encode() or b"{}")
         # The arguments cannot be read, say because they nest too deep. The call is left out: with
         # empty arguments it would be another call.
@@ -197,6 +193,14 @@ class OllamaEncoder(BlockWriter):
         self._count += 1
         named = {"id": self._call.id} if self._call.id else {}
         return [self._line(tool_calls=[{**named, "function": function}])]
+
+    def _abandon_call(self) -> None:
+        # the cut call gets no line, because a client would run any call that it gets
+        self._open = None
+        self._cut_calls += 1
+
+    def _write_other(self, _: MappedField | DialectBlock) -> list[dict[str, Any]]:
+        return []
 
     def _line(self, content: str = "", **fields: object) -> dict[str, Any]:
         """Return a line with text, as JSON. Before the endpoint of the reply is known, the line has
@@ -209,21 +213,7 @@ class OllamaEncoder(BlockWriter):
         return {**head, **forms.get(str(self._endpoint), generated | chatted), "done": False}
 
 
-def present_timestamp() -> str:
-    """Return the present time as Ollama writes it."""
-    return _timestamp(int(time.time()))
-
-
-def _timestamp(seconds: int) -> str:
+def timestamp(seconds: int) -> str:
+    """Return a moment, in seconds since 1970, as Ollama writes it."""
     moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.000000000Z")
-
-
-def _durations(timings: object) -> dict[str, Any]:
-    values = timings if isinstance(timings, dict) else {}
-    durations = {
-        name: int(values[theirs] * 1_000_000)
-        for name, theirs in _DURATIONS.items()
-        if isinstance(values.get(theirs), int | float) and 0 < values[theirs] < 1e12
-    }
-    return {"total_duration": sum(durations.values()), **durations} if durations else {}

@@ -103,33 +103,27 @@ def _show(body: bytes, served: Sequence[Mapping[str, object]]) -> tuple[int, Map
     entry = next((each for each in served if each["id"] in names), None)
     if entry is None:
         return 404, {"error": f"model '{name}' not found"}
-    details, length = _details(entry), facts_of(entry).window
+    details, facts = _details(entry), facts_of(entry)
     family = str(details["family"])
-    lengths = {f"{family}.context_length": length} if length else {}
-    capabilities = _capabilities(entry)
-    thinking = {"thinking": _THINKING} if "thinking" in capabilities else {}
+    lengths = {f"{family}.context_length": facts.window} if facts.window else {}
+    # `tools` and `thinking` are left out only if the server denies them, because the addon reads
+    # calls and thoughts from any model's text. `vision` is listed only if the server confirms it.
+    abilities = {
+        "completion": True,
+        "tools": facts.calls_tools is not False,
+        "thinking": facts.thinks is not False,
+        "vision": facts.sees,
+    }
     return 200, {
         "modelfile": "",
-        "parameters": f"num_ctx {length}" if length else "",
+        "parameters": f"num_ctx {facts.window}" if facts.window else "",
         "template": "",
         "details": details,
         "model_info": {"general.architecture": family, "general.basename": name, **lengths},
-        "capabilities": capabilities,
-        **thinking,
+        "capabilities": [name for name, is_listed in abilities.items() if is_listed],
+        **({"thinking": _THINKING} if abilities["thinking"] else {}),
         "modified_at": created_at(entry),
     }
-
-
-def _capabilities(entry: Mapping[str, object]) -> list[str]:
-    """Return the capabilities of a model.
-
-    `tools` and `thinking` are left out only if the server denies them, because the addon reads
-    calls and thoughts from any model's text. `vision` is listed only if the server confirms it.
-    """
-    facts = facts_of(entry)
-    tools = ["tools"] if facts.calls_tools is not False else []
-    thinking = ["thinking"] if facts.thinks is not False else []
-    return ["completion", *tools, *thinking, *(["vision"] if facts.sees else [])]
 
 
 def _details(entry: Mapping[str, object]) -> dict[str, object]:

@@ -2,12 +2,13 @@
 turn.
 """
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import starmap
 
 from converter.core.dialects.dialect import TurnOf, read_anew
-from converter.core.dialects.ollama.encoder import CHAT, GENERATE, present_timestamp
+from converter.core.dialects.ollama.encoder import CHAT, GENERATE, timestamp
 from converter.core.dialects.openai_parts import function_of, read_arguments
 from converter.core.dialects.request_facts import stop_strings
 from converter.core.dialects.server_fields import SAMPLING
@@ -40,6 +41,7 @@ _UNSUPPORTED = (
     *("keep_alive", "truncate", "shift"),
 )
 """Fields that chat completions lack. They are left out with a note."""
+LEFT_OUT = "left out, because no server takes it with a request: {}"
 
 
 class EmptyRequestError(RequestError):
@@ -51,8 +53,13 @@ class EmptyRequestError(RequestError):
         super().__init__("", "the request has no message for the model: answered as loaded")
         reason = "unload" if request.values.get("keep_alive") in (0, "0", "0s") else "load"
         empty = {"response": ""} if generates else {"message": {"role": "assistant", "content": ""}}
-        head = {"model": request.required("model", str), "created_at": present_timestamp()}
-        self.answer = {**head, **empty, "done": True, "done_reason": reason}
+        self.answer = {
+            "model": request.required("model", str),
+            "created_at": timestamp(int(time.time())),
+            **empty,
+            "done": True,
+            "done_reason": reason,
+        }
 
 
 def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
@@ -75,9 +82,17 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
     stream, form = request.optional("stream", bool), request.values.get("format")
     kept = {name: options.values[name] for name in sorted(_PASSED_ON & options.values.keys())}
     has_schema = form not in (None, "", "json")
+    unsaid = (name for name in _UNSUPPORTED if request.values.get(name))
+    left_out = ", ".join((*sorted(options.values.keys() - _READ - _PASSED_ON), *unsaid))
+    model = request.required("model", str)
+    turns = tuple(map(turn, request.children("messages")))
+    if generates:
+        system, prompt = request.optional("system", str), request.required("prompt", str)
+        first = (Turn("system", (TextBlock(system),)),) if system else ()
+        turns = (*first, Turn("user", (TextBlock(prompt), *_pictures(request))))
     return Conversation(
-        model=request.required("model", str),
-        turns=_as_turns(request) if generates else tuple(map(turn, request.children("messages"))),
+        model=model,
+        turns=turns,
         max_tokens=int(limit) if limit and limit > 0 else None,
         tools=tuple(map(function_of, tools)),
         stop_sequences=stop_strings(options.values),
@@ -87,21 +102,9 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
         effort=effort,
         output_schema=Fields(form, "format").values or None if has_schema else None,
         extensions=kept | ({"response_format": {"type": "json_object"}} if form == "json" else {}),
-        notes=tuple(_notes(request, options)),
+        notes=(LEFT_OUT.format(left_out),) if left_out else (),
         own=GENERATE if generates else CHAT,
     )
-
-
-def _notes(request: Fields, options: Fields) -> Iterator[str]:
-    unsaid = (name for name in _UNSUPPORTED if request.values.get(name))
-    if names := [*sorted(options.values.keys() - _READ - _PASSED_ON), *unsaid]:
-        yield f"left out, because no server takes it with a request: {', '.join(names)}"
-
-
-def _as_turns(request: Fields) -> tuple[Turn, ...]:
-    system = request.optional("system", str)
-    turn = Turn("user", (TextBlock(request.required("prompt", str)), *_pictures(request)))
-    return (Turn("system", (TextBlock(system),)), turn) if system else (turn,)
 
 
 @dataclass(slots=True)
