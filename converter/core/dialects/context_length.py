@@ -155,7 +155,16 @@ def overflow_in(message: str) -> ContextOverflow | None:
             tokens, limit = (int(numbers.get(name) or 0) for name in ("tokens", "reply"))
             bound = not tokens or bool(numbers.get("least"))
             return ContextOverflow(tokens, int(numbers["most"]), limit, bound)
-    return _overflow_by_meaning(message[:_LONGEST])
+    begun = message[:_LONGEST]
+    plain = _normalised(begun)
+    if not _means_too_long(plain):
+        return None
+    written = _NUMBER.findall(_NO_TOKENS.sub(" ", plain))
+    sizes = sorted({int(number.replace(",", "")) for number in written}, reverse=True)
+    if not sizes:
+        return ContextOverflow(0, 0, text=begun)
+    tokens, most = sizes[:2] if len(sizes) > 1 else (0, sizes[0])
+    return ContextOverflow(tokens, most, bound=not tokens)
 
 
 def with_name(message: str, *names: object) -> str:
@@ -169,18 +178,6 @@ def with_name(message: str, *names: object) -> str:
             if isinstance(name, str) and _means_too_long(_normalised(name)):
                 return f"{message} ({name})"
     return message
-
-
-def _overflow_by_meaning(message: str) -> ContextOverflow | None:
-    plain = _normalised(message)
-    if not _means_too_long(plain):
-        return None
-    written = _NUMBER.findall(_NO_TOKENS.sub(" ", plain))
-    numbers = sorted({int(number.replace(",", "")) for number in written}, reverse=True)
-    if not numbers:
-        return ContextOverflow(0, 0, text=message)
-    tokens, most = numbers[:2] if len(numbers) > 1 else (0, numbers[0])
-    return ContextOverflow(tokens, most, bound=not tokens)
 
 
 def _normalised(message: str) -> str:

@@ -51,7 +51,9 @@ def _error_of(error: object, body: Mapping[str, object]) -> Failure:
     fields = {name: value for name, value in as_object(error).items() if value is not None}
     if isinstance(error, dict):
         error = fields.get("message") or fields.get("detail") or _text(fields)[:_LONGEST_SHOWN]
-    kind, code, status = fields.get("type"), fields.get("code"), _status(fields)
+    kind, code = fields.get("type"), fields.get("code")
+    number = int(code) if isinstance(code, str) and re.fullmatch("[0-9]{3}", code) else code
+    status = number if type(number) is int and 400 <= number < 600 else 0
     named = isinstance(kind, str) and kind not in ("", "error")
     names = [part.get(name) for part in (fields, body) for name in ("code", "type", "error_type")]
     return Failure(
@@ -67,22 +69,17 @@ def _text(value: object) -> str:
     return text.strip()
 
 
-def _status(error: Mapping[str, object]) -> int:
-    code = error.get("code")
-    if isinstance(code, str) and code.isascii() and code.isdigit() and len(code) == 3:
-        code = int(code)
-    return code if type(code) is int and 400 <= code < 600 else 0
-
-
 def server_message(body: bytes) -> str:
     """Return the message of an error answer, from whatever field of its JSON has it; if none
     has it, the beginning of the JSON. An answer that is no JSON gives the beginning of its text,
-    an empty answer an empty message.
+    without HTML tags, styles and scripts; an empty answer gives an empty message.
     """
     try:
         value = json_text.read(body)
     except json_text.UnreadableError:
-        return _text_of_page(body.decode(errors="replace"))
+        page = body.decode(errors="replace")[:_PAGE]
+        unstyled = re.sub(r"(?is)<(style|script)\b.*?</\1>", " ", page)
+        return " ".join(re.sub(r"<[^<>]*>", " ", unstyled).split())[:_LONGEST_SHOWN]
     error = server_error(value, "error") if value else None
     return error.message if error else ""
 
@@ -99,13 +96,6 @@ def message_of_answer(status: int, body: bytes, *, with_status: bool = False) ->
         return f"{answered} and no message"
     alone = context_length.overflow_in(message) or not (with_status or status < 400)
     return message if alone else f"{answered}: {message}"
-
-
-def _text_of_page(text: str) -> str:
-    """Return the beginning of a page's text, without HTML tags, styles and scripts."""
-    text = text[:_PAGE]
-    unstyled = re.sub(r"(?is)<(style|script)\b.*?</\1>", " ", text)
-    return " ".join(re.sub(r"<[^<>]*>", " ", unstyled).split())[:_LONGEST_SHOWN]
 
 
 MOST_TOKENS = 10**12
@@ -130,7 +120,12 @@ class DialectDecoder(Decoder, ABC):
         """Return the frame's events."""
         data = (frame.data or b"").strip()
         if not data:
-            lost = frame.oversized or _is_bare_error(frame.raw)
+            # Some servers that fail in mid-stream write the JSON of an error without the field name
+            # `data:`. The reply then counts as not whole.
+            bare = frame.raw.strip()
+            lost = frame.oversized or (
+                bare.startswith(b"{") and server_error(json_text.read_or_none(bare)) is not None
+            )
             return [OpaqueFrame(self._own(frame), frame.comment, lost=lost)]
         if data == b"[DONE]":
             return self._events_of_done(frame)
@@ -172,14 +167,6 @@ class DialectDecoder(Decoder, ABC):
         """Return the events for a frame's JSON. Raises KeyError or MisshapenError if it cannot be
         read.
         """
-
-
-def _is_bare_error(raw: bytes) -> bool:
-    """Return True if a frame is the JSON of an error without the field name `data:`. Some servers
-    that fail in mid-stream write such a frame. The reply then counts as not whole.
-    """
-    bare = raw.strip()
-    return bare.startswith(b"{") and server_error(json_text.read_or_none(bare)) is not None
 
 
 def object_of(value: object) -> dict[str, object]:

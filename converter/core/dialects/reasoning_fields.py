@@ -108,9 +108,7 @@ class _Thought:
         return self._buffer.read(length)
 
     def agrees_with(self, start: int, text: str) -> bool:
-        if start == self.length:
-            return True
-        return text.startswith(self.text(start, len(text)))
+        return start == self.length or text.startswith(self.text(start, len(text)))
 
     def add(self, start: int, text: str) -> str:
         """Add the part of `text` that is new, and return it. `text` begins at the offset `start`,
@@ -154,16 +152,12 @@ class ReasoningMerger:
             return ""
         if thought is None or not thought.agrees_with(offset, text):
             text, offset = (thought.text(0, offset) if thought else "") + text, 0
-            thought = self._thought_with(text)
+            thought = next((each for each in self._thoughts if each.agrees_with(0, text)), None)
+            if thought is None:
+                thought = _Thought()
+                self._thoughts.append(thought)
         self._offsets[name] = thought, offset + len(text)
         return thought.add(offset, text)
-
-    def _thought_with(self, text: str) -> _Thought:
-        for thought in self._thoughts:
-            if thought.agrees_with(0, text):
-                return thought
-        self._thoughts.append(_Thought())
-        return self._thoughts[-1]
 
 
 def thoughts_of(message: Mapping[str, object]) -> dict[str, str]:

@@ -96,7 +96,9 @@ def offered(body: Mapping[str, object], tools: Mapping[str, Schema] | None = Non
     if not tools:
         return None
     choice = as_object(body.get("tool_choice"))
-    if chosen := _allowed_names(choice):
+    # the tools that the choice allows; none if it allows every tool
+    allowed = _named_schemas(as_object(choice.get("allowed_tools")).get("tools", [choice]))
+    if chosen := {name for name, _ in allowed}:
         tools = {name: schema for name, schema in tools.items() if name in chosen}
     if not tools or forbids_calls(body):
         return None
@@ -140,12 +142,6 @@ def call_ids(body: Mapping[str, object]) -> list[str]:
                 name = entry.get("call_id") or entry.get("id")
                 ids += [name] if isinstance(name, str) else []
     return ids
-
-
-def _allowed_names(choice: Mapping[str, object]) -> set[str]:
-    """Return the names of the tools that a tool choice allows; empty if it allows every tool."""
-    among = as_object(choice.get("allowed_tools")).get("tools", [choice])
-    return {name for name, _ in _named_schemas(among)}
 
 
 def _named_schemas(tools: object) -> Iterator[tuple[str, Schema]]:

@@ -77,10 +77,6 @@ def _read_thought(item: Fields) -> Iterator[Block]:
     yield ThinkingBlock(thinking, note=f"sealed, {size_of(sealed)} bytes" if hidden else "")
 
 
-def _read_call_item(item: Fields) -> Iterator[Block]:
-    yield call_of(item, item, str(item.values["type"]).removesuffix("_call"))
-
-
 SHOWN_BLOCKS: Mapping[str, BlockReader] = {
     "tool_result": lambda block: [result_of(block, "tool_use_id")],
     "tool_use": _read_call,
@@ -90,7 +86,10 @@ types that its reader reads: the reader at `tool_use` also reads `server_tool_us
 """
 SHOWN_ITEMS: Mapping[str, ItemRow] = {
     "reasoning": ItemRow(ASSISTANT, _read_thought),
-    "_call": ItemRow(ASSISTANT, _read_call_item),
+    "_call": ItemRow(
+        ASSISTANT,
+        lambda item: [call_of(item, item, str(item.values["type"]).removesuffix("_call"))],
+    ),
     "_output": ItemRow(TOOL, lambda item: [result_of(item, "call_id", "output")]),
 }
 """Readers of items that are no messages. A key is the end of the types that its reader reads: the
