@@ -94,14 +94,20 @@ def create_span(
     """Create and end the span of a finished exchange. `outcome`: how the reply ended; any but `ok`
     makes the span an error. `text`: the reply's content for the span, None to leave it out.
     """
-    summary, began = record.reply_summary, record.flow.request.timestamp_start
+    summary, request = record.reply_summary, record.flow.request
+    server, dialect = record.server, record.exchange.server_dialect.label.title
     streams = record.request.form is Form.STREAM
     moments = {
         name: at for name in _MOMENTS if streams and isinstance(at := summary.get(name), float)
     }
     attributes = {
         **{name: summary.get(key) for name, key in _FROM_SUMMARY.items()},
-        **_identity_attributes(record),
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": record.request.requested_model,
+        "gen_ai.provider.name": dialect.split()[0].lower() if server is GENERIC else server.name,
+        "gen_ai.conversation.id": record.request.context,
+        "server.address": request.host,
+        "server.port": request.port,
         "gen_ai.request.stream": streams,
         "gen_ai.response.time_to_first_chunk": moments.get("first_byte"),
         "gen_ai.response.finish_reasons": [summary["finish"]] if "finish" in summary else None,
@@ -112,27 +118,18 @@ def create_span(
         encodable(f"chat {record.request.requested_model}".strip()),
         _TRACEPARENT.extract(record.sides.headers, Context()),
         SpanKind.CLIENT,
-        _attributes_with_values(attributes),
-        start_time=_nanoseconds(began),
+        {
+            name: _attribute_value(value)
+            for name, value in attributes.items()
+            if value not in (None, "")
+        },
+        start_time=_nanoseconds(request.timestamp_start),
     )
     for name, at in moments.items():
-        span.add_event(name, timestamp=_nanoseconds(began + at))
+        span.add_event(name, timestamp=_nanoseconds(request.timestamp_start + at))
     if outcome != "ok":
         span.set_status(StatusCode.ERROR)
     span.end(time.time_ns())
-
-
-def _identity_attributes(record: FlowRecord) -> Mapping[str, object]:
-    """Return the attributes that name the request's server, model and conversation."""
-    server, dialect = record.server, record.exchange.server_dialect.label.title
-    return {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.request.model": record.request.requested_model,
-        "gen_ai.provider.name": dialect.split()[0].lower() if server is GENERIC else server.name,
-        "gen_ai.conversation.id": record.request.context,
-        "server.address": record.flow.request.host,
-        "server.port": record.flow.request.port,
-    }
 
 
 def _error_type(flow: HTTPFlow, outcome: str) -> str | None:
@@ -157,14 +154,6 @@ def _messages_text(record: FlowRecord, text: TracedText | None) -> str:
 
 def _nanoseconds(at: float) -> int:
     return int(at * 1e9)
-
-
-def _attributes_with_values(values: Mapping[str, object]) -> dict[str, AttributeValue]:
-    """Return those of a span's attributes that are neither None nor empty, each as a value that a
-    span may have.
-    """
-    filled = {name: value for name, value in values.items() if value not in (None, "")}
-    return {name: _attribute_value(value) for name, value in filled.items()}
 
 
 def _attribute_value(value: object) -> AttributeValue:
