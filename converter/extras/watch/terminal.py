@@ -8,7 +8,7 @@ content is printed.
 import logging
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
@@ -328,22 +328,13 @@ def reply_line(record: FlowRecord) -> str:
     thoughts = describe_thinking(summary) if record.rewriter else ""
     status = flow.response.status_code if flow.response else 0
     failed = f"status {status}" if status >= 400 else ""
+    first, end = summary.get("first_byte"), summary.get("end")
+    times = ""
+    if isinstance(first, (int, float)) and isinstance(end, (int, float)):
+        times = f"first byte {first:.2f} s, whole {end:.2f} s" if end > first else f"{end:.2f} s"
     ended = str(summary.get("failure") or summary.get("finish") or "")
     if flow.error and not (ended and client_left(flow)):
         ended = flow.error.msg
-    parts = [
-        f"{path_of(flow.request)} {bounded(model, LONGEST)}",
-        thoughts,
-        _describe_times(summary),
-        failed,
-        ended,
-    ]
+    head = f"{path_of(flow.request)} {bounded(model, LONGEST)}"
+    parts = (head, thoughts, times, failed, ended)
     return bounded(" · ".join(part.strip() for part in parts if part.strip()), LONGEST_LINE)
-
-
-def _describe_times(summary: Mapping[str, object]) -> str:
-    """Return the times of a reply as text: `first byte 0.2 s, whole 4 s`."""
-    first, end = summary.get("first_byte"), summary.get("end")
-    if not isinstance(first, (int, float)) or not isinstance(end, (int, float)):
-        return ""
-    return f"first byte {first:.2f} s, whole {end:.2f} s" if end > first else f"{end:.2f} s"
