@@ -219,9 +219,9 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
 
 
 MOST_CODE = {
-    "core": 15_370,
+    "core": 15_353,
     "addon": 8_379,
-    "extras": 6_012,
+    "extras": 6_003,
 }
 """Lines of code of each floor of `converter/`: none of a docstring or a comment, and no blank one, so
 that a sentence that helps costs nothing.
