@@ -116,8 +116,23 @@ class Assembler:
         out: list[Event] = []
         call = self._calls.find(event)
         if call is None:
-            out += self._close_replaced(self._calls.last_at_index(event))
-            call = self._new_call(event)
+            for earlier in self._calls.growing:
+                earlier.arguments.forget()
+            # The call that had this index gets no more pieces, unless it has an id: a later piece
+            # may have that id.
+            replaced = self._calls.last_at_index(event)
+            if replaced and not (replaced.over or replaced.server_id):
+                replaced.over = True
+                if replaced.sent:
+                    out += self._last_event(replaced, replaced.arguments.release())
+                else:
+                    out += self._begin_next()
+            if len(self._calls.all) == MOST_CALLS:
+                raise TooMuchError(MOST_CALLS)
+            legacy = event.own is not None and CALLED[1] in event.own.fields
+            arguments = FreeText() if event.free_text else Arguments()
+            call = Call(arguments, CALLED[legacy], bool(event.read_from))
+            self._calls.add(call)
         self._calls.register(call, event)
         call.over = call.over or event.ends
         call.is_value = call.is_value or event.is_value
@@ -128,42 +143,27 @@ class Assembler:
             self._count_held(event.arguments)
         return [*out, *self._begin_next()]
 
-    def _close_replaced(self, call: Call | None) -> Sequence[Event]:
-        """Close `call`, because a new call has the same index; return the events that this allows.
-
-        A call that has an id stays open: a later piece may have that id. `call` is None if no call
-        has had the index. All earlier calls, open or closed, drop text to save memory.
-        """
-        for earlier in self._calls.growing:
-            earlier.arguments.forget()
-        if call is None or call.over or call.server_id:
-            return []
-        call.over = True
-        return self._last_event(call, call.arguments.release()) if call.sent else self._begin_next()
-
-    def _new_call(self, event: ToolCall) -> Call:
-        if len(self._calls.all) == MOST_CALLS:
-            raise TooMuchError(MOST_CALLS)
-        legacy = event.own is not None and CALLED[1] in event.own.fields
-        arguments = FreeText() if event.free_text else Arguments()
-        call = Call(arguments, CALLED[legacy], bool(event.read_from))
-        self._calls.add(call)
-        return call
-
     def _begin_next(self) -> Sequence[Event]:
         """Return the first events of all calls that can begin now.
 
-        A call can begin if its name is decided, and each call before it is whole: most clients read
-        one call after another.
+        A call can begin if its name and the source of its arguments are decided, and each call
+        before it is whole: most clients read one call after another.
         """
         out: list[Event] = []
         for call in [*self._calls.waiting]:
-            if call.written.strip():
-                if any(each.sent and not each.complete for each in self._calls.growing) or not (
-                    self._calls.is_named(call) and self._is_settled(call)
-                ):
-                    break
-                out += self._begin(call)
+            if not call.written.strip():
+                continue
+            is_open = any(each.sent and not each.complete for each in self._calls.growing)
+            if is_open or not self._calls.is_named(call):
+                break
+            # If the name field holds a whole call, the arguments in that field count, unless the
+            # server sends other ones in the field for arguments. Nothing, `{}` and the same
+            # arguments are no other ones.
+            name, inner = self._inner_call(call)
+            text = call.held_arguments.strip()
+            if name and not call.over and ("{}".startswith(text) or inner.startswith(text)):
+                break
+            out += self._begin(call)
         return out
 
     def _inner_call(self, call: Call) -> tuple[str, str]:
@@ -174,17 +174,6 @@ class Assembler:
         if call.inner is None and not call.is_text and self._calls.contains_name(call.written):
             call.inner = self._offer.call_in(call.written, self._offer.schemas)
         return call.inner or ("", "")
-
-    def _is_settled(self, call: Call) -> bool:
-        """Return True if it is decided which arguments of the call count.
-
-        If the name field holds a whole call, the arguments in that field count, unless the server
-        sends other ones in the field for arguments. Nothing, `{}` and the same arguments are no
-        other ones. Until the text of the field is none of these, this is not decided.
-        """
-        name, inner = self._inner_call(call)
-        text = call.held_arguments.strip()
-        return call.over or not (name and ("{}".startswith(text) or inner.startswith(text)))
 
     def _begin(self, call: Call) -> Sequence[Event]:
         """Begin to emit a call: decide its name, number and id; return its first event.
@@ -251,9 +240,9 @@ class Assembler:
 
     def _last_event(self, call: Call, rest: str) -> Sequence[Event]:
         """Return an event with `rest`, the last text of a call's arguments; none if it is empty."""
-        rest = call.with_types(rest, is_last=True)
-        end = ToolCall(call.number, "", "", rest, self._choice, ends=call.complete)
-        return [replace(end, free_text=call.is_text)] if rest else []
+        rest, ends = call.with_types(rest, is_last=True), call.complete
+        end = ToolCall(call.number, "", "", rest, self._choice, ends=ends, free_text=call.is_text)
+        return [end] if rest else []
 
     def _finish(self, event: Finish) -> Sequence[Event]:
         """Return the ends of all calls, then the finish, or a failure if a call is not whole.
