@@ -114,18 +114,14 @@ class GemmaQuotes:
                 text = text[end.end() :]
             else:
                 break
-        kept = self._held_length(text)
-        self._held = text[len(text) - kept :]
-        out.append(text[: len(text) - kept])
-        return "".join(out)
-
-    def _held_length(self, text: str) -> int:
-        """Return how many characters at the end of `text` must be held, because they may be the
-        beginning of a quote of Gemma's or of an escape.
-        """
+        # hold the end of the text if it may be the beginning of a quote of Gemma's or of an escape
         lengths = range(min(len(_IN_STRING), len(text)), 0, -1)
-        half = next((n for n in lengths if text.endswith(_IN_STRING[:n])), 0)
+        held = next((n for n in lengths if text.endswith(_IN_STRING[:n])), 0)
         if self._inside:
             slashes = len(text) - len(text.rstrip("\\"))
-            return max(half, slashes % 2)
-        return half if text[: len(text) - half].endswith('"') else 0
+            held = max(held, slashes % 2)
+        elif not text[: len(text) - held].endswith('"'):
+            held = 0
+        emitted = len(text) - held
+        self._held = text[emitted:]
+        return "".join([*out, text[:emitted]])

@@ -135,7 +135,11 @@ class Arguments:
             return self._feed_behind(text)
         text = self._quotes.feed(self._wrapping.feed(text), self._object.not_plain is not None)
         fresh = self._object.feed(text)
-        self._keep_text(fresh)
+        self._length += len(fresh)
+        if self._text is not None and self._length <= HELD_LIMIT:
+            self._text.append(fresh)
+        else:
+            self._text = None
         if not self._object.complete:
             return fresh
         unwrapped = self._wrapping.unwrapped or self._quotes.unwrapped
@@ -179,13 +183,6 @@ class Arguments:
         elif self._length > REMEMBERED:
             self._text = None
 
-    def _keep_text(self, text: str) -> None:
-        self._length += len(text)
-        if self._text is not None and self._length <= HELD_LIMIT:
-            self._text.append(text)
-        else:
-            self._text = None
-
     def _feed_behind(self, text: str) -> str:
         """Take text behind the complete object; return the JSON that can be emitted now.
 
@@ -200,19 +197,17 @@ class Arguments:
         if self._again is None:
             self._tail += text[: max(0, BLANKS_LIMIT - len(self._tail))]
             return ""
-        self._repeat.append(self._again.feed(text))
-        if self._again.complete or self._again.unfit:
-            self._judge_repeat(self._again)
-        return ""
-
-    def _judge_repeat(self, again: PartialJson) -> None:
+        again = self._again
+        self._repeat.append(again.feed(text))
+        if not (again.complete or again.unfit):
+            return ""
+        self._again, behind = None, "".join(self._repeat)
         mine = self._digest if self._text is None else _digest("".join(self._text))
-        if again.complete and mine and mine == _digest("".join(self._repeat)):
-            self._again, self.mended = None, True
-            if again.unfit:
-                self._feed_behind(again.unfit)
-        else:
-            self._again, self._tail = None, "".join(self._repeat)[:QUOTED] or again.unfit[:QUOTED]
+        if not (again.complete and mine and mine == _digest(behind)):
+            self._tail = (behind or again.unfit)[:QUOTED]
+            return ""
+        self.mended = True
+        return self._feed_behind(again.unfit) if again.unfit else ""
 
 
 def meaning_of(text: str) -> str:
