@@ -69,13 +69,19 @@ def _name_in_part(part: str, offered: Collection[str]) -> str:
     for candidate in _candidates(part):
         if candidate in offered:
             return candidate
-        if name := _repeated_name(candidate, offered):
+        # `get_weatherget_weather`: the offered name, repeated
+        repeated = (name for name in offered if name and not candidate.replace(name, ""))
+        if candidate and (name := next(repeated, "")):
             return name
     if counted := _UNDERSCORED.fullmatch(part):
         meant = {counted["name"], part.removeprefix("functions_")}
         fitting = [name for name in meant if name in offered]
         return fitting[0] if len(fitting) == 1 else ""
-    return _name_in_namespace(_NUMBER.sub("", part), offered)
+    # `get_weather` -> `weather.get_weather`, if no other offered name ends with it
+    bare = _NUMBER.sub("", part)
+    spaced = ((name, match.end()) for name in offered for match in _SEPARATORS.finditer(name))
+    ending = {name for name, end in spaced if name[end:] == bare}
+    return ending.pop() if len(ending) == 1 else ""
 
 
 def _candidates(part: str) -> Iterator[str]:
@@ -90,22 +96,3 @@ def _candidates(part: str) -> Iterator[str]:
         for separator in _SEPARATORS.finditer(bare):
             yield bare[separator.end() :].strip(_EDGES)
     yield part.rstrip(":,;")
-
-
-def _repeated_name(written: str, offered: Collection[str]) -> str:
-    """Return the offered name that `written` repeats: `get_weatherget_weather` -> `get_weather`.
-
-    Empty if it is not an offered name twice or more, and nothing else.
-    """
-    times = ((name, len(written) // len(name)) for name in offered if name)
-    return next((name for name, number in times if number > 1 and name * number == written), "")
-
-
-def _name_in_namespace(written: str, offered: Collection[str]) -> str:
-    """Return the offered name that ends with a separator and `written`, if there is just one.
-
-    `get_weather` -> `weather.get_weather`, if that is offered. Otherwise empty.
-    """
-    spaced = ((name, match.end()) for name in offered for match in _SEPARATORS.finditer(name))
-    fitting = {name for name, end in spaced if name[end:] == written}
-    return fitting.pop() if len(fitting) == 1 else ""

@@ -71,6 +71,7 @@ def subschema(schema: Schema, name: str, root: Schema | None = None) -> Schema:
 def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
     """Return the JSON types that a schema allows; empty if it allows any.
 
+    A schema without types has those that follow from its `properties`, `items`, `enum` or `const`.
     `root`: the tool's whole schema; `depth`: of this schema within unions.
     """
     if not isinstance(schema, Mapping) or depth > REFERENCE_LIMIT:
@@ -83,7 +84,15 @@ def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
         members = schema.get(union)
         for member in members if isinstance(members, list) else ():
             names |= type_names(member, root, depth + 1)
-    return frozenset(names) or _implied(schema)
+    if names:
+        return frozenset(names)
+    if isinstance(schema.get("properties"), Mapping):
+        return frozenset({"object"})
+    if "items" in schema:
+        return frozenset({"array"})
+    values = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    kinds = {type(value) for value in values} if isinstance(values, list) else set()
+    return frozenset(_KINDS[kind] for kind in kinds if kind in _KINDS)
 
 
 def resolve(schema: Schema, root: Schema) -> Schema:
@@ -103,17 +112,6 @@ def resolve(schema: Schema, root: Schema) -> Schema:
             return schema
         schema = target
     return schema
-
-
-def _implied(schema: Schema) -> frozenset[str]:
-    """Return the types that follow from a schema's `properties`, `items`, `enum` or `const`."""
-    if isinstance(schema.get("properties"), Mapping):
-        return frozenset({"object"})
-    if "items" in schema:
-        return frozenset({"array"})
-    values = schema.get("enum", [schema["const"]] if "const" in schema else [])
-    kinds = {type(value) for value in values} if isinstance(values, list) else set()
-    return frozenset(_KINDS[kind] for kind in kinds if kind in _KINDS)
 
 
 def as_type(text: str, types: frozenset[str]) -> str:

@@ -28,10 +28,8 @@ _NUMBERS = frozenset({"integer", "number"})
 _KINDS = {"{": "object", '"': "string", "t": "boolean", "f": "boolean"}
 """First character of a value -> its type. Any other character counts as the first of a number, also
 `[` of a list and `n` of null. There the type does not matter: it decides whether a single value is
-put into a list, and a list or null never is (`_fits_in`).
+put into a list, and a list or null never is (`_put_in_list`).
 """
-_AS_IT_IS = (JsonPart.BLANK, JsonPart.COLON, JsonPart.UNFIT)
-_OF_STRINGS = (JsonPart.TEXT, JsonPart.END, JsonPart.KEY, JsonPart.STRING)
 _OF_VALUES = (JsonPart.OPEN, JsonPart.BEGUN, JsonPart.SCALAR)
 
 
@@ -93,35 +91,31 @@ class ArgumentValues:
         return "".join(held or ()) + self._reader.waiting
 
     def _take(self, kind: JsonPart, piece: str) -> None:
-        """Read one part of the JSON, and emit or hold its text `piece`."""
-        if kind in _AS_IT_IS:
-            self._out.append(piece)
-        elif kind in _OF_STRINGS:
-            self._read_string(kind, piece)
-        elif kind in _OF_VALUES:
+        """Read one part of the JSON, and emit or hold its text `piece`.
+
+        A key is held until it is complete, and so is a string where the schema allows no string.
+        """
+        if kind in _OF_VALUES:
             self._read_value(kind, piece)
+        elif kind is JsonPart.END:
+            self._end_string()
+        elif kind is JsonPart.TEXT and self._string is not None:
+            self._string.append(piece)
+            self._length += len(piece)
+            if self._length > HELD_LIMIT:
+                self._out += self._string
+                self._string = None
+        elif kind is JsonPart.KEY or (
+            kind is JsonPart.STRING and only_type(self._wanted(), self._root) not in ("", "string")
+        ):
+            self._string, self._length = [piece], 0
         else:
             self._out.append(piece)
             if kind is JsonPart.COMMA:
                 self._levels[-1].key = None
-            else:
+            elif kind is JsonPart.CLOSE:
                 self._levels.pop()
                 self._end_value()
-
-    def _read_string(self, kind: JsonPart, piece: str) -> None:
-        """Read a part of a key or string.
-
-        A key is held until it is complete, and so is a string where the schema allows no string.
-        """
-        if kind is JsonPart.TEXT:
-            self._add_text(piece)
-        elif kind is JsonPart.END:
-            self._end_string()
-        elif kind is JsonPart.KEY or only_type(self._wanted(), self._root) not in ("", "string"):
-            self._string, self._length = [piece], 0
-        else:
-            self._string = None
-            self._out.append(piece)
 
     def _read_value(self, kind: JsonPart, piece: str) -> None:
         """Read a part of a number, `true`, `false` or `null`, or the `{` or `[` of a value."""
@@ -133,16 +127,6 @@ class ArgumentValues:
             self._levels.append(_Level(non_null(self._wanted(), self._root), is_list=piece == "["))
         elif kind is JsonPart.SCALAR:
             self._end_value()
-
-    def _add_text(self, text: str) -> None:
-        if self._string is None:
-            self._out.append(text)
-            return
-        self._string.append(text)
-        self._length += len(text)
-        if self._length > HELD_LIMIT:
-            self._out += self._string
-            self._string = None
 
     def _end_string(self) -> None:
         if self._string is None:
@@ -170,11 +154,14 @@ class ArgumentValues:
     def _put_in_list(self, character: str) -> None:
         """Emit `[` before a value that begins with `character`, if it has to be put into a list.
 
-        The schema must allow only a list here, and this list such a value.
+        The schema must allow only a list here, and this list such a value. A list or null is never
+        put into a list.
         """
         schema = self._wanted()
-        single = only_type(schema, self._root) == "array"
-        if single and self._fits_in(schema, _KINDS.get(character, "number"), character):
+        if character in "[n" or only_type(schema, self._root) != "array":
+            return
+        kind, items = _KINDS.get(character, "number"), self._item_types(schema)
+        if not items or kind in items or (kind == "number" and not _NUMBERS.isdisjoint(items)):
             self._record_change()
             self._levels.append(_Level(non_null(schema, self._root), is_list=True, is_added=True))
             self._out.append("[")
@@ -207,17 +194,6 @@ class ArgumentValues:
         items = self._item_types(schema)
         inner = written if not items or "string" in items else as_type(text, items)
         return written if inner.startswith('"') and inner is not written else f"[{inner}]"
-
-    def _fits_in(self, schema: Schema, kind: str, character: str) -> bool:
-        """Return True if a list of this schema may hold a single value of the type `kind`. Return
-        False for a list or null, which is never put into a list.
-
-        `character`: the first one of the value.
-        """
-        if character in "[n":
-            return False
-        items = self._item_types(schema)
-        return not items or kind in items or (kind == "number" and not _NUMBERS.isdisjoint(items))
 
     def _item_types(self, schema: Schema) -> frozenset[str]:
         return type_names(subschema(non_null(schema, self._root), "", self._root), self._root)
