@@ -119,12 +119,19 @@ class Extent:
                 return point
             if not match:
                 break
+            mark = match[0]
             try:
-                follows = self._body_goes_on(match[0], last)
+                follows = self._body_goes_on(mark, last)
             except NeedMore:
                 return None
-            point = self._point_at_mark(match[0], follows)
-            self._skip_mark(match[0])
+            point = self._point_at_mark(mark, follows)
+            # Quotes and brackets in the mark count as those of the body, except in `Marks.quote`,
+            # and in a mark of `Marks.skips` behind the body's outer bracket.
+            end = self._base + len(mark)
+            if mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.skips):
+                self._advance(len(mark))
+            while self._base < end:
+                self._read_unmarked(end - self._base)
             if point:
                 return point
         if last and self._closed >= 0:
@@ -170,12 +177,14 @@ class Extent:
 
     def _point_at_mark(self, mark: str, follows: bool) -> Point | None:
         """Return the point at the mark with which the unread text begins; `None` if the call cannot
-        end there. If the mark opens or closes a quote or a header, record this.
+        end there. If the mark opens or closes a quote or a header, record this. An opener counts
+        only on a new line.
 
         `follows`: True if the body goes on behind the mark (`_body_goes_on`).
         """
         marks, begin = self._marks, self._base
         end = begin + len(mark)
+        _, newline, indent = self._line.rpartition("\n")
         if mark == marks.quote and not self._in_ordinary_string:
             self._in_quote, self._closed = not self._in_quote, -1
         elif mark in marks.closers and not follows:
@@ -188,22 +197,13 @@ class Extent:
             self._closed, self._in_header = -1, marks.header
         elif mark in marks.ends:
             return Point(End.BODY, end, end)
-        elif mark not in marks.skips:
-            return self._point_before_opener(mark, begin)
-        return None
-
-    def _point_before_opener(self, mark: str, begin: int) -> Point | None:
-        """Return the point at which a call ends because `mark` opens another call or is one of
-        `Marks.stops`: behind the body's outer bracket if closed, else before the mark. Return
-        `None` if the mark is an opener in the middle of a line, where it does not count.
-
-        `begin` is the offset of the mark.
-        """
-        if self._closed >= 0:
+        elif mark in marks.skips:
+            pass
+        elif self._closed >= 0:
             return self._take_body_end()
-        on_new_line = "\n" in self._line and not self._line.rpartition("\n")[2].strip()
-        opens = mark in self._marks.stops or on_new_line
-        return Point(End.OPENER, begin, begin) if opens else None
+        elif mark in marks.stops or (newline and not indent.strip()):
+            return Point(End.OPENER, begin, begin)
+        return None
 
     def _body_goes_on(self, mark: str, last: bool) -> bool:
         """Return True if the body goes on behind `mark`, with which the unread text begins, so that
@@ -229,20 +229,9 @@ class Extent:
             raise NeedMore
         return False
 
-    def _skip_mark(self, mark: str) -> None:
-        """Move behind the mark with which the unread text begins. Quotes and brackets in the mark
-        count as those of the body, except in `Marks.quote`, and in a mark of `Marks.skips` behind
-        the body's outer bracket.
-        """
-        end = self._base + len(mark)
-        if mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.skips):
-            self._advance(len(mark))
-        while self._base < end:
-            self._read_unmarked(end - self._base)
-
     def _advance(self, length: int) -> None:
         """Move `length` characters on in the unread text. Keep up to 64 characters before the new
-        offset in `_line`: `_point_before_opener` looks for a new line there.
+        offset in `_line`: `_point_at_mark` looks for a new line there.
         """
         self._line = (self._line + self._rest[max(0, length - 64) : length])[-64:]
         self._rest = self._rest[length:]

@@ -253,23 +253,15 @@ def _bare_name_head(body: Keyed, text: str, tools: Tools | None, nexts: Sequence
     goes_on = _head_by_marks([*filter(None, nexts)], text, match.end())
     if goes_on is Head.NAMED:
         return _named_head(match[1], tools)
-    if goes_on is Head.NONE and tools is not None:
-        return _unopened_key_head(body.key_end, text, match[1], tools)
+    if goes_on is Head.NONE and any(match[1].startswith(tool) for tool in tools or ()):
+        # In `f city</arg_key>` or `fcity</arg_key>` the model left out the mark `<arg_key>` before
+        # the first key.
+        behind = _UNOPENED_KEY.sub("", text, count=1)
+        if behind.startswith(body.key_end):
+            return Head.NAMED
+        if body.key_end.startswith(behind):
+            return Head.WAITING
     return goes_on
-
-
-def _unopened_key_head(closer: str, text: str, written: str, tools: Tools) -> Head:
-    """Return the state of the head `f city</arg_key>` or `fcity</arg_key>`, in which the model left
-    out the mark `<arg_key>` before the first key.
-
-    `closer`: the mark `</arg_key>`. `text`: the whole head. `written`: its first word.
-    """
-    if not any(written.startswith(tool) for tool in tools):
-        return Head.NONE
-    behind = _UNOPENED_KEY.sub("", text, count=1)
-    if behind.startswith(closer):
-        return Head.NAMED
-    return Head.WAITING if closer.startswith(behind) else Head.NONE
 
 
 def _python_head(body: Python, text: str, tools: Tools | None) -> Head:

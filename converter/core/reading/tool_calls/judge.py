@@ -58,6 +58,7 @@ def judge(
 def _read_calls(span: Span) -> Verdict:
     """Read the calls of a text, one behind the other, and return the verdict."""
     body = _BODIES[type(span.row.body)](span)
+    is_keyed = isinstance(span.row.body, Keyed)
     calls: list[JudgedCall] = []
     # `lead`: the offset at which text that is no call begins, behind the last call; -1 if there is
     # no such text. If another call follows, the text up to it becomes its `JudgedCall.lead`.
@@ -75,23 +76,16 @@ def _read_calls(span: Span) -> Verdict:
             return _unclosed_verdict(span, calls, open_call)
         else:
             before = span.text[lead:begin] if lead >= 0 else ""
-            at, lead = _end_behind_call(span, call.end), -1
+            at, lead = call.end, -1
+            # Text is dropped behind the call: closing brackets that close nothing, and the
+            # incomplete closer with which the reply ends.
+            if not is_keyed and (brackets := _BRACKETS.match(span.text, at)):
+                at = brackets.end()
+            rest = span.text[at:].strip() if span.last and len(span.text) - at < _LONGEST else ""
+            is_closer = rest and span.begins_closer(rest)
+            at = len(span.text) if is_closer else min(at, span.length)
             calls.append(replace(call, end=at, lead=before))
     return Verdict(tuple(calls), Failed.TEXT if lead >= 0 or not calls else None)
-
-
-def _end_behind_call(span: Span, at: int) -> int:
-    """Return the offset behind a call and behind text that is dropped there: closing brackets that
-    close nothing, in any body but `Keyed`; and the incomplete closer with which a reply ends.
-    `at`: the offset behind the call.
-    """
-    keyed = isinstance(span.row.body, Keyed)
-    brackets = None if keyed else _BRACKETS.match(span.text, at)
-    at = brackets.end() if brackets else at
-    rest = span.text[at:].strip() if span.last and len(span.text) - at < _LONGEST else ""
-    if rest and span.begins_closer(rest):
-        return len(span.text)
-    return min(at, span.length)
 
 
 def _unclosed_verdict(span: Span, calls: Sequence[JudgedCall], error: Unclosed) -> Verdict:
