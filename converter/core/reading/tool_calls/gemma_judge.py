@@ -12,7 +12,6 @@ do not end at their first quote. If such a value contains a mark of a call, as `
 """
 
 import re
-from collections.abc import Collection
 from typing import NoReturn
 
 from converter.core.calls.arguments import meaning_of
@@ -127,19 +126,6 @@ class _Values:
         """
         raise Broken(self._name) if len(self.out) > 1 else NoCall
 
-    def _is_call_over(self, at: int) -> bool:
-        """Return True if no further values can follow, because the text ends at the offset `at` or
-        a mark that closes the call stands there. Raises Unclosed if the text ends there because
-        the reply was cut off.
-        """
-        if self._span.closes(at):
-            return True
-        if at < len(self._text):
-            return False
-        if self._span.end is End.CUT:
-            raise Unclosed(self._name, "".join(self.out))
-        return True
-
     def read_items(self, at: int, schema: Schema, end: str, depth: int = 0) -> int:
         """Read the keys and values of an object, or the items of a list, up to the bracket `end`.
         Append their JSON and the bracket to `out`, and return the offset behind the bracket.
@@ -154,7 +140,9 @@ class _Values:
         members: dict[str, str] = {}
         separator = ""
         while text[(at := skip_blanks(at)) : at + 1] != end:
-            if separator and self._is_call_over(at):
+            if separator and at == len(text) and self._span.end is End.CUT:
+                raise Unclosed(self._name, "".join(out))
+            if separator and (at == len(text) or self._span.closes(at)):
                 break
             if separator and text[at] != ",":
                 self._fail()
@@ -241,19 +229,13 @@ class _Values:
         """
         at = self._span.skip_blanks(at)
         mark, behind = self._text[at : at + 1], self._span.skip_blanks(at + 1)
-        if mark == "," and around is not None and self._text[behind : behind + 1] != "}":
-            return self._is_key(behind, properties_of({} if sure else around))
-        return mark in ("", ",", "}", "]") or self._span.closes(at)
-
-    def _is_key(self, at: int, keys: Collection[str]) -> bool:
-        """Return True if a key stands at the offset `at`: one of `keys`, or any word if `keys` is
-        empty. A key in the form's own quotes may have any name.
-        """
-        if self._text.startswith(self._quote, at):
-            return True
-        match = _KEY.match(self._text, at)
-        name = match[1].strip() if match else ""
-        return name in keys if keys else bool(_WORD.match(name))
+        if mark != "," or around is None or self._text[behind : behind + 1] == "}":
+            return mark in ("", ",", "}", "]") or self._span.closes(at)
+        if self._text.startswith(self._quote, behind):
+            return True  # a key in the form's own quotes may have any name
+        key = _KEY.match(self._text, behind)
+        name, names = key[1].strip() if key else "", properties_of({} if sure else around)
+        return name in names if names else bool(_WORD.match(name))
 
     def _read_string(self, at: int, quote: re.Pattern[str], around: Schema | None) -> int:
         """Append the JSON of a string to `out`, and return the offset behind its closing quote.
@@ -284,7 +266,9 @@ class _Values:
         become `"`.
         """
         if quote in _QUOTES:
-            return _escape_string(text)
+            # `json_object` mends invalid escapes.
+            inner = _UNESCAPED.sub(lambda match: match[0] if len(match[0]) > 1 else '\\"', text)
+            return json_object(f'{{"a": "{inner}"}}', 0).members[0][1]
         return as_json(text.replace(self._quote, '"') if '"' in self._quote else text)
 
     def _read_bare_value(self, at: int, schema: Schema, around: Schema | None) -> int:
@@ -317,11 +301,3 @@ class _Values:
         if len(self._text) >= most:
             self._fail()
         raise Unclosed(self._name, "".join(self.out))
-
-
-def _escape_string(text: str) -> str:
-    """Return the JSON of a string with the content `text`, which stood in ordinary quotes.
-    Quotation marks in it get a backslash if they have none, and invalid escapes are mended.
-    """
-    inner = _UNESCAPED.sub(lambda match: match[0] if len(match[0]) > 1 else '\\"', text)
-    return json_object(f'{{"a": "{inner}"}}', 0).members[0][1]

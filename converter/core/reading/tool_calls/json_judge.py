@@ -22,7 +22,7 @@ from typing import NoReturn
 
 from converter.core.calls.arguments import ARGUMENT_KEYS, meaning_of
 from converter.core.calls.ids import is_kimi_id
-from converter.core.calls.schema_values import as_json
+from converter.core.calls.schema_values import as_json, properties_of
 from converter.core.reading.tool_calls.bodies import NAME_KEYS, OTHER_KEYS, Header, Json
 from converter.core.reading.tool_calls.json_object import JsonObject, json_object
 from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed, merge_arguments
@@ -191,7 +191,9 @@ class _Call:
 
         The members stand there alone, `{"name": "f"}, "path": "/x"}`, or in an object of their own,
         `{"name": "f"}, {"path": "/x"}`. An object with a name is another call and is not read. If
-        the call has arguments, and its form has no closer, only members behind a comma are read.
+        the call has arguments, and its form has no closer, only members behind a comma are read. An
+        object behind the object of the arguments replaces it if that was empty, or else must repeat
+        it: raises Broken if the two differ.
         """
         span, text = self.span, self.span.text
         while True:
@@ -209,11 +211,13 @@ class _Call:
             if not (belongs or (again and self.name_is_outside)):
                 return at
             self._close_object(read)
-            if again:
-                self._repeat_arguments(read)
-            else:
+            if not again:
                 for key, written in read.members:
                     self._take_member(key, written)
+            elif not has_arguments:
+                self.arguments = read.text
+            elif meaning_of(self.arguments) != meaning_of(read.text):
+                self._fail()
             at = read.end
 
     def all_arguments(self) -> str:
@@ -236,7 +240,7 @@ class _Call:
 
     def _knows(self, key: str) -> bool:
         """Return True if the tool has a parameter of this name."""
-        return self.span.has_parameter(self.name, key)
+        return key in properties_of(self.span.schema(self.name))
 
     def _fail(self) -> NoReturn:
         """End the reading of a text without a clear meaning: raise Broken if the tool's name and an
@@ -356,16 +360,6 @@ class _Call:
             if (within or named) and not self._knows(key):
                 return True
         return has_arguments and not read.closed
-
-    def _repeat_arguments(self, read: JsonObject) -> None:
-        """Set the arguments to the object `read`, which stands behind the object of the arguments,
-        if that was empty. If that was not empty, `read` must be a repetition of it. Raises Broken
-        if the two differ.
-        """
-        if not _FIELD.match(self.arguments):
-            self.arguments = read.text
-        elif meaning_of(self.arguments) != meaning_of(read.text):
-            self._fail()
 
     def _resolve(self, key: str, written: str, may_be_all: bool) -> Sequence[tuple[str, str]]:
         """Return the arguments that a member of `beside` stands for, as keys with the JSON of their

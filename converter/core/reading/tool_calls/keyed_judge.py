@@ -35,6 +35,7 @@ from converter.core.reading.tool_calls.bodies import HEADER, Keyed
 from converter.core.reading.tool_calls.json_judge import read_arguments
 from converter.core.reading.tool_calls.json_object import JsonObject
 from converter.core.reading.tool_calls.keyed_marks import (
+    CALL_ENDS,
     Half,
     Kind,
     Mark,
@@ -55,7 +56,7 @@ _WORD = re.compile(r"\s*+([\w.:/-]++)")
 _LINE_END = re.compile(r"\r\n|\n")
 _LINE_END_LAST = re.compile(r"(?:\r\n|\n)\Z")
 _PARTS = (Kind.KEY, Kind.CLOSE, Kind.END, Kind.OUTER, Kind.BEGUN)
-_CDATA = "<![CDATA[", "]]>"
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _REPEATS = 8
 """The most repetitions of the mark that closes a value. Further repetitions are text."""
 _NESTED_LIMIT = 64
@@ -148,13 +149,18 @@ class _Call:
         marks, index = self._marks, self._marks.index(at)
         if not self._name:
             at, index = self._take_head(marks.all[index]), index + 1
-        if self._text.startswith("{", self._span.skip_blanks(at)):
-            return self._read_json(self._span.skip_blanks(at))
+        begin = self._span.skip_blanks(at)
+        if self._text.startswith("{", begin):
+            # Llama 3.1 and Laguna write `<function=f>{"city": "Oslo"}</function>`.
+            arguments, end = read_arguments(self._span, self._name, begin)
+            index = marks.index(end)
+            is_end = marks.kind_behind(end, index) is Kind.END
+            return JudgedCall(self._name, arguments, end=marks.all[index].end if is_end else end)
         # `ended`: the offset behind the last mark, if it closes the call; else -1.
         # `value_closed`: True if one of the marks so far closes a value.
         ended, value_closed = -1, False
         while (kind := marks.kind_behind(at, index)) in _PARTS:
-            is_end = kind in (Kind.END, Kind.OUTER)
+            is_end = kind in CALL_ENDS
             is_half = kind is Kind.BEGUN and marks.half_mark(at, index) is not Half.NONE
             if is_half or (ended >= 0 and not (is_end or kind is Kind.KEY)):
                 break
@@ -235,15 +241,6 @@ class _Call:
                 self._add_argument(key, _json_of_text("".join(value), types_of(self._schema, key)))
         return mark.end
 
-    def _read_json(self, at: int) -> JudgedCall:
-        """Read a call of which the arguments are a JSON object, at the offset `at` behind the name:
-        `<function=f>{"city": "Oslo"}</function>`. Llama 3.1 and Laguna write such calls.
-        """
-        arguments, at = read_arguments(self._span, self._name, at)
-        index = self._marks.index(at)
-        is_end = self._marks.kind_behind(at, index) is Kind.END
-        return JudgedCall(self._name, arguments, end=self._marks.all[index].end if is_end else at)
-
     def _take_argument(self, index: int) -> tuple[int, int]:
         """Add the argument whose key is the mark with the index `index`. Return the offset behind
         its value, and the index of the next mark.
@@ -265,7 +262,12 @@ class _Call:
         types = types or types_of(self._schema, name)
         if body.reads_unknown and not self._has_parameter(name):
             types = NO_STRING
-        begin, index, quoted = self._value_begin(mark.end, index + 1)
+        begin, index, quoted = mark.end, index + 1, None
+        if body.cdata and (section := _CDATA.match(self._text, begin)):
+            begin, quoted = section.end(), section[1]
+            index = self._marks.index(begin)
+        elif body.padded and (line_end := _LINE_END.match(self._text, begin)):
+            begin = line_end.end()
         end = self._value_end(begin, index, name, types)
         ended = self._marks.all[end] if end < len(self._marks) else None
         is_own = ended is not None and ended.kind is Kind.CLOSE
@@ -280,20 +282,6 @@ class _Call:
         if ended is None:
             return self._span.length, end
         return (ended.end, end + 1) if is_own else (ended.begin, end)
-
-    def _value_begin(self, at: int, index: int) -> tuple[int, int, str | None]:
-        """Return the offset at which a value begins, the index of the next mark, and `None`. For
-        `<![CDATA[Oslo]]>`, return the offset behind this section, the index of the mark behind it,
-        and its text `Oslo`. `at`: the offset behind the key. `index`: that of the next mark.
-        """
-        body, (begins, ends) = self._body, _CDATA
-        if body.cdata and self._text.startswith(begins, at):
-            end = self._text.find(ends, at)
-            if end >= 0:
-                inner, at = self._text[at + len(begins) : end], end + len(ends)
-                return at, self._marks.index(at), inner
-        padding = _LINE_END.match(self._text, at) if body.padded else None
-        return padding.end() if padding else at, index, None
 
     def _add_argument(self, name: str, written: str) -> None:
         """Add the argument `name`. `written`: the JSON of its value. Raises Broken if the call has
@@ -331,25 +319,17 @@ class _Call:
                 # value may end here nevertheless, and all later ends are doubtful.
                 uncertain = uncertain or not depth
                 depth = max(0, depth - 1)
-            elif may and self._mark_ends_value(begin, at, name, uncertain):
+            elif kind is Kind.KEY and may and self._key_ends_value(begin, at, name, uncertain):
                 if uncertain:
                     self._fail()
+                return at
+            elif kind in CALL_ENDS and may and not uncertain and self._closer_ends_value(at):
                 return at
             depth += kind in (Kind.KEY, Kind.OPENED)
         is_over = self._span.last and self._span.ends_at_mark and not uncertain
         if is_over and self._may_end_leniently(first, len(marks)):
             return len(marks)
         raise self._unclosed(name, self._value_so_far(begin, types))
-
-    def _mark_ends_value(self, begin: int, at: int, parameter: str, uncertain: bool) -> bool:
-        """Return True if the mark with the index `at`, which is no CLOSE, ends a value of
-        `parameter`. `begin`: the offset of the value. `uncertain`: True if an earlier mark could
-        have closed the value.
-        """
-        kind = self._marks.all[at].kind
-        if kind is Kind.KEY:
-            return self._key_ends_value(begin, at, parameter, uncertain)
-        return kind in (Kind.END, Kind.OUTER) and not uncertain and self._closer_ends_value(at)
 
     def _closer_ends_value(self, at: int) -> bool:
         """Return True if the mark with the index `at`, which closes the call, also ends a value
@@ -359,7 +339,7 @@ class _Call:
         marks, span = self._marks, self._span
         if not span.last or span.end is End.CUT:
             return False
-        while at < len(marks) and marks.all[at].kind in (Kind.END, Kind.OUTER):
+        while at < len(marks) and marks.all[at].kind in CALL_ENDS:
             at += 1
         kind = marks.all[at].kind if at < len(marks) else Kind.NONE
         return kind in (Kind.NONE, Kind.HEAD, Kind.OPENER) and marks.least[at] >= marks.balance[at]

@@ -49,7 +49,10 @@ class Kind(enum.Enum):
 
 _STEPS = {Kind.KEY: 1, Kind.OPENED: 1, Kind.CLOSE: -1}
 """Kind of a mark -> by how much the mark changes the number of open values."""
-_OF_CALLS = (Kind.HEAD, Kind.OPENER, Kind.END, Kind.OUTER)
+CALL_ENDS = (Kind.END, Kind.OUTER)
+"""The kinds of marks that close a call."""
+_OF_CALLS = (Kind.HEAD, Kind.OPENER, *CALL_ENDS)
+"""The kinds of marks that begin or close a call."""
 
 
 class Half(enum.Enum):
@@ -126,13 +129,12 @@ class Marks:
 
     @cached_property
     def next_call_end(self) -> list[int]:
-        """The index of the first mark, from each mark on, that closes the call (END, OUTER); the
+        """The index of the first mark, from each mark on, that closes the call (`CALL_ENDS`); the
         number of marks if there is none.
         """
         ends = [len(self.all)] * (len(self.all) + 1)
         for at in reversed(range(len(self.all))):
-            is_end = self.all[at].kind in (Kind.END, Kind.OUTER)
-            ends[at] = at if is_end else ends[at + 1]
+            ends[at] = at if self.all[at].kind in CALL_ENDS else ends[at + 1]
         return ends
 
     @cached_property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from converter.core.calls.arguments import meaning_of
 from converter.core.calls.names import offered_name
-from converter.core.calls.schema_values import Schema, properties_of
+from converter.core.calls.schema_values import Schema
 from converter.core.reading.families import behind_closers
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.verdict import End
@@ -105,10 +105,6 @@ class Span:
     def schema(self, tool: str) -> Schema:
         """Return the JSON schema of a tool's parameters."""
         return self.tools.get(tool, {})
-
-    def has_parameter(self, tool: str, key: str) -> bool:
-        """Return True if the tool has a parameter of the name `key`."""
-        return key in properties_of(self.schema(tool))
 
     def skip_blanks(self, at: int) -> int:
         """Return the offset behind the blanks and closers of thoughts that stand at the offset
