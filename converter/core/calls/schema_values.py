@@ -36,8 +36,9 @@ _KINDS = {
     dict: "object",
     type(None): "null",
 }
-_NUMBERS = frozenset({"integer", "number"})
-_PARSED_TYPES = _NUMBERS | {"array", "object"}
+NUMBERS = frozenset({"integer", "number"})
+"""The JSON types of numbers."""
+_PARSED_TYPES = NUMBERS | {"array", "object"}
 """Types whose values `as_type` parses. Booleans and null it looks up in tables of words."""
 
 _SOURCE_NAME = "<tool call>"
@@ -125,7 +126,7 @@ def as_type(text: str, types: frozenset[str]) -> str:
     if "boolean" in types and bare in _BOOLEANS:
         return _BOOLEANS[bare]
     wanted = types & _PARSED_TYPES
-    wanted |= _NUMBERS if wanted & _NUMBERS else frozenset()
+    wanted |= NUMBERS if wanted & NUMBERS else frozenset()
     for read, write in ((_json, lambda _: bare), (_python, as_json), (_escaped, as_json)):
         read_value = read(bare) if wanted else None
         if _KINDS.get(type(read_value)) in wanted:

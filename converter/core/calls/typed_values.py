@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from converter.core.calls.argument_wrappings import QUOTE
 from converter.core.calls.schema_values import (
     NULLS,
+    NUMBERS,
     Schema,
     as_type,
     properties_of,
@@ -24,7 +25,6 @@ from converter.core.wire.bounds import HELD_LIMIT
 from converter.core.wire.json_reader import JsonPart, JsonReader, Want
 from converter.core.wire.json_text import objects
 
-_NUMBERS = frozenset({"integer", "number"})
 _KINDS = {"{": "object", '"': "string", "t": "boolean", "f": "boolean"}
 """First character of a value -> its type. Any other character counts as the first of a number, also
 `[` of a list and `n` of null. There the type does not matter: it decides whether a single value is
@@ -161,7 +161,7 @@ class ArgumentValues:
         if character in "[n" or only_type(schema, self._root) != "array":
             return
         kind, items = _KINDS.get(character, "number"), self._item_types(schema)
-        if not items or kind in items or (kind == "number" and not _NUMBERS.isdisjoint(items)):
+        if not items or kind in items or (kind == "number" and not NUMBERS.isdisjoint(items)):
             self._record_change()
             self._levels.append(_Level(non_null(schema, self._root), is_list=True, is_added=True))
             self._out.append("[")
@@ -224,7 +224,7 @@ def only_type(schema: Schema, root: Schema) -> str:
     `integer` and `number` both count as `number`.
     """
     names = type_names(schema, root) - {"null"}
-    if names and names <= _NUMBERS:
+    if names and names <= NUMBERS:
         return "number"
     return next(iter(names)) if len(names) == 1 else ""
 
