@@ -15,6 +15,7 @@ Calls within thoughts were reported for Qwen3 (vLLM issue 19017), Qwen3.5, 3.6 a
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from converter.core.reading.rows import Counts, pair, tag
@@ -292,14 +293,7 @@ FORMS = (
     ),
     _answering(
         "bullet",
-        body=Keyed(
-            heads=("● <function=",),
-            end=("</function>",),
-            keys=("<parameter=",),
-            ends=("</parameter>",),
-            padded=True,
-            open_ended=True,
-        ),
+        body=replace(FUNCTION, heads=("● <function=",), keys=("<parameter=",), open_ended=True),
         alone=True,
     ),
     _special("granite", *pair("<|tool_call|>", "<|/tool_call|>"), body=JSON),

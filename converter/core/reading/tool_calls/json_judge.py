@@ -34,7 +34,8 @@ _BETWEEN = ",;}]"
 of this call.
 """
 _NOTHING: tuple[object, ...] = (None, "", [])
-_FIELD = re.compile(r'\{\s*+"')
+ANY_MEMBER = re.compile(r'\{\s*+"')
+"""The pattern of the beginning of a JSON object that is not empty."""
 _AS_ARGUMENTS = re.compile(r'\{|null|""|"\s*+(?:\{|null)')
 
 
@@ -200,7 +201,7 @@ class _Call:
             offset = span.skip_blanks(at)
             while text[offset : offset + 1] in tuple(",;}"):
                 offset = span.skip_blanks(offset + 1)
-            mark, has_arguments = text[offset : offset + 1], bool(_FIELD.match(self.arguments))
+            mark, has_arguments = text[offset : offset + 1], bool(ANY_MEMBER.match(self.arguments))
             if mark not in ("{", '"'):
                 return at
             read = json_object(text, offset, inside=mark == '"')
@@ -246,7 +247,7 @@ class _Call:
         """End the reading of a text without a clear meaning: raise Broken if the tool's name and an
         argument were read, else NoCall.
         """
-        if self.name and _FIELD.match(self.arguments):
+        if self.name and ANY_MEMBER.match(self.arguments):
             raise Broken(self.name)
         raise NoCall
 
@@ -269,7 +270,7 @@ class _Call:
             return
         name, arguments = self._read_open_object(read)
         self.name = self.name or self.span.offered_name(name)
-        if not _FIELD.match(self.arguments):
+        if not ANY_MEMBER.match(self.arguments):
             self.arguments = read.so_far if self.has_header else arguments
         if unfit:
             self._fail()

@@ -147,7 +147,22 @@ class _ObjectReader:
                     self._take_part(part, text, end)
         except TooMuchError:
             result.unfit = True
-        self._leave_open()
+        # The object has no closing brace: it ends with the text, or before text that cannot be
+        # mended. The value in which it ends may be a word that is complete only now: `true`.
+        value = self._value
+        word = None if result.unfit or value is None else reader.end_word()
+        result.end = result.end if result.unfit else len(self._text)
+        inside = reader.quote or reader.comment or reader.held
+        if value is None:
+            result.missing = None if inside or not result.members or self._key else ""
+            return result
+        result.key = json.loads("".join(self._key))
+        value.append(word or "")
+        length = len(value)
+        self._drop_comma(value)
+        result.begun = "".join(value)
+        if not inside and (reader.want is Want.NEXT or len(value) < length):
+            result.missing = "".join(reversed(reader.nested[1:]))
         return result
 
     def _parts(self) -> Iterator[tuple[JsonPart, str, int]]:
@@ -240,23 +255,3 @@ class _ObjectReader:
         self._value = [as_type(bare[0].strip(), NO_STRING)]
         self._at, reader.refused, reader.want = bare.end(), False, Want.NEXT
         return True
-
-    def _leave_open(self) -> None:
-        """Set `end`, `key`, `begun` and `missing` of an object without closing brace, which ends
-        with the text or before text that cannot be mended.
-        """
-        result, reader, value = self._object, self._reader, self._value
-        word = None if result.unfit or value is None else reader.end_word()
-        if value is not None and word is not None:
-            value.append(word)
-        result.end = result.end if result.unfit else len(self._text)
-        inside = reader.quote or reader.comment or reader.held
-        if value is None:
-            result.missing = None if inside or not result.members or self._key else ""
-            return
-        result.key = json.loads("".join(self._key))
-        length = len(value)
-        self._drop_comma(value)
-        result.begun = "".join(value)
-        if not inside and (reader.want is Want.NEXT or len(value) < length):
-            result.missing = "".join(reversed(reader.nested[1:]))

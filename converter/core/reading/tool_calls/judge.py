@@ -12,7 +12,7 @@ from converter.core.calls.schema_values import Schema
 from converter.core.reading.tool_calls.bodies import Gemma, Header, Json, Keyed, Python
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.gemma_judge import GemmaCalls
-from converter.core.reading.tool_calls.json_judge import HeaderCalls, JsonCalls
+from converter.core.reading.tool_calls.json_judge import ANY_MEMBER, HeaderCalls, JsonCalls
 from converter.core.reading.tool_calls.keyed_judge import KeyedCalls
 from converter.core.reading.tool_calls.python_judge import PythonCalls
 from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed
@@ -20,7 +20,6 @@ from converter.core.reading.tool_calls.verdict import End, Failed, JudgedCall, V
 
 type _Calls = JsonCalls | HeaderCalls | KeyedCalls | PythonCalls | GemmaCalls
 _ENDS = (End.MARK, End.BODY, End.OPENER)
-_FIELD = re.compile(r'\{\s*+"')
 _LONGEST = 256
 """The most characters at the end of a reply that are compared with the beginnings of closing marks.
 All closing marks, with blanks around them, are shorter.
@@ -102,7 +101,7 @@ def _unclosed_verdict(span: Span, calls: Sequence[JudgedCall], error: Unclosed) 
     """
     if not span.last:
         return Verdict(failed=Failed.UNCLOSED)
-    if span.end in _ENDS and _FIELD.match(error.arguments):
+    if span.end in _ENDS and ANY_MEMBER.match(error.arguments):
         return Verdict(tuple(calls), Failed.BROKEN, error.name)
     if span.end in _ENDS or not error.name:
         return Verdict(tuple(calls), Failed.TEXT)

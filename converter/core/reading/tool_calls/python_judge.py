@@ -58,9 +58,8 @@ class PythonCalls:
         self._span = span
         begin = span.skip_blanks(0)
         listed = span.text[begin : begin + 1] == "["
-        inner = span.skip_blanks(begin + listed)
-        self._begin = inner
-        self._objects = JsonCalls(span) if span.text[inner : inner + 1] == "{" else None
+        self._begin = span.skip_blanks(begin + listed)
+        self._objects = JsonCalls(span) if span.text.startswith("{", self._begin) else None
 
     def find(self, at: int) -> int:
         """Return the offset of the next call, from the offset `at` on; -1 if anything but blanks,
