@@ -273,31 +273,27 @@ class _Values:
 
     def _read_bare_value(self, at: int, schema: Schema, around: Schema | None) -> int:
         """Append the JSON of a value without quotes and brackets (`3`, `New York`) to `out`. Return
-        the offset behind the value.
+        the offset behind the value, which ends before a bracket, or before a comma with a key of
+        the schema `around` behind it.
 
         `schema`: that of the value. `around`: that of the object around it; `None` in a list.
         """
-        end, types = self._bare_value_end(at, around), type_names(schema, self._root)
-        text = self._text[at:end].strip()
+        quoted, most = False, at + _BARE_LIMIT
+        for match in _BARE_STOP.finditer(self._text, at, most):
+            mark, end = match[0], match.start()
+            if mark == '"':
+                # A comma between quotation marks does not end the value.
+                quoted = not quoted and self._text.find('"', end + 1, most) >= 0
+            elif mark != "," or around is None or (not quoted and self._may_end(end, around)):
+                break
+        else:
+            if len(self._text) >= most:
+                self._fail()
+            raise Unclosed(self._name, "".join(self.out))
+        text, types = self._text[at:end].strip(), type_names(schema, self._root)
         is_marked = _MARK.search(text) or self._quote in text or self._text[end] in "{["
         if is_marked or ("," in text and types and "string" not in types):
             self._fail()
         is_string = "string" in types and text != "null"
         self.out.append(as_json(text) if is_string else as_type(text, (types or _TYPES) | {"null"}))
         return end
-
-    def _bare_value_end(self, at: int, around: Schema | None) -> int:
-        """Return the offset at which a value without quotes and brackets ends. The value begins at
-        the offset `at` and ends before a bracket, or before a comma with a key of the schema
-        `around` behind it. A comma between quotation marks does not end the value.
-        """
-        quoted, most = False, at + _BARE_LIMIT
-        for match in _BARE_STOP.finditer(self._text, at, most):
-            mark, offset = match[0], match.start()
-            if mark == '"':
-                quoted = not quoted and self._text.find('"', offset + 1, most) >= 0
-            elif mark != "," or around is None or (not quoted and self._may_end(offset, around)):
-                return offset
-        if len(self._text) >= most:
-            self._fail()
-        raise Unclosed(self._name, "".join(self.out))

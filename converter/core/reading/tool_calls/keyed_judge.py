@@ -70,15 +70,15 @@ class KeyedCalls:
     def __init__(self, span: Span) -> None:
         self._span, body = span, span.row.body
         assert isinstance(body, Keyed)
-        self._body, self._bare = body, body.bare
-        self._name, self._begin, first = _bare_name(span, body) if self._bare else ("", 0, None)
+        self._body = body
+        self._name, self._begin, first = _bare_name(span, body) if body.bare else ("", 0, None)
         self._marks = Marks(span, 0 if first is None else first.end, first)
 
     def find(self, at: int) -> int:
         """Return the offset of the next call, from the offset `at` on; -1 if anything but blanks
         and closers of thoughts stands before it, or no call follows.
         """
-        if self._bare:
+        if self._body.bare:
             return self._begin if self._name and not at else -1
         begin = self._span.skip_blanks(at)
         return begin if self._marks.kind_behind(at, self._marks.index(at)) is Kind.HEAD else -1
