@@ -202,8 +202,8 @@ def _lines_of_code(source: Path) -> int:
 
 MOST_TO_KNOW = {
     ("rewriter",): 2_115,
-    ("stages",): 7_485,
-    ("rewriter", "stages"): 8_820,
+    ("stages",): 7_420,
+    ("rewriter", "stages"): 8_755,
 }
 """Lines of code of all files that a module of `converter.core.reply` needs: so much has to be known
 to change the way of a reply's bytes, the reading of its text, and both.
@@ -219,7 +219,7 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
 
 
 MOST_CODE = {
-    "core": 15_353,
+    "core": 15_286,
     "addon": 8_379,
     "extras": 6_003,
 }
