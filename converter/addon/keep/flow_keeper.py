@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mitmproxy import ctx
-from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
 from converter.addon.exchange.option_readers import MemoryLimits
@@ -49,13 +48,31 @@ class FlowKeeper(Watcher):
         seen.finish()
 
     def response(self, flow: HTTPFlow) -> None:
-        """Measure a finished flow, and remove the oldest flows beyond the limits."""
+        """Measure a finished flow. Beyond the limits, remove from the oldest flows the server's
+        side, then the oldest flows themselves.
+        """
         view = flow_list()
-        if flow.live and view is not None:  # Not `and view`: an empty list of flows is false.
-            self._stop_counting(flow.id)
-            self._count_bytes(flow)
-            self._whole[flow.id] = None
-            self._trim(view)
+        if not flow.live or view is None:  # Not `not view`: an empty list of flows is false.
+            return
+        self._stop_counting(flow.id)
+        self._count_bytes(flow)
+        self._whole[flow.id] = None
+        limits = self._chosen()
+        if not (limits.flows and limits.flow_bytes):
+            return
+        for name in list(self._whole):
+            if self._total <= limits.flow_bytes:
+                break
+            if oldest := self._removable(view, name):
+                del self._whole[name]
+                drop_server_bytes(oldest)
+                self._count_bytes(oldest)
+        for name in list(self._sizes):
+            if self._total <= limits.flow_bytes and len(self._sizes) <= limits.flows:
+                break
+            if oldest := self._removable(view, name):
+                self._stop_counting(name)
+                view.remove([oldest])
 
     error = response
 
@@ -70,44 +87,18 @@ class FlowKeeper(Watcher):
         self._total -= self._sizes.pop(name, 0)
         self._whole.pop(name, None)
 
-    def _trim(self, view: "View") -> None:
-        """Remove from the oldest flows the server's side, then the oldest flows themselves, until
-        the others are within the limits.
-        """
-        limits = self._chosen()
-        if not (limits.flows and limits.flow_bytes):
-            return
-        for name in list(self._whole):
-            if self._total <= limits.flow_bytes:
-                break
-            if flow := self._removable(view, name):
-                del self._whole[name]
-                drop_server_bytes(flow)
-                self._count_bytes(flow)
-        for name in list(self._sizes):
-            if self._total <= limits.flow_bytes and len(self._sizes) <= limits.flows:
-                break
-            if flow := self._removable(view, name):
-                self._stop_counting(name)
-                view.remove([flow])
-
     def _removable(self, view: "View", name: str) -> HTTPFlow | None:
-        """Return the flow with this id if it may be changed or removed, else None. A flow that a
-        person has removed from mitmweb's list is taken out of the count.
+        """Return the flow with this id; None if it must stay as it is, because a person has marked
+        it, the console shows it, or it is intercepted. A flow that a person has removed from
+        mitmweb's list is taken out of the count.
         """
         flow = view.get_by_id(name)
         if not isinstance(flow, HTTPFlow):
             self._stop_counting(name)
             return None
-        return None if must_stay(view, flow) else flow
-
-
-def must_stay(view: "View", flow: Flow) -> bool:
-    """Return True if a flow must not be removed: a person has marked it, the console shows it, or
-    it is intercepted. `view`: mitmproxy's list of flows.
-    """
-    shown = "console_layout" in ctx.options and view.focus.flow is flow
-    return flow.marked not in _OURS or shown or flow.intercepted
+        shown = "console_layout" in ctx.options and view.focus.flow is flow
+        stays = flow.marked not in _OURS or shown or flow.intercepted
+        return None if stays else flow
 
 
 def size_of(flow: HTTPFlow) -> int:

@@ -105,7 +105,17 @@ class FlowRecord:
         self.sides.show(flow)
         self._mark(flow)
         if self.sides.full:
-            flow.metadata[METADATA] = self._written_notes(flow)
+            awaited = self.awaited or AwaitedReply(self.request)
+            facts = NotedFacts(
+                self.server.name,
+                awaited.parses,
+                awaited.initial.value,
+                awaited.counted,
+                awaited.prompted,
+            )
+            noted = self.sides.cuts, flow.error.msg if flow.error else "", self.options, facts
+            notes = write_notes(noted, self.summary(), comment=flow.comment, marker=flow.marked)
+            flow.metadata[METADATA] = without_chunks(notes) if self.sides.cut_off else notes
         self.sides.back_up(flow)
         if flow.response and callable(flow.response.stream):
             # The stream function refers to this record, so that a flow with it would keep the
@@ -150,20 +160,6 @@ class FlowRecord:
         flow.comment = flow.comment or " · ".join(marks)
         marker = TROUBLE if self.notes or failed else MOVED if moved else NOTHING
         flow.marked = flow.marked or marker
-
-    def _written_notes(self, flow: HTTPFlow) -> str:
-        """Return the JSON text of the notes for the flow's metadata."""
-        awaited = self.awaited or AwaitedReply(self.request)
-        facts = NotedFacts(
-            self.server.name,
-            awaited.parses,
-            awaited.initial.value,
-            awaited.counted,
-            awaited.prompted,
-        )
-        noted = self.sides.cuts, flow.error.msg if flow.error else "", self.options, facts
-        written = write_notes(noted, self.summary(), comment=flow.comment, marker=flow.marked)
-        return without_chunks(written) if self.sides.cut_off else written
 
 
 def client_left(flow: HTTPFlow) -> bool:
