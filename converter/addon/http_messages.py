@@ -267,11 +267,6 @@ def _zstd_decompressor() -> Any:
     return frame.decompressobj() if hasattr(frame, "decompressobj") else frame
 
 
-def _gzip_decompressor() -> Any:
-    """Return a decompressor for one member of gzip."""
-    return zlib.decompressobj(32 + zlib.MAX_WBITS)  # 32: accept the head of gzip or of zlib
-
-
 def _deflate_reader(body: bytes) -> _Read:
     """Return a function that uncompresses pieces of a `deflate` body."""
     # Some servers leave out zlib's head of two bytes. If it is there, the number that the two bytes
@@ -281,7 +276,8 @@ def _deflate_reader(body: bytes) -> _Read:
 
 
 _READERS: Mapping[str, Callable[[bytes], _Read]] = {
-    "gzip": lambda _: _PartsReader(_gzip_decompressor, first=b"\x1f"),
+    # 32: accept the head of gzip or of zlib
+    "gzip": lambda _: _PartsReader(lambda: zlib.decompressobj(32 + zlib.MAX_WBITS), b"\x1f"),
     "deflate": _deflate_reader,
     "br": lambda _: brotli.Decompressor().process,
     "zstd": lambda _: _PartsReader(_zstd_decompressor),

@@ -19,6 +19,8 @@ _PERSONAL = re.compile(
     rb"|x-codex-.*|session-id|thread-id"
 )
 """Headers of a client that identify a person, or that only the client's own cloud reads."""
+_match_personal = lru_cache(maxsize=256)(_PERSONAL.fullmatch)
+"""Matches a header's name against `_PERSONAL`. Requests repeat the same names."""
 
 
 def withhold_keys(headers: Headers) -> list[str]:
@@ -34,9 +36,4 @@ def withhold_headers(headers: Headers, kept: Collection[str]) -> None:
     """Remove cookies, and headers that Claude Code and Codex send to their clouds. `kept`: names of
     headers that stay, because they belong to the dialect in which the server gets the request.
     """
-    remove_fields(headers, lambda name: _is_personal(name) and name.decode() not in kept)
-
-
-@lru_cache(maxsize=256)
-def _is_personal(name: bytes) -> bool:
-    return _PERSONAL.fullmatch(name) is not None
+    remove_fields(headers, lambda name: _match_personal(name) and name.decode() not in kept)

@@ -18,12 +18,29 @@ _log = logging.getLogger(__name__)
 
 
 def declare_options(loader: Loader) -> None:
-    """Add the addon's options to mitmproxy. For a bad value log one line, which stops mitmproxy."""
+    """Add the addon's options to mitmproxy, and check their values from the command line and the
+    configuration file. For a bad value log one line, which stops mitmproxy; mitmproxy 12.2 alone
+    would run without this addon, and without a message, if a value has a wrong type.
+    """
     for option in settings.OPTIONS:
         choices = option.choices if option.type is str and option.choices else None
         name = PREFIX + option.name
         loader.add_option(name, option.type, option.default, option.meaning, choices)
-    _refuse_unreadable_values()
+    for name, value in ctx.options.deferred.items():
+        kind = _types.get(name.replace("-", "_"))
+        if type(value) is int and kind is str:
+            # the configuration file's `think_ping: 5` is a number in YAML, the option a text
+            ctx.options.deferred[name] = str(value)
+        elif isinstance(value, str) and kind == Sequence[str]:
+            # the configuration file's `think_tags: auto` is a text in YAML, the option a list
+            ctx.options.deferred[name] = [value]
+    try:
+        ctx.options.process_deferred()
+    # mitmproxy raises TypeError for a value of a wrong type in the configuration file
+    except (exceptions.OptionsError, TypeError) as error:
+        _log.error("think: %s", error)
+        for name in _undeclared_names():
+            del ctx.options.deferred[name]
     try:
         read_settings()
     except ValueError as error:
@@ -53,28 +70,6 @@ def recorded_values() -> dict[str, object]:
         name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
         for name, value in values.items()
     }
-
-
-def _refuse_unreadable_values() -> None:
-    """Check the values from the command line and the configuration file. Log an error for a value
-    of a wrong type, which stops mitmproxy; mitmproxy 12.2 alone would run without this addon, and
-    without a message.
-    """
-    for name, value in ctx.options.deferred.items():
-        kind = _types.get(name.replace("-", "_"))
-        if type(value) is int and kind is str:
-            # the configuration file's `think_ping: 5` is a number in YAML, the option a text
-            ctx.options.deferred[name] = str(value)
-        elif isinstance(value, str) and kind == Sequence[str]:
-            # the configuration file's `think_tags: auto` is a text in YAML, the option a list
-            ctx.options.deferred[name] = [value]
-    try:
-        ctx.options.process_deferred()
-    # mitmproxy raises TypeError for a value of a wrong type in the configuration file
-    except (exceptions.OptionsError, TypeError) as error:
-        _log.error("think: %s", error)
-        for name in _undeclared_names():
-            del ctx.options.deferred[name]
 
 
 def read_settings() -> tuple[settings.Settings, flowfilter.TFilter | None]:

@@ -55,7 +55,10 @@ class ReplySteps:
             # a stream function that another addon has set stays in place
             flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
             return
-        self._learn_refusal(record)
+        refused = record.refused
+        if refused and refused.left_out and flow.response.status_code == 200:
+            # the server has accepted the request without the parts that it had refused before
+            self._servers.learn_refusal(record.upstream, refused.body, refused.left_out)
         streams = streamed and flow.response.status_code == 200
         readable = streams and not http_messages.is_compressed(flow.response)
         if _continues_reply(record):
@@ -72,14 +75,6 @@ class ReplySteps:
         http_messages.set_request_id(flow, record.exchange)
         if readable:
             self._open_stream(flow.response, record, record.awaited)
-
-    def _learn_refusal(self, record: FlowRecord) -> None:
-        """Store the lesson that the server refuses the parts that were left out of the request, if
-        it has now accepted the request without them (status 200).
-        """
-        refused, response = record.refused, record.flow.response
-        if refused and refused.left_out and response and response.status_code == 200:
-            self._servers.learn_refusal(record.upstream, refused.body, refused.left_out)
 
     def _learn_parser_failure(self, record: FlowRecord, failure: str) -> None:
         """Store a lesson if the server's own parser of calls failed on this reply, so that the next

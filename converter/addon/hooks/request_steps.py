@@ -108,7 +108,14 @@ class RequestSteps:
                     flow.response = response
                     break
         except Exception as error:
-            flow.response = _refusal_response(record, error, pending.notes)
+            # a fault of the addon, if the server can still answer the client's request as it came
+            if not (record.exchange.kind in WRITTEN or isinstance(error, _REFUSED)):
+                raise
+            away = isinstance(error, ConnectionError)
+            shown = ConnectionError(fault_message(flow, str(error))) if away else error
+            message, answer = record.exchange.refusal_answer(shown)
+            pending.notes.append(message)
+            flow.response = http_messages.response_of(answer)
         if notes := [*pending.notes, *record.request.notes]:
             record.hints += report(record.client_request, notes, logging.INFO)
         if flow.response:
@@ -358,16 +365,15 @@ async def request_usage(pending: PendingRequest) -> None:
     sent, record = pending.sent, pending.record
     if sent.get("stream") is not True or COUNTING in sent:
         return
-    settings, servers, awaited = record.exchange.settings, pending.client.servers, record.awaited
+    settings, servers = record.exchange.settings, pending.client.servers
     server = settings.server or servers.server(record.upstream)
-    counts = server is not None and (server.counts or COUNTING in server.leaves_out)
-    off = settings.usage == "off" or counts
-    off = off or not servers.takes_field(record.upstream, sent, COUNTING)
-    if off:
+    if settings.usage == "off" or (server and (server.counts or COUNTING in server.leaves_out)):
         return
-    assert awaited  # the step `ask_to_think` has set it
+    if not servers.takes_field(record.upstream, sent, COUNTING):
+        return
+    assert record.awaited  # the step `ask_to_think` has set it
     counted = {**sent, COUNTING: COUNTED}
-    record.awaited = replace(awaited, sent=counted)
+    record.awaited = replace(record.awaited, sent=counted)
     if record.request.mended or sent is not record.request.body:
         pending.sent = counted
     else:
@@ -482,17 +488,3 @@ async def _run_with_memory(
             return await run_with_memory(pending.memory, size, work)
         work = without
     return await run_aside(size, work, pending.worker)
-
-
-def _refusal_response(record: FlowRecord, error: Exception, notes: list[str]) -> Response:
-    """Return the client's response for an error that a step has raised, and add its message to
-    `notes`. Raise the error again if it is not one of `_REFUSED`, but a fault of the addon, and the
-    server could still answer the client's request as it came.
-    """
-    if not (record.exchange.kind in WRITTEN or isinstance(error, _REFUSED)):
-        raise error
-    if isinstance(error, ConnectionError):
-        error = ConnectionError(fault_message(record.flow, str(error)))
-    message, answer = record.exchange.refusal_answer(error)
-    notes.append(message)
-    return http_messages.response_of(answer)

@@ -53,10 +53,10 @@ def _has_script(hook: str) -> bool:
     """Return True if a script or addon of the user has this hook. mitmproxy's own addons and this
     addon do not count.
     """
-    having = [addon for addon in ctx.master.addons.lookup.values() if hasattr(addon, hook)]
     names = [
         addon.__name__ if isinstance(addon, ModuleType) else type(addon).__module__
-        for addon in having
+        for addon in ctx.master.addons.lookup.values()
+        if hasattr(addon, hook)
     ]
     homes = {name.removeprefix("__mitmproxy_script__.").partition(".")[0] for name in names}
     return not homes <= _NO_SCRIPTS
