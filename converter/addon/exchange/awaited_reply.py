@@ -115,14 +115,13 @@ class AwaitedReply:
         exchange = self.request.exchange
         options = exchange.settings
         server_stops = self.request.stop_strings and not self.withholds_stops
-        may_go_on = options.unanswered != "tell" and not server_stops
-        shows = may_go_on and options.unanswered == "show"
+        shows = options.unanswered == "show" and not server_stops
         if self.request.body.get("n") not in (None, 1):
             return ThoughtLimits(loops=options.loops, shows=shows).without_ends
         goes_on = bool(self.server.continues) and not exchange.is_native
         budget = self.request.thinking_limit if options.budget == "enforce" else None
         enough = options.enough if goes_on else ""
-        answers = may_go_on and options.unanswered == "ask"
+        answers = options.unanswered == "ask" and not server_stops
         ends = budget, options.loops, goes_on, enough, answers, shows
         return ThoughtLimits(*ends, by_server=self.by_server)
 

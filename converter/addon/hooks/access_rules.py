@@ -111,19 +111,20 @@ class AccessRules:
     def clean_headers(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
         """Remove the headers that a model server must not get. In a reverse proxy, put in the key
         that the user has configured for its server. Log a warning for the first key of Anthropic's
-        that is removed.
+        that is removed. A request to Anthropic's own API (`_CLOUD`) stays as it is.
 
         `exchange`: `None` for traffic that the addon leaves alone. From this only the keys are
         removed; cookies and personal headers stay.
         """
         headers = flow.request.headers
-        of_cloud = f".{flow.request.host}".endswith(_CLOUD) and flow.request.scheme == "https"
-        withheld = [] if of_cloud else withhold_keys(headers)
+        if f".{flow.request.host}".endswith(_CLOUD) and flow.request.scheme == "https":
+            return
+        withheld = withhold_keys(headers)
         marks = exchange.server_dialect.label.headers if exchange else ()
-        if exchange and not of_cloud:
+        if exchange:
             withhold_headers(headers, marks)
         # the user configures this key for the one server of a reverse proxy
-        if is_reverse(flow) and not of_cloud:
+        if is_reverse(flow):
             put_key(headers, marks)
         if withheld and not self._has_warned:
             self._has_warned = True

@@ -60,8 +60,7 @@ class BothSides:
         self.cut_off = self.cut_off or len(self.got) > BODY_LIMIT
         if self.full and not self.cut_off:
             self.keep_body(chunk, at)
-            for piece in pieces:
-                self.got += piece
+            self.got += b"".join(pieces)
             self.lengths.append(len(self.got))
 
     def keep_body(self, body: bytes, at: float) -> None:

@@ -37,8 +37,6 @@ BEFORE = "think_before"
 cached, and whose cache the server could not use, because this flow's prompt begins otherwise.
 """
 _CLIENT_LEFT = "Client disconnected"
-NO_SUMMARY = Summary()
-"""The empty summary, for an exchange whose reply was not rewritten."""
 LONGEST_REFUSAL = 200
 """The most characters of a server's error message in a comment."""
 
@@ -145,7 +143,7 @@ class FlowRecord:
     def _mark(self, flow: HTTPFlow) -> None:
         """Write comment and marker onto the flow, unless a person has written their own."""
         rewriter, refused = self.rewriter, refusal_of(flow.response)
-        summary = rewriter.summary if rewriter else NO_SUMMARY
+        summary = rewriter.summary if rewriter else Summary()
         moved = summary.thoughts and rewriter and rewriter.changed
         failed = refused or summary.failure or (flow.error and not client_left(flow))
         passed = summary.failure if rewriter and not rewriter.failure else ""
