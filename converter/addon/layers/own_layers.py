@@ -80,15 +80,10 @@ class OwnLayers:
         if "stream_large_bodies" in updated and ctx.options.stream_large_bodies:
             _log.warning("think: stream_large_bodies is switched off: a body may have to be whole")
             ctx.options.update(stream_large_bodies=None)
-        if "mode" in updated and not PROMISES.lacks:
-            self._choose_strategy()
-            if not mitmproxy_internals.is_set_by_user("http2"):
-                ctx.options.update(http2=False)
-
-    def _choose_strategy(self) -> None:
-        """Set `connection_strategy` to `lazy` if all modes are reverse proxies, else to `eager`.
-        Leave a value that the user has set.
-        """
+        if "mode" not in updated or PROMISES.lacks:
+            return
+        if not mitmproxy_internals.is_set_by_user("http2"):
+            ctx.options.update(http2=False)
         ours = self._lazy and ctx.options.connection_strategy == "lazy"
         if ours or not mitmproxy_internals.is_set_by_user("connection_strategy"):
             # a forward proxy also carries protocols in which the server sends the first bytes, such
