@@ -10,7 +10,7 @@ letters and digits.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from itertools import count
 
 from converter.core.calls.ids import SHORT_MODELS, CallIds, is_kimi_id, short_id
 from converter.core.dialects.openai_parts import read_arguments, text_of
@@ -30,18 +30,16 @@ def with_object_arguments(message: object, *, anew: bool = False) -> object:
     calls = message.get("tool_calls") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(calls, list):
         return message
-    changed = [_call_with_object_arguments(call, anew) for call in calls]
+    changed = [*calls]
+    for index, call in enumerate(calls):
+        function = as_object(call).get("function")
+        if not isinstance(function, dict) or isinstance(function.get("arguments"), dict):
+            continue
+        arguments = function.get("arguments")
+        if anew or not _is_object_text(arguments):
+            written = {**function, "arguments": text_of(read_arguments(arguments))}
+            changed[index] = {**call, "function": written}
     return message if changed == calls else {**message, "tool_calls": changed}
-
-
-def _call_with_object_arguments(call: object, anew: bool) -> object:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(call, dict) or not isinstance(function, dict):
-        return call
-    arguments = function.get("arguments")
-    if isinstance(arguments, dict) or (not anew and _is_object_text(arguments)):
-        return call
-    return {**call, "function": {**function, "arguments": text_of(read_arguments(arguments))}}
 
 
 def _is_object_text(arguments: object) -> bool:
@@ -61,33 +59,62 @@ def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:
     Calls are counted from the conversation's first, which is 0: its second call, of the tool
     `read`, gets `functions.read:1`. So the ids of a history stay the same when the history grows.
     """
-    ids, new_ids = CallIds(frozenset(), ""), _NewIds()
-    return map_messages(
-        body, lambda each: _turn_with_new_ids(as_object(each), ids, new_ids) or each
-    )
+    ids, numbers = CallIds(frozenset(), ""), count()
+    # Old id -> the new ids of the calls that had it, in the order of the calls. A list, because
+    # some clients give parallel calls the same id.
+    new_ids: dict[str, list[str]] = {}
+
+    def with_new_ids(message: object) -> object:
+        turn = as_object(message)
+        calls = [*objects(turn.get("tool_calls"))]
+        if calls and calls == turn["tool_calls"]:
+            counted_calls = [_call_with_counted_id(call, ids, next(numbers)) for call in calls]
+            new_ids.update({str(call.get("id")): [] for call in calls})
+            for call, counted in zip(calls, counted_calls, strict=True):
+                new_ids[str(call.get("id"))].append(str(counted.get("id")))
+            return {**turn, "tool_calls": counted_calls}
+        if not (answered := new_ids.get(str(turn.get("tool_call_id")))):
+            return message
+        # if several calls had this old id, the first result belongs to the first call, and so on
+        return {**turn, "tool_call_id": answered.pop(0) if len(answered) > 1 else answered[0]}
+
+    return map_messages(body, with_new_ids)
+
+
+def _call_with_counted_id(
+    call: Mapping[str, object], ids: CallIds, number: int
+) -> Mapping[str, object]:
+    """Return a call with an id of the form `functions.NAME:NUMBER`. `number` counts the calls of
+    the conversation. An id that has this form already stays, unless an earlier call has the same
+    id.
+    """
+    written, name = call.get("id"), as_object(call.get("function")).get("name")
+    if isinstance(written, str) and is_kimi_id(written):
+        return {**call, "id": ids.take(written)}
+    return {**call, "id": ids.take(f"functions.{name}:{number}")} if name else call
 
 
 def with_short_ids(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request in which calls and results have ids of nine letters and
     digits. A new id depends on the old id alone. Return `body` itself if nothing changes.
     """
-    return map_messages(body, _message_with_short_ids)
 
+    def message_with_short_ids(message: object) -> object:
+        turn = as_object(message)
+        calls, answered = turn.get("tool_calls"), turn.get("tool_call_id")
+        if isinstance(answered, str):
+            return {**turn, "tool_call_id": short_id(answered)}
+        if not isinstance(calls, list):
+            return message
+        changed = [
+            {**call, "id": short_id(call["id"])}
+            if isinstance(as_object(call).get("id"), str)
+            else call
+            for call in calls
+        ]
+        return {**turn, "tool_calls": changed}
 
-def _message_with_short_ids(message: object) -> object:
-    turn = as_object(message)
-    calls, answered = turn.get("tool_calls"), turn.get("tool_call_id")
-    if isinstance(answered, str):
-        return {**turn, "tool_call_id": short_id(answered)}
-    if not isinstance(calls, list):
-        return message
-    return {**turn, "tool_calls": [_call_with_short_id(call) for call in calls]}
-
-
-def _call_with_short_id(call: object) -> object:
-    if not isinstance(call, dict) or not isinstance(call.get("id"), str):
-        return call
-    return {**call, "id": short_id(call["id"])}
+    return map_messages(body, message_with_short_ids)
 
 
 _ROWS = (
@@ -107,52 +134,3 @@ def with_ids_of_model(body: Mapping[str, object]) -> Mapping[str, object]:
     model = str(body.get("model"))
     change = next((change for names, change in _ROWS if names.search(model)), None)
     return change(body) if change else body
-
-
-@dataclass(slots=True)
-class _NewIds:
-    """The new ids of the calls in the turns of a request that were changed so far.
-
-    Attributes:
-        number: How many calls these turns have.
-        names: Old id -> the new ids of the calls that had it, in the order of the calls. A list,
-            because some clients give parallel calls the same id.
-    """
-
-    number: int = 0
-    names: dict[str, list[str]] = field(default_factory=dict)
-
-
-def _turn_with_new_ids(
-    turn: Mapping[str, object], ids: CallIds, new_ids: _NewIds
-) -> Mapping[str, object] | None:
-    """Return a turn with new ids of its calls or its result; `None` for a turn that has neither.
-    `ids` makes the new ids unique; the ids of calls are added to `new_ids`.
-    """
-    calls = [*objects(turn.get("tool_calls"))]
-    if calls and calls == turn["tool_calls"]:
-        counted_calls = [
-            _call_with_counted_id(call, ids, at) for at, call in enumerate(calls, new_ids.number)
-        ]
-        new_ids.number += len(calls)
-        new_ids.names |= {str(call.get("id")): [] for call in calls}
-        for call, counted in zip(calls, counted_calls, strict=True):
-            new_ids.names[str(call.get("id"))].append(str(counted.get("id")))
-        return {**turn, "tool_calls": counted_calls}
-    if not (names := new_ids.names.get(str(turn.get("tool_call_id")))):
-        return None
-    # if several calls had this old id, the first result belongs to the first call, and so on
-    return {**turn, "tool_call_id": names.pop(0) if len(names) > 1 else names[0]}
-
-
-def _call_with_counted_id(
-    call: Mapping[str, object], ids: CallIds, number: int
-) -> Mapping[str, object]:
-    """Return a call with an id of the form `functions.NAME:NUMBER`. `number` counts the calls of
-    the conversation. An id that has this form already stays, unless an earlier call has the same
-    id.
-    """
-    written, name = call.get("id"), as_object(call.get("function")).get("name")
-    if isinstance(written, str) and is_kimi_id(written):
-        return {**call, "id": ids.take(written)}
-    return {**call, "id": ids.take(f"functions.{name}:{number}")} if name else call

@@ -9,7 +9,7 @@ closer. `RULES` has the rules, the surest first; docs/reading.md explains
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from converter.addon.servers.chat_templates import Switches, Template, template_of
+from converter.addon.servers.chat_templates import Template, template_of
 from converter.core.dialects.server_fields import TEMPLATE, Use, fields_with_use
 from converter.core.model.initial_state import InitialState
 from converter.core.model.raw_messages import (
@@ -138,7 +138,12 @@ def state_by_model(facts: Facts) -> InitialState | None:
     row = _opening_row(facts.body)
     if row is None:
         return None
-    opened = not row.switches or _has_switch(facts.body, row.switches)
+    inner = as_object(facts.body.get(TEMPLATE))
+    opened = not row.switches or any(
+        value in values
+        for name, values in row.switches.items()
+        for value in (facts.body.get(name), inner.get(name))
+    )
     return InitialState.LIKELY_THINKING if opened else InitialState.TEXT
 
 
@@ -213,8 +218,7 @@ def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
     if row and row.bare_closer:
         return False
     opens = row is not None and not row.switches
-    is_chosen = chosen is InitialState.TEXT and opens
-    return is_chosen or _is_switched_off(body)
+    return (chosen is InitialState.TEXT and opens) or _is_switched_off(body)
 
 
 def turns_thinking_off(body: Mapping[str, object]) -> bool:
@@ -260,15 +264,3 @@ def _first_result(rules: Iterable[Rule], facts: Facts) -> InitialState | None:
 def _last_offset(text: str, marks: Iterable[str]) -> int:
     """Return the offset of the last mark in a text, -1 if the text has none of the marks."""
     return max(map(text.rfind, marks))
-
-
-def _has_switch(body: Mapping[str, object], wanted: Switches) -> bool:
-    """Return True if the request, or its `chat_template_kwargs`, has a field of `wanted` with one
-    of the values that `wanted` lists for this field.
-    """
-    inner = as_object(body.get(TEMPLATE))
-    return any(
-        value in values
-        for name, values in wanted.items()
-        for value in (body.get(name), inner.get(name))
-    )

@@ -101,20 +101,15 @@ def read_lessons(value: bytes | None, now: float) -> dict[str, Lesson]:
     are invalid or older than `AGE` are left out. `now`: seconds since 1970.
     """
     stored: dict[str, Any] = json_text.object_in(value or b"")
-    return {
-        name: Lesson(min(one[0], now), one[1])
-        for name, one in stored.items()
-        if _is_lesson(name, one) and one[0] > now - AGE
-    }
-
-
-def _is_lesson(name: str, stored: object) -> bool:
-    match stored:
-        case [int() | float(), str(word)]:
-            kind, blank, digest = name.partition(" ")
-            fits = _TESTS.get(kind + blank)
-            return fits is not None and bool(_DIGEST.fullmatch(digest)) and fits(word)
-    return False
+    lessons = {}
+    for name, value_stored in stored.items():
+        kind, blank, digest = name.partition(" ")
+        fits = _TESTS.get(kind + blank)
+        match value_stored:
+            case [int() | float() as at, str(word)] if fits and _DIGEST.fullmatch(digest):
+                if fits(word) and at > now - AGE:
+                    lessons[name] = Lesson(min(at, now), word)
+    return lessons
 
 
 def write_lessons(lessons: Lessons) -> bytes:

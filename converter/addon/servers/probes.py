@@ -169,11 +169,21 @@ def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialSta
     if the server does not report the prompt.
     """
     if server.name == "llama.cpp":
-        prompt = yield from rendered_prompt(_without_begun_turn(body))
+        # llama.cpp would write assistant turns at the end behind the opener, and the prompt would
+        # no longer end with the opener
+        turns = [*messages_of(body)]
+        while turns and role_of(turns[-1]) == "assistant":
+            turns.pop()
+        prompt = yield from rendered_prompt(with_messages(body, turns) if turns else body)
         return None if prompt is None else state_after_prompt(prompt)
     if server.name == "sglang":
-        text = yield from _prompt_tail_on_sglang(body)
-        return None if text is None else state_after_prompt(text)
+        # SGLang 0.5.23 reports a prompt as token ids: a second request turns the last ids into text
+        ids = yield from _tokenize(body, "tokens")
+        if not isinstance(ids, list) or not ids:
+            return None
+        fields = {"tokens": ids[-_TAIL:], "skip_special_tokens": False}
+        text = _reply_field((yield ProbeRequest("/detokenize", json_text.write(fields))), "text")
+        return state_after_prompt(text) if isinstance(text, str) else None
     tokens = yield from _tokens_on_vllm(server, body)
     if not tokens:
         return None
@@ -216,16 +226,6 @@ def _tokens_on_llama(
     return tokens if isinstance(tokens, list) else None
 
 
-def _without_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a request without assistant turns at its end, because llama.cpp would write them
-    behind the opener, and the prompt would no longer end with the opener.
-    """
-    turns = [*messages_of(body)]
-    while turns and role_of(turns[-1]) == "assistant":
-        turns.pop()
-    return with_messages(body, turns) if turns else body
-
-
 def _llama_bytes(piece: object) -> bytes:
     """Return the bytes of a token. llama.cpp sends a token's `piece` as text, or as a list of byte
     values if the token is only a part of a character.
@@ -240,18 +240,6 @@ def _tokens_on_vllm(server: Server, body: Mapping[str, object]) -> Probe[list[ob
         return None
     tokens = yield from _tokenize(body, "token_strs", return_token_strs=True)
     return tokens if isinstance(tokens, list) else None
-
-
-def _prompt_tail_on_sglang(body: Mapping[str, object]) -> Probe[str | None]:
-    """Return the text of the last tokens of a prompt, `None` if the server does not report it.
-    SGLang 0.5.23 reports a prompt as token ids, so a second request turns the last ids into text.
-    """
-    tokens = yield from _tokenize(body, "tokens")
-    if not isinstance(tokens, list) or not tokens:
-        return None
-    fields = {"tokens": tokens[-_TAIL:], "skip_special_tokens": False}
-    text = _reply_field((yield ProbeRequest("/detokenize", json_text.write(fields))), "text")
-    return text if isinstance(text, str) else None
 
 
 def _tokenize(body: Mapping[str, object], name: str, **more: object) -> Probe[object]:

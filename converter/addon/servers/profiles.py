@@ -347,6 +347,9 @@ def thinking_fields(
     sends this mode for every unknown model, and vLLM with a Mistral tokenizer answers any
     `chat_template_kwargs` with a 400. `parses`: True if the server sends thoughts in a field of
     their own.
+
+    If the client sends a budget and no effort, the effort is the one for this budget
+    (`BUDGET_EFFORTS`). No effort is sent to a server or a model that takes none.
     """
     if switch is not None and switch.mode in ("disabled", "between_tools"):
         return nest_fields(server.off)
@@ -355,7 +358,12 @@ def thinking_fields(
     switched = server.on if enabled else {}
     paths = server.budget + (server.parser_budget if parses else ())
     budgets = {path: budget for path in paths if budget is not None}
-    return nest_fields({**switched, **budgets, **_effort_field(server, effort, budget, model)})
+    if effort is None and budget is not None:
+        effort = next(name for least, name in BUDGET_EFFORTS if budget >= least)
+    fits = not server.effort_models or any(part in model.lower() for part in server.effort_models)
+    value = server.efforts.get(effort or "")
+    efforts = {server.effort: value} if server.effort and fits and value else {}
+    return nest_fields({**switched, **budgets, **efforts})
 
 
 def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> str:
@@ -374,20 +382,6 @@ def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> 
             is_switched = server.off and server is not GENERIC
             return "" if order == "/no_think" and is_switched else order
     return ""
-
-
-def _effort_field(
-    server: Server, effort: str | None, budget: int | None, model: str
-) -> dict[str, object]:
-    """Return the body field for a client's effort, with the server's value: `{"reasoning_effort":
-    "low"}`. If there is no effort, the value is the effort for the budget (`BUDGET_EFFORTS`).
-    Return no field if the server or the model takes no effort.
-    """
-    if effort is None and budget is not None:
-        effort = next(name for least, name in BUDGET_EFFORTS if budget >= least)
-    fits = not server.effort_models or any(part in model.lower() for part in server.effort_models)
-    word = server.efforts.get(effort or "")
-    return {server.effort: word} if server.effort and fits and word else {}
 
 
 def nest_fields(paths: Mapping[str, object]) -> dict[str, object]:

@@ -28,6 +28,7 @@ from converter.core.model.raw_messages import (
     with_messages,
 )
 from converter.core.reading.family_choice import for_model
+from converter.core.wire.json_text import as_object, objects
 from converter.core.wire.long_json import spaced
 
 _TOOL_PROMPT = """# Tools
@@ -115,25 +116,19 @@ def describe_tools(body: Mapping[str, object]) -> dict[str, object] | None:
         return None
     style = call_style_of(str(body.get("model") or ""))
     written: list[Any] = _with_joined_user_turns(_with_calls_as_text(messages, style))
+    match body.get("tool_choice"):
+        case {"function": {"name": str(name)}}:
+            choice = _CHOICES["named"].format(name=name)
+        case "required":
+            choice = _CHOICES["required"]
+        case _:
+            choice = _CHOICES["one"] if body.get("parallel_tool_calls") is False else ""
     if body.get("tool_choice") != "none":
         lines, example = "\n".join(map(spaced, tools)), style.write_call(*_EXAMPLE)
-        text = _TOOL_PROMPT.format(tools=lines, example=example, choice=_choice_text(body))
+        text = _TOOL_PROMPT.format(tools=lines, example=example, choice=choice)
         written = _with_system_text(written, text)
     rest = {name: value for name, value in body.items() if name not in _REQUEST_FIELDS}
     return with_messages(rest, written)
-
-
-def _choice_text(body: Mapping[str, object]) -> str:
-    """Return a sentence for the model that says what the request's `tool_choice` and
-    `parallel_tool_calls` demand (`Use at least one of them now.`); empty if they demand nothing.
-    """
-    match body.get("tool_choice"):
-        case {"function": {"name": str(name)}}:
-            return _CHOICES["named"].format(name=name)
-        case "required":
-            return _CHOICES["required"]
-        case _:
-            return _CHOICES["one"] if body.get("parallel_tool_calls") is False else ""
 
 
 def _with_system_text(messages: Sequence[Any], text: str) -> list[object]:
@@ -160,23 +155,16 @@ def _with_calls_as_text(
         if role_of(message) == "tool":
             yield {"role": "user", "content": _RESULT.format(_text_of(message))}
         elif isinstance(calls, list):
-            yield _with_calls_in_text(message, calls, style)
+            functions = [as_object(call.get("function")) for call in objects(calls)]
+            written = [
+                style.write_call(str(function["name"]), read_arguments(function.get("arguments")))
+                for function in functions
+                if isinstance(function.get("name"), str)
+            ]
+            rest = {name: value for name, value in message.items() if name != "tool_calls"}
+            yield {**rest, "content": "\n".join(filter(None, (_text_of(message), *written)))}
         else:
             yield message
-
-
-def _with_calls_in_text(
-    message: Mapping[str, object], calls: Sequence[object], style: CallStyle
-) -> Mapping[str, object]:
-    pieces = [_text_of(message)]
-    for call in calls:
-        match call:
-            case {"function": {"name": str(name), **fields}}:
-                pieces.append(style.write_call(name, read_arguments(fields.get("arguments"))))
-            case _:
-                continue
-    rest = {name: value for name, value in message.items() if name != "tool_calls"}
-    return {**rest, "content": "\n".join(filter(None, pieces))}
 
 
 def _text_of(message: object) -> str:
@@ -252,24 +240,21 @@ def with_begun_turn(
     limits = {
         name: max(1, limit - tokens) for name in _LIMITS if type(limit := body.get(name)) is int
     }
-    thought_marks = marks or _marks_of(str(body.get("model") or ""))
-    message = {"role": "assistant", **_turn_fields(server, turn, thought_marks, inside)}
-    goes_on = with_messages(body, [*messages_of(body), message])
-    return {**goes_on, **limits, **server.prefill}
-
-
-def _turn_fields(server: Server, turn: Turn, marks: Marks, inside: bool) -> dict[str, object]:
-    """Return the reply so far (`turn`) as fields of an assistant message, in the form that the
-    server takes (`Server.continues`). `inside`: as in `with_begun_turn`.
-    """
+    if marks is None:
+        families = for_model(str(body.get("model") or ""))
+        marks = (families[0].open, families[0].close) if families else _USUAL
+    message: dict[str, object] = {"role": "assistant"}
     if server.continues == "reasoning" and isinstance(turn[0], Thinking):
         # If `content` is an empty string, llama.cpp supposes that the answer has not begun, and
         # continues the thought. With an empty text part its template closes the thought.
         rest = _text_with_marks(turn[1:], marks) or [{"type": "text", "text": ""}]
-        return {"reasoning_content": turn[0].text, "content": rest}
-    text = _text_with_marks(turn, marks)
-    opened = server.continues == "prompt" and inside
-    return {"content": text.removeprefix(f"{marks[0]}\n") if opened else text}
+        message |= {"reasoning_content": turn[0].text, "content": rest}
+    else:
+        text = _text_with_marks(turn, marks)
+        opened = server.continues == "prompt" and inside
+        message["content"] = text.removeprefix(f"{marks[0]}\n") if opened else text
+    goes_on = with_messages(body, [*messages_of(body), message])
+    return {**goes_on, **limits, **server.prefill}
 
 
 def _text_with_marks(turn: Turn, marks: Marks) -> str:
@@ -278,8 +263,3 @@ def _text_with_marks(turn: Turn, marks: Marks) -> str:
         part.text if isinstance(part, Text) else f"{marks[0]}\n{part.text}\n{marks[1]}\n\n"
         for part in turn
     )
-
-
-def _marks_of(model: str) -> Marks:
-    families = for_model(model)
-    return (families[0].open, families[0].close) if families else _USUAL

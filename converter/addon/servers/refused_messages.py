@@ -95,30 +95,25 @@ def with_pictures_in_user_turns(body: Mapping[str, object]) -> Mapping[str, obje
     other parts follow in a user turn behind the results.
     """
     out, waiting = list[object](), list[object]()
+    name = request_writer.NAMES[Image]
     for message in messages_of(body):
         if role_of(message) != "tool":
-            out += _user_turns(waiting)
+            out += [*_user_turns(waiting), message]
             waiting = []
-        text, others = _text_and_others(message)
-        out.append(message if not others else {**as_object(message), "content": text})
-        waiting += others
+            continue
+        parts = [part for part in content_parts(message) if "text" not in as_object(part)]
+        if not parts:
+            out.append(message)
+            continue
+        # the text says that pictures follow; behind the results, a text introduces each of them
+        below = [request_writer.BELOW.format(name) for _ in parts]
+        text = join_texts([*content_texts(message), *below])
+        out.append({**as_object(message), "content": text})
+        called = as_object(message).get("tool_call_id")
+        above = {"type": "text", "text": request_writer.ABOVE.format(name, called)}
+        waiting += [each for part in parts for each in (above, part)]
     out += _user_turns(waiting)
     return body if out == [*messages_of(body)] else with_messages(body, out)
-
-
-def _text_and_others(message: object) -> tuple[str, list[object]]:
-    """Return a new text for a tool message, which says that its pictures follow, and the parts of
-    the message that are not text, each behind a text that introduces it. Return an empty text and
-    no parts if the message has only text or is not a tool's.
-    """
-    parts = [part for part in content_parts(message) if "text" not in as_object(part)]
-    if role_of(message) != "tool" or not parts:
-        return "", []
-    name, called = request_writer.NAMES[Image], as_object(message).get("tool_call_id")
-    above = {"type": "text", "text": request_writer.ABOVE.format(name, called)}
-    below = [request_writer.BELOW.format(name) for _ in parts]
-    others = [each for part in parts for each in (above, part)]
-    return join_texts([*content_texts(message), *below]), others
 
 
 def _user_turns(parts: Iterable[object]) -> list[object]:
