@@ -21,8 +21,9 @@ LONGEST_MODEL = 1024
 """The most characters of a model's name, because each name is searched by patterns and hashed."""
 _WEIGHTS = {b"{": 24, b"[": 16, b",": 8}
 """Character of JSON -> the estimated bytes of memory for each such character in a request: a small
-value takes twenty times as many bytes in memory as in JSON. The size of a kept request is this
-estimate, or the request's length if that is more.
+value takes twenty times as many bytes in memory as in JSON. The characters are counted in a sample
+of a request's bytes. The size of a kept request is this estimate, or the request's length if that
+is more.
 """
 
 
@@ -75,16 +76,10 @@ class KnownTurns:
             for each in self._kept
             if each.turns is not before or not known_json.goes_on(each.request, request)
         ]
-        kept.append(_KeptRequest(owner, request, turns, max(size, _estimate_memory(request.data))))
+        sample = sample_of(request.data)
+        weights = sum(weight * sample.count(mark) for mark, weight in _WEIGHTS.items())
+        estimate = weights * len(request.data) // max(len(sample), 1)
+        kept.append(_KeptRequest(owner, request, turns, max(size, estimate)))
         while len(kept) > KNOWN_TURNS or sum(each.size for each in kept) > KNOWN_TURNS_BYTES:
             del kept[0]
         self._kept = kept
-
-
-def _estimate_memory(data: bytes) -> int:
-    """Return how many bytes of memory the JSON values of a request take, estimated from a sample of
-    its bytes `data`.
-    """
-    sample = sample_of(data)
-    weights = sum(weight * sample.count(mark) for mark, weight in _WEIGHTS.items())
-    return weights * len(data) // max(len(sample), 1)
