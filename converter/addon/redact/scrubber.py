@@ -85,30 +85,22 @@ class Scrubber:
         `["at gpu-", "box:80"]` -> `["at xxxx", "xxxxxx"]`. All others are left for
         `replace_names`, which gets each part by itself and would not recognise those.
         """
-        whole = "".join(parts)
-        hidden = self.hide_secrets(whole)
-        if _contains_any(hidden, self._long):
-            hidden = self._hide_cut(hidden, list(accumulate(map(len, parts))))
-        if hidden == whole:
-            return parts
-        return [
-            hidden[start:end] for start, end in pairwise(accumulate(map(len, parts), initial=0))
-        ]
-
-    def _hide_cut(self, text: str, ends: Sequence[int]) -> str:
-        """Return a text, joined from several parts, with an `x` for each character of the addresses
-        and paths that begin in one part and end in another. `ends`: for each part, the offset at
-        which it ends.
-        """
+        borders = [0, *accumulate(map(len, parts))]
 
         def mask_if_cut(match: re.Match[str]) -> str:
             """Return the matched text as it is if one part has all of it, else an `x` for each
             character.
             """
-            first, last = (bisect_right(ends, at) for at in (match.start(), match.end() - 1))
+            first, last = (bisect_right(borders, at) for at in (match.start(), match.end() - 1))
             return match[0] if first == last else "x" * len(match[0])
 
-        return self._anywhere.sub(mask_if_cut, text)
+        whole = "".join(parts)
+        hidden = self.hide_secrets(whole)
+        if _contains_any(hidden, self._long):
+            hidden = self._anywhere.sub(mask_if_cut, hidden)
+        if hidden == whole:
+            return parts
+        return [hidden[start:end] for start, end in pairwise(borders)]
 
     def replace_names(self, text: str) -> str:
         """Return the text with other names for the server's addresses and the model's paths:
