@@ -177,21 +177,18 @@ class Accumulator:
             has_value(value) for name, value in block.items() if name != "type"
         ):
             return []
-        return [news for part in part_of(block) for news in self._add_part(part, event)]
-
-    def _add_part(self, part: Part, event: events.DialectBlock) -> list[News]:
-        """Add a part that `event` begins, of a block that only the server's dialect has; return it.
-        A call of a server's own tool is returned later, because further events may have more of its
-        arguments.
-        """
-        if not isinstance(part, ToolUse):
-            return self._append(part)
-        index = event.event.get("index")
-        call = self._blocks.begin_call(("tool_calls", index if isinstance(index, int) else 0))
-        call.id, call.name = part.id, part.name
-        call.pieces.append("" if part.arguments == "{}" else part.arguments)
-        self._open_calls.append(call)
-        return []
+        news, index = list[News](), event.event.get("index")
+        for part in part_of(block):
+            if not isinstance(part, ToolUse):
+                news += self._append(part)
+                continue
+            # a call of a server's own tool is returned later, because further events may have more
+            # of its arguments
+            call = self._blocks.begin_call(("tool_calls", index if isinstance(index, int) else 0))
+            call.id, call.name = part.id, part.name
+            call.pieces.append("" if part.arguments == "{}" else part.arguments)
+            self._open_calls.append(call)
+        return news
 
 
 _READERS: Mapping[type, Callable[[Accumulator, Any], list[News]]] = {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from converter.addon.transcript.turns import Field, Media, Part, Raw, ShownTurn
 from converter.core.dialects import message_walk
-from converter.core.dialects.message_walk import Piece, Unread, WalkedItem
+from converter.core.dialects.message_walk import Piece, Unread
 from converter.core.model.conversation import (
     Data,
     Document,
@@ -55,29 +55,23 @@ def turns_of(messages: object, split: Split = _as_one_part) -> list[ShownTurn]:
     """
     turns: list[tuple[str, list[Part]]] = []
     for item in message_walk.walk_items(messages):
-        parts = _split_item(item, split)
+        parts = _parts_of_pieces(item.pieces)
+        has_thinking = any(isinstance(part, ThinkingBlock) for part in parts)
+        if item.whole and item.speaker in message_walk.MODEL_ROLES and not has_thinking:
+            parts = [
+                shown
+                for part in parts
+                for shown in (
+                    split(part.text)
+                    if isinstance(part, TextBlock) and not part.stood_in
+                    else [part]
+                )
+            ]
         if turns and item.speaker in message_walk.JOINED and turns[-1][0] == item.speaker:
             turns[-1][1].extend(parts)
         else:
             turns.append((item.speaker, parts))
     return [ShownTurn(role, tuple(parts)) for role, parts in turns]
-
-
-def _split_item(item: WalkedItem, split: Split) -> list[Part]:
-    """Return the parts of a message or item. If it is the assistant's, `split` cuts its texts into
-    thinking and text.
-    """
-    parts = _parts_of_pieces(item.pieces)
-    native = any(isinstance(part, ThinkingBlock) for part in parts)
-    if native or not item.whole or item.speaker not in message_walk.MODEL_ROLES:
-        return parts
-    return [
-        shown
-        for part in parts
-        for shown in (
-            split(part.text) if isinstance(part, TextBlock) and not part.stood_in else [part]
-        )
-    ]
 
 
 def text_of_parts(parts: Iterable[Part]) -> str:

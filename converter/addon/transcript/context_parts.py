@@ -139,14 +139,19 @@ def _part_rows(request_shown: Transcript, body: object, called: Collection[str])
     transcript. `body`: its JSON value. `called`: the tools that other exchanges of the session
     called.
     """
-    fields = body if isinstance(body, dict) else {}
+    fields = json_text.as_object(body)
     calls = {
         part.id: part.name
         for turn in request_shown.turns
         for part in turn.parts
         if isinstance(part, ToolUse)
     }
-    yield from _tool_rows(fields, {*calls.values(), *called})
+    called = {*calls.values(), *called}
+    for tools in (fields.get("tools"), fields.get("functions")):
+        for tool in tools if isinstance(tools, list) else []:
+            name = request.tool_name(tool)
+            label = name if name in called else f"{name}{_UNCALLED}"
+            yield _Row(_TOOL, label, len(json_text.write(tool)), (name, *strings_of(tool)))
     if isinstance(prompt := fields.get("prompt"), str):
         yield _Row("turn", "prompt", _byte_length(prompt), (prompt,))
     for number, turn in enumerate(request_shown.turns, 1):
@@ -159,17 +164,6 @@ def _part_rows(request_shown: Transcript, body: object, called: Collection[str])
                 yield _Row(kind, name, length, _sure_strings(part))
     for text in request_shown.rest:
         yield _Row("turn", "unread", _byte_length(text), (text,))
-
-
-def _tool_rows(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
-    """Yield a row for each tool that a request (`fields`) offers. The names of tools that are not
-    in `called` end with `_UNCALLED`.
-    """
-    for tools in (fields.get("tools"), fields.get("functions")):
-        for tool in tools if isinstance(tools, list) else []:
-            name = request.tool_name(tool)
-            label = name if name in called else f"{name}{_UNCALLED}"
-            yield _Row(_TOOL, label, len(json_text.write(tool)), (name, *strings_of(tool)))
 
 
 def _part_name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
@@ -225,7 +219,10 @@ def tokens_of(
     """
     prompt = b"".join(pieces)
     borders = [0, *accumulate(map(len, pieces))]
-    described = _extend_tool_spans(_find_spans(prompt, tools))
+    described = _find_spans(prompt, tools)
+    # each span reaches to the next tool, because the JSON between the tools' texts is of the tools
+    ends = dict(pairwise(span[0] for span in described if span))
+    described = [span and (span[0], ends.get(span[0], span[1])) for span in described]
     of_tools = sorted(span for span in described if span)
     # the tools' bytes in the prompt are overwritten, so that no turn's text is found in them
     for begin, end in of_tools:
@@ -281,12 +278,3 @@ def _find_string(
         if (at := search(written, low, high)) >= 0:
             return at, at + len(written)
     return None
-
-
-def _extend_tool_spans(spans: Sequence[_Span | None]) -> list[_Span | None]:
-    """Return the spans of the tools in the prompt, each extended to the beginning of the next tool,
-    because the JSON between the tools' texts belongs to the tools. None: the tool is not in the
-    prompt.
-    """
-    ends = dict(pairwise(span[0] for span in spans if span))
-    return [span and (span[0], ends.get(span[0], span[1])) for span in spans]

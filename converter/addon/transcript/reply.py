@@ -109,16 +109,13 @@ class ReplyReader:
         # shown as they came
         waiting = self.recogniser.held
         rest = (*self._rest, *([_as_text(waiting)] if waiting.strip() else ()))
-        return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
-
-    def _facts(self) -> dict[str, object]:
-        """Return the reply's counts, its times if they are known, and how its choices ended."""
         summary = self.summary.values()
         facts = {name: value for name, value in summary.items() if self._timed or name not in TIMES}
-        reasons = [each.finish for each in self._choices.values() if each.finish]
-        stops = [each.stop_sequence for each in self._choices.values() if each.stop_sequence]
-        facts |= {"finish": ", ".join(reasons)} if reasons else {}
-        return facts | ({"stop_sequence": ", ".join(stops)} if stops else {})
+        if reasons := [each.finish for each in self._choices.values() if each.finish]:
+            facts["finish"] = ", ".join(reasons)
+        if stops := [each.stop_sequence for each in self._choices.values() if each.stop_sequence]:
+            facts["stop_sequence"] = ", ".join(stops)
+        return Transcript(tuple(turns), facts=facts, rest=rest, beside=self._beside.parts())
 
     def _begin_reading(self) -> list[News]:
         """Create the machines that read the recognised dialect, and feed them the bytes that the
@@ -179,26 +176,18 @@ class ReplyReader:
         """Keep the fields of a reply's first event that belong to no choice, such as a server's
         timings. Nothing is shown before the reply's end, so the list is empty.
         """
-        dialect = self.recogniser.dialect or COMMON
-        for name, value in (event.own.fields if event.own else {}).items():
-            if name == dialect.label.blocks:
-                self._keep_odd_content(event, value)
-            elif name not in dialect.label.head and has_value(value):
-                self._beside.add(name, value)
-        return []
-
-    def _keep_odd_content(self, event: Start, content: object) -> None:
-        """Keep the items of a message's `content` that the decoder could not read, because they are
-        no objects or their text is no string. If `content` is no list, all of it is kept. `event`:
-        has the index of the choice.
-        """
-        odd = (
-            [block for block in content if not isinstance(block, dict) or _is_odd_block(block)]
-            if isinstance(content, list)
-            else content
-        )
+        label = (self.recogniser.dialect or COMMON).label
+        fields = {**event.own.fields} if event.own else {}
+        odd = fields.pop(label.blocks, None)
+        # of a message's content, only the items are kept that the decoder could not read
+        if isinstance(odd, list):
+            odd = [block for block in odd if not isinstance(block, dict) or _is_odd_block(block)]
         if has_value(odd):
             self._accumulator_of(event).feed(Opaque("", {}, {"content": odd}))
+        for name, value in fields.items():
+            if name not in label.head and has_value(value):
+                self._beside.add(name, value)
+        return []
 
     def _keep_raw(self, raw: bytes) -> list[News]:
         """Add bytes that cannot be read to the transcript as raw text, and return this part."""

@@ -48,15 +48,7 @@ def read_fields(body: Mapping[str, object], chosen: Settings | None = None) -> T
     systems = [body[name] for name in SYSTEM_FIELDS if has_value(body.get(name))]
     turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
     turns += [turn for name in MESSAGE_FIELDS for turn in turns_of(body.get(name), split)]
-    short, long = _read_settings(body)
-    turns += [ShownTurn("settings", tuple(long))] if long else []
-    return Transcript(tuple(turns), short)
-
-
-def _read_settings(body: Mapping[str, object]) -> tuple[dict[str, object], list[Part]]:
-    """Return the request's settings, which are all fields but the messages: those that fit in a
-    line as a mapping from their names, and longer ones as parts.
-    """
+    # The settings are all fields but the messages: those that fit in a line, and longer ones.
     short: dict[str, object] = {}
     long: list[Part] = []
     # The model comes first and the tools last; other settings stay in the client's order.
@@ -71,7 +63,8 @@ def _read_settings(body: Mapping[str, object]) -> tuple[dict[str, object], list[
             long.append(Field(name, value))
         elif shown != "":
             short[name] = shown
-    return short, long
+    turns += [ShownTurn("settings", tuple(long))] if long else []
+    return Transcript(tuple(turns), short)
 
 
 def tool_name(tool: object) -> str:

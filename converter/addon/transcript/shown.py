@@ -17,7 +17,6 @@ from converter.addon.transcript.turns import (
     Media,
     Part,
     Raw,
-    ShownTurn,
     Transcript,
 )
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
@@ -39,7 +38,14 @@ def transcript_json(shown: Transcript, more: Facts | None = None) -> Values:
     """
     return {
         "asked": [[name, in_words.as_text(value)] for name, value in shown.settings.items()],
-        "turns": [turn_json(each) for each in shown.turns],
+        "turns": [
+            {
+                "role": turn.role,
+                "choice": turn.choice,
+                "parts": [part_json(part) for part in turn.parts],
+            }
+            for turn in shown.turns
+        ],
         "facts": facts_json(shown, more),
         "beside": [part_json(field) for field in shown.beside],
         "rest": [part_json(Raw(text)) for text in shown.rest],
@@ -51,15 +57,6 @@ def facts_json(shown: Transcript, more: Facts | None = None) -> list[list[str]]:
     were recorded while the reply came, such as its times.
     """
     return [list(row) for row in in_words.fact_lines(in_words.merge_facts(shown.facts, more))]
-
-
-def turn_json(shown: ShownTurn) -> Values:
-    """Return a turn as JSON values: `role`, `choice` and `parts`."""
-    return {
-        "role": shown.role,
-        "choice": shown.choice,
-        "parts": [part_json(each) for each in shown.parts],
-    }
 
 
 def news_json(news: Iterable[News]) -> list[Values]:

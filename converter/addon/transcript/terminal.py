@@ -101,17 +101,12 @@ class TerminalWriter:
             head += self._pop_gap() if body or note else ""
             body = f"({note}) {body}" if note else body
             self._held = self._held if body else ""
-        first, self._printed = not self._printed, self._printed or bool(body)
-        return head + self._style_body(body, first)
-
-    def _style_body(self, body: str, first: bool) -> str:
-        """Return `body`, new text of the current part, in the part's style: a thought is dim, with
-        a bar before each line. `first`: True for the first text of the part.
-        """
-        text = visible(without_data(body))
-        if self._kind is ThinkingBlock:
-            text = (_BAR if first and text else "") + text.replace("\n", f"\n{_BAR}")
-        return self._styled(text, DIM if self._kind is ThinkingBlock else PLAIN)
+        shown_text = visible(without_data(body))
+        if self._kind is ThinkingBlock:  # a bar before each line
+            begin = "" if self._printed or not shown_text else _BAR
+            shown_text = begin + shown_text.replace("\n", f"\n{_BAR}")
+        self._printed = self._printed or bool(body)
+        return head + self._styled(shown_text, DIM if self._kind is ThinkingBlock else PLAIN)
 
     def _pop_gap(self) -> str:
         """Return the empty line that separates the next part from the part before; empty if there
@@ -155,10 +150,6 @@ def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = F
     return "".join(out)
 
 
-def _indent(text: str) -> str:
-    return _INDENT + visible(without_base64(text)).replace("\n", f"\n{_INDENT}") if text else ""
-
-
 def _styled_texts(part: Part) -> list[_Styled]:
     """Return the texts of a complete part, each with its style: a call as its head in cyan, then
     its arguments in plain text.
@@ -170,7 +161,8 @@ def _styled_texts(part: Part) -> list[_Styled]:
             failed = values.get("failed")
             about = "→" if kind == "call" else "←", "failed" if failed else "", name, values["id"]
             head = one_line(" ".join(filter(None, about)))
-            return [(head, RED if failed else CYAN), (_indent(text), PLAIN)]
+            body = visible(without_base64(text)).replace("\n", f"\n{_INDENT}")
+            return [(head, RED if failed else CYAN), (_INDENT + body if text else "", PLAIN)]
         case "media":
             return [(one_line(f"[{text}]"), CYAN)]
         case "error":

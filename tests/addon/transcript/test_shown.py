@@ -33,7 +33,7 @@ def test_a_picture_that_came_along_can_be_shown(kind: str) -> None:
     url = f"data:image/{kind};base64,AAAA"
     body = {"messages": [{"role": "user", "content": [_image(url)]}]}
     [turn] = request.read(json.dumps(body).encode()).turns
-    assert shown.turn_json(turn)["parts"] == [
+    assert [shown.part_json(part) for part in turn.parts] == [
         {"kind": "media", "text": f"image image/{kind} 3 B", "source": url}
     ]
 
