@@ -92,8 +92,7 @@ def error_of_kind(message: str, kind: str, status: int) -> dict[str, object]:
     """Return the body of an error. `kind`: its type in the Messages API, such as `not_found_error`,
     by which the addon names errors for clients of all dialects.
     """
-    own_status = 400 if kind == BAD_REQUEST else 404 if kind == "not_found_error" else status
-    return error_body(message, own_status)
+    return error_body(message, {BAD_REQUEST: 400, "not_found_error": 404}.get(kind, status))
 
 
 def _length_error(overflow: context_length.ContextOverflow) -> tuple[str, str]:

@@ -74,33 +74,30 @@ class Items:
         joined later, when the request to the server is written.
         """
         kind = kind_of(item)
-        name = self._name_or_call_id(item, kind)
-        turn = self.turn_of(item.values, partial(self._read_item, item, kind, name), name)
-        if turn.blocks or turn.role != "assistant":
-            self.turns.append(turn)
-
-    def _name_or_call_id(self, item: Fields, kind: str) -> str:
-        """Return what the reading of an item takes from other parts of the request: for a call the
-        name of its function in the `toolbox`, for a tool's output the id of its call, else an empty
-        string. Also record a call's ids, by which its output finds the call.
-        """
+        # For a call the name of its function, for a tool's output the id of its call.
+        name_or_id = ""
         if call_kind := KIND_OF_ITEM.get(kind):
             name = item.required("name", str) if call_kind in ("function", "custom") else call_kind
             call = call_id_of(item)
             self._calls |= dict.fromkeys((call, item.optional("id", str) or call), call)
-            return self.toolbox.function_name(name, item.optional("namespace", str) or "")
-        if kind not in _OUTPUTS:
-            return ""
-        call = call_id_of(item)
-        if call not in self._calls and self.whole:
-            raise item.error("call_id", NO_CALL.format(call))
-        return self._calls.get(call, call)
+            name_or_id = self.toolbox.function_name(name, item.optional("namespace", str) or "")
+        elif kind in _OUTPUTS:
+            call = call_id_of(item)
+            if call not in self._calls and self.whole:
+                raise item.error("call_id", NO_CALL.format(call))
+            name_or_id = self._calls.get(call, call)
+        reader = partial(self._read_item, item, kind, name_or_id)
+        turn = self.turn_of(item.values, reader, name_or_id)
+        if turn.blocks or turn.role != "assistant":
+            self.turns.append(turn)
 
-    def _read_item(self, item: Fields, kind: str, name: str) -> tuple[Turn, bool]:
-        """Return the turn of an item. `name` is the result of `_name_or_call_id`.
+    def _read_item(self, item: Fields, kind: str, name_or_id: str) -> tuple[Turn, bool]:
+        """Return the turn of an item, and True if the item must be read again in the next request,
+        even if that has the same item: reading it adds a note, or its text depends on the offered
+        tools.
 
-        Return also True if the item must be read again in the next request, even if that has the
-        same item: reading it adds a note, or its text depends on the offered tools.
+        `name_or_id`: for a call the name of its function in the `toolbox`, for a tool's output the
+        id of its call, else empty.
         """
         role: Role = "assistant"
         blocks: Iterable[Block] = ()
@@ -111,12 +108,12 @@ class Items:
             blocks = _thoughts(item, left_out)
         elif call_kind := KIND_OF_ITEM.get(kind):
             arguments = long_json.spaced(CALL_KINDS[call_kind].read(item))
-            blocks = [ToolUse(call_id_of(item), name, arguments)]
+            blocks = [ToolUse(call_id_of(item), name_or_id, arguments)]
         elif kind in _OUTPUTS:
             find = kind == "tool_search_output"
             content = self._tool_list(item) if find else tuple(read_parts(item, "output", left_out))
             failed = item.values.get("status") == "failed"
-            role, blocks = "user", [ToolResult(name, content, failed)]
+            role, blocks = "user", [ToolResult(name_or_id, content, failed)]
         # Only a summary that the addon wrote can be read; other servers encrypt theirs.
         elif kind == compaction.ITEM and (summary := compaction.read_summary(item)):
             role, blocks = "user", [summary]
