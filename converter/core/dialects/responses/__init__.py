@@ -46,16 +46,16 @@ def _read_request(body: object, context: RequestContext) -> Conversation:
     if purpose is Purpose.COMPACTION:
         body = compaction.trigger_request(body)
     history = None if memory is None else state.whole_input(memory, body)
-    alone = history is None or history.is_alone
+    alone = history is None or history.uses_no_memory
     turn_of = context.turn_of if alone else read_anew
     request, own = read(body, history.items if history else None, turn_of)
     if purpose is Purpose.COMPACTION:
         turns = history.items if history else input_items(Fields(body))
-        own = replace(own, repeated=compaction.user_messages(turns))
+        own = replace(own, repeated_messages=compaction.user_messages(turns))
     if memory is None or history is None:
         return replace(request, own=own)
-    own = replace(own, keep=partial(state.keep_response, memory, as_object(body), history))
-    notes = (LEFT_OUT.format(history.left_out),) if history.left_out else ()
+    own = replace(own, keep_response=partial(state.keep_response, memory, as_object(body), history))
+    notes = (LEFT_OUT.format(history.left_out_thoughts),) if history.left_out_thoughts else ()
     return replace(request, own=own, notes=(*request.notes, *notes))
 
 

@@ -20,8 +20,8 @@ PROMPT = (
     "on with the work: what was asked for, what was done and found out (files, commands, results, "
     "decisions and their reasons), and what is left to do. Write the summary and nothing else."
 )
-HEAD = "Summary of the conversation so far:\n\n"
-NONE = "the model wrote no summary of the conversation, or only a part of one"
+SUMMARY_HEAD = "Summary of the conversation so far:\n\n"
+NO_SUMMARY = "the model wrote no summary of the conversation, or only a part of one"
 
 
 def trigger_request(body: object) -> object:
@@ -80,4 +80,4 @@ def read_summary(item: Fields) -> TextBlock | None:
     if another server made the item: then the summary cannot be read.
     """
     text = thoughts.decode(item.optional("encrypted_content", str) or "")
-    return None if text is None else TextBlock(HEAD + text)
+    return None if text is None else TextBlock(SUMMARY_HEAD + text)

@@ -44,26 +44,25 @@ from converter.core.wire.sse import Frame
 
 NAME = "responses"
 """Name of the dialect, in the `Own` data of its events."""
-_OF_START = ("id", "created_at")
+_START_FIELDS = ("id", "created_at")
 _FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomplete_details")
 """Fields of a response that are not in `End.own`, because other events have their meaning."""
 
 
 @dataclass(slots=True)
 class _Item:
-    """An item of the output: how much of it has come.
+    """An item of the output, and how much of it has come."""
 
-    Attributes:
-        index: the item's index in the output.
-        length: how many characters its deltas had so far.
-        called: True if a `ToolCall` was emitted for the item.
-        merger: for a thought: joins its raw text and its summary, so that text in both counts once.
-    """
-
-    index: int
-    length: int = 0
-    called: bool = False
+    output_index: int
+    """The item's index in the output."""
+    delta_length: int = 0
+    """How many characters the item's deltas had so far."""
+    has_call_event: bool = False
+    """True if a `ToolCall` was emitted for the item."""
     merger: ReasoningMerger | None = None
+    """Joins the raw text and the summary of a thought, so that text in both is emitted once. None
+    before the first delta of a thought.
+    """
 
 
 class ResponsesDecoder(DialectDecoder):
@@ -109,7 +108,7 @@ class ResponsesDecoder(DialectDecoder):
     def _start(self, response: dict[str, object]) -> Iterator[Event]:
         if not self._started:
             self._started = True
-            own = {name: response[name] for name in _OF_START if name in response}
+            own = {name: response[name] for name in _START_FIELDS if name in response}
             yield Start(
                 string_of(response.get("id")), string_of(response.get("model")), Own(NAME, own)
             )
@@ -153,7 +152,7 @@ class ResponsesDecoder(DialectDecoder):
 
     def _text(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         delta = as_text(event["delta"])
-        item.length += len(delta)
+        item.delta_length += len(delta)
         yield Text(delta, refusal="refusal" in str(event["type"]))
 
     def _thought(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
@@ -162,7 +161,7 @@ class ResponsesDecoder(DialectDecoder):
         """
         item.merger = item.merger or ReasoningMerger()
         new = item.merger.feed(str(event["type"]), as_text(event["delta"]))
-        item.length += len(new)
+        item.delta_length += len(new)
         if new:
             yield Thinking(new)
 
@@ -172,10 +171,10 @@ class ResponsesDecoder(DialectDecoder):
         Yield nothing if no `ToolCall` has begun the call, because it has a namespace or was not
         announced: such a call is emitted as a whole when its item is complete.
         """
-        if item.called:
+        if item.has_call_event:
             delta = as_text(event["delta"])
-            item.length += len(delta)
-            yield ToolCall(item.index, "", "", delta)
+            item.delta_length += len(delta)
+            yield ToolCall(item.output_index, "", "", delta)
 
     def _item_added(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Yield the event that begins a call, if the announced item is a plain call.
@@ -188,9 +187,9 @@ class ResponsesDecoder(DialectDecoder):
             yield self._call(fields, item, "")
 
     def _call(self, fields: dict[str, object], item: _Item, arguments: str) -> ToolCall:
-        self._called = item.called = True
+        self._called = item.has_call_event = True
         name = string_of(fields.get("name"))
-        return ToolCall(item.index, id_of(fields.get("call_id")), name, arguments)
+        return ToolCall(item.output_index, id_of(fields.get("call_id")), name, arguments)
 
     def _item_done(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Yield the events for a complete item: for a message, a thought and a plain call the text
@@ -199,20 +198,20 @@ class ResponsesDecoder(DialectDecoder):
         fields = object_of(event["item"])
         kind = fields["type"]
         if kind == "message":
-            for part in [] if item.length else objects(fields.get("content")):
+            for part in [] if item.delta_length else objects(fields.get("content")):
                 if text := part.get("text") or part.get("refusal"):
                     yield Text(string_of(text), refusal="refusal" in part)
         elif kind == "reasoning":
             thought = thinking_in(fields.get("content")) or thinking_in(fields.get("summary"))
-            if thought and not item.length:
+            if thought and not item.delta_length:
                 yield Thinking(thought)
             yield ThinkingEnd()
         elif _is_plain_call(fields):
-            rest = string_of(fields.get("arguments"))[item.length :]
-            if not item.called:
+            rest = string_of(fields.get("arguments"))[item.delta_length :]
+            if not item.has_call_event:
                 yield self._call(fields, item, rest)
             elif rest:
-                yield ToolCall(item.index, "", "", rest)
+                yield ToolCall(item.output_index, "", "", rest)
         elif kind and isinstance(kind, str):
             self._called = self._called or kind.endswith("_call")
             yield DialectBlock(NAME, fields)

@@ -4,7 +4,7 @@ Observed with Codex 0.169:
 
 - After status 401, 403, 413 or 422 it repeats the request 5 times; after 500 or 502 30 times in 26
   seconds; after 400 or 404 never.
-- After a failed response it repeats the request 5 times, unless the code is in `FINAL`.
+- After a failed response it repeats the request 5 times, unless the code is in `FINAL_CODES`.
 - After the code `context_length_exceeded`, and no other, it compacts the conversation. So an error
   about a reply that is too long has another code.
 
@@ -15,14 +15,14 @@ from converter.core.dialects import context_length
 from converter.core.dialects.error_words import message_of_answer
 
 TOO_LONG = "context_length_exceeded"
-REPLY_TOO_LONG, OF_REPLY = "integer_above_max_value", "max_output_tokens"
+REPLY_TOO_LONG, REPLY_LENGTH_FIELD = "integer_above_max_value", "max_output_tokens"
 BAD_REQUEST = "invalid_request_error"
 SERVER_ERROR = "server_error"
 FINAL_CODE = "invalid_prompt"
 """Code of a failed response if the same request would fail again. Codex then shows the error's
 message and does not repeat the request.
 """
-FINAL = (TOO_LONG, FINAL_CODE, "insufficient_quota", "server_is_overloaded")
+FINAL_CODES = (TOO_LONG, FINAL_CODE, "insufficient_quota", "server_is_overloaded")
 """Codes of a failed response after which Codex does not repeat the request."""
 _TYPES = {
     400: BAD_REQUEST,
@@ -32,11 +32,11 @@ _TYPES = {
     429: "rate_limit_error",
 }
 _CODES = {401: "invalid_api_key", 404: "not_found", 429: "rate_limit_exceeded"}
-_STATUS = {413: 400, 422: 400, 500: 400, 501: 400, 502: 400, 529: 503}
+_CLIENT_STATUS = {413: 400, 422: 400, 500: 400, 501: 400, 502: 400, 529: 503}
 """HTTP status from the server -> status that the client gets. A local server's 500 mostly comes
 from a chat template or a grammar. A repeated request would get it again: so it becomes 400.
 """
-_REFUSALS = (BAD_REQUEST, "request_too_large", "BadRequestError", "not_found_error")
+_FINAL_KINDS = (BAD_REQUEST, "request_too_large", "BadRequestError", "not_found_error")
 """Kinds of errors within a stream that a repeated request would get again. `BadRequestError` is
 vLLM's name.
 """
@@ -50,7 +50,7 @@ def error_body(
     """
     if too_long := context_length.overflow_in(message):
         message, code = _length_error(too_long)
-        param = param or (OF_REPLY if code == REPLY_TOO_LONG else "")
+        param = param or (REPLY_LENGTH_FIELD if code == REPLY_TOO_LONG else "")
     # The API writes the path `input.0.content` as `input[0].content`.
     first, *inner = param.split(".")
     path = first + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in inner)
@@ -69,20 +69,20 @@ def error_reply(status: int, body: bytes) -> tuple[int, dict[str, object]]:
     """
     message = message_of_answer(status, body, with_status=status >= 500)
     misfit = status < 400 or context_length.overflow_in(message)
-    client_status = 400 if misfit else _STATUS.get(status, status)
+    client_status = 400 if misfit else _CLIENT_STATUS.get(status, status)
     return client_status, error_body(message, client_status)
 
 
 def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
     """Return the field `error` of a response that failed in mid-stream. If the same request would
-    fail again, as after a server's status 500, the error's code is in `FINAL`.
+    fail again, as after a server's status 500, the error's code is in `FINAL_CODES`.
 
     `kind`: the type of the server's error. `status`: the HTTP status that it would have, else 0.
     """
     if too_long := context_length.overflow_in(message):
         own, code = _length_error(too_long)
-        return {"code": code if code in FINAL else FINAL_CODE, "message": own}
-    if kind in _REFUSALS or 400 <= status < 429 or status == 500:
+        return {"code": code if code in FINAL_CODES else FINAL_CODE, "message": own}
+    if kind in _FINAL_KINDS or 400 <= status < 429 or status == 500:
         return {"code": FINAL_CODE, "message": message}
     code = "rate_limit_exceeded" if status == 429 else SERVER_ERROR
     return {"code": code, "message": message}

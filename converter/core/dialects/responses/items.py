@@ -39,7 +39,7 @@ _OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_outp
 """Types of the outputs of tools that the client runs."""
 SEALED = "reasoning.encrypted_content"
 """The note's name for a thought that was left out because it has only encrypted text."""
-SILENT = {"additional_tools", "item_reference", compaction.TRIGGER, "configuration_update"}
+UNNOTED_TYPES = {"additional_tools", "item_reference", compaction.TRIGGER, "configuration_update"}
 """Types of items that add no turn and get no note: other code reads them, or a model has no use for
 them.
 """
@@ -47,25 +47,24 @@ them.
 
 @dataclass(slots=True)
 class Items:
-    """Reads the items of a request, one after another, into turns.
-
-    Attributes:
-        toolbox: the tools that the request offers.
-        whole: True if the items are a whole conversation. Then a tool result without its call is an
-            error.
-        turn_of: returns the turn of an item. If the request before had the same item, the item is
-            not read again.
-        turns: the turns so far.
-        left_out: types of the items, and of their parts, that were left out.
-    """
+    """Reads the items of a request, one after another, into turns."""
 
     toolbox: Toolbox
-    whole: bool = True
+    """The tools that the request offers."""
+    is_whole_conversation: bool = True
+    """True if the items are a whole conversation, so that a tool's output without its call is an
+    error.
+    """
     turn_of: TurnOf = read_anew
+    """Returns the turn of an item. If the request before had the same item, the item is not read
+    again.
+    """
     turns: list[Turn] = field(default_factory=list)
-    left_out: set[str] = field(default_factory=set)
-    # `call_id` or `id` of a call's item -> `call_id`. An output may name its call by either.
-    _calls: dict[str, str] = field(default_factory=dict)
+    """The turns of the items that were added so far."""
+    left_out_types: set[str] = field(default_factory=set)
+    """Types of the items, and of their parts, that were left out."""
+    _call_ids: dict[str, str] = field(default_factory=dict)
+    """`call_id` or `id` of a call's item -> `call_id`. An output may name its call by either."""
 
     def add(self, item: Fields) -> None:
         """Append the turn of an item to `turns`. Raises RequestError if the item breaks the format.
@@ -79,13 +78,13 @@ class Items:
         if call_kind := KIND_OF_ITEM.get(kind):
             name = item.required("name", str) if call_kind in ("function", "custom") else call_kind
             call = call_id_of(item)
-            self._calls |= dict.fromkeys((call, item.optional("id", str) or call), call)
+            self._call_ids |= dict.fromkeys((call, item.optional("id", str) or call), call)
             name_or_id = self.toolbox.function_name(name, item.optional("namespace", str) or "")
         elif kind in _OUTPUTS:
             call = call_id_of(item)
-            if call not in self._calls and self.whole:
+            if call not in self._call_ids and self.is_whole_conversation:
                 raise item.error("call_id", NO_CALL.format(call))
-            name_or_id = self._calls.get(call, call)
+            name_or_id = self._call_ids.get(call, call)
         reader = partial(self._read_item, item, kind, name_or_id)
         turn = self.turn_of(item.values, reader, name_or_id)
         if turn.blocks or turn.role != "assistant":
@@ -107,7 +106,7 @@ class Items:
         elif kind == "reasoning":
             blocks = _thoughts(item, left_out)
         elif call_kind := KIND_OF_ITEM.get(kind):
-            arguments = long_json.spaced(CALL_KINDS[call_kind].read(item))
+            arguments = long_json.spaced(CALL_KINDS[call_kind].read_input(item))
             blocks = [ToolUse(call_id_of(item), name_or_id, arguments)]
         elif kind in _OUTPUTS:
             find = kind == "tool_search_output"
@@ -118,9 +117,9 @@ class Items:
         elif kind == compaction.ITEM and (summary := compaction.read_summary(item)):
             role, blocks = "user", [summary]
         else:
-            left_out |= {kind} - SILENT
+            left_out |= {kind} - UNNOTED_TYPES
         turn = Turn(role, tuple(blocks))
-        self.left_out |= left_out
+        self.left_out_types |= left_out
         return turn, bool(left_out) or kind in OFFERING
 
     def _tool_list(self, item: Fields) -> tuple[ContentBlock, ...]:

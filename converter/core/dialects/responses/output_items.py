@@ -63,27 +63,24 @@ def done_event(item: dict[str, object], index: int) -> dict[str, object]:
 class TextItemFormat:
     """The wire format of a type of item that holds text: a message, or a thought. Such an item has
     a list of parts, here always of one part, which has the text.
-
-    Attributes:
-        prefix: the beginning of the item's id, as in `msg_12`.
-        item: the fields of the item without its id and parts.
-        parts: the name of the item's field that has the list of parts.
-        part: the part, with an empty text.
-        index: the name of the field, in events, that has the part's index.
-        part_event: the events that begin and end the part are `response.{part_event}.added` and
-            `.done`.
-        event: the events with text are `response.{event}.delta` and `.done`.
-        beside: further fields of the events with text.
     """
 
-    prefix: str
-    item: dict[str, object]
-    parts: str
-    part: dict[str, object]
-    index: str
+    id_prefix: str
+    """The beginning of the item's id: `msg` in `msg_12`."""
+    item_fields: dict[str, object]
+    """The fields of the item without its id and parts."""
+    parts_field: str
+    """The name of the item's field that has the list of parts."""
+    empty_part: dict[str, object]
+    """The part, with an empty text."""
+    index_field: str
+    """The name of the field, in events, that has the part's index."""
     part_event: str
-    event: str
+    """The events that begin and end the part are `response.{part_event}.added` and `.done`."""
+    text_event: str
+    """The events with text are `response.{text_event}.delta` and `.done`."""
     beside: dict[str, object]
+    """Further fields of the events with text, beside the text."""
 
 
 MESSAGE = TextItemFormat(
@@ -118,31 +115,32 @@ class TextItem(OutputItem):
     """
 
     def __init__(self, name: str, index: int, form: TextItemFormat, sealed: bool = False) -> None:
-        super().__init__(f"{form.prefix}_{name}", index)
+        super().__init__(f"{form.id_prefix}_{name}", index)
         self._format, self._sealed = form, sealed
 
     def _event(self, kind: str, **fields: object) -> dict[str, object]:
-        return super()._event(kind, **{self._format.index: 0}, **fields)
+        return super()._event(kind, **{self._format.index_field: 0}, **fields)
 
     def start(self) -> list[dict[str, object]]:
         """Return the events that announce the item and its only part."""
-        item = {"id": self._id, **self._format.item, self._format.parts: list[dict[str, object]]()}
-        part = self._event(f"{self._format.part_event}.added", part=self._format.part)
+        form, parts = self._format, list[dict[str, object]]()
+        item = {"id": self._id, **form.item_fields, form.parts_field: parts}
+        part = self._event(f"{form.part_event}.added", part=form.empty_part)
         return [added_event(item, self._index), part]
 
     def feed(self, text: str) -> list[dict[str, object]]:
         """Add a piece of text, and return the event for it."""
         super().feed(text)
-        return [self._event(f"{self._format.event}.delta", delta=text, **self._format.beside)]
+        return [self._event(f"{self._format.text_event}.delta", delta=text, **self._format.beside)]
 
     def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
         """Return the item with all its text, and the events that end the text and the part."""
         form, text = self._format, "".join(self._pieces)
-        part = form.part | {"text": text}
-        item = {"id": self._id, **form.item, "status": status, form.parts: [part]}
+        part = form.empty_part | {"text": text}
+        item = {"id": self._id, **form.item_fields, "status": status, form.parts_field: [part]}
         sealed = {"encrypted_content": thoughts.encode(text)} if self._sealed else {}
         return item | sealed, [
-            self._event(f"{form.event}.done", text=text, **form.beside),
+            self._event(f"{form.text_event}.done", text=text, **form.beside),
             self._event(f"{form.part_event}.done", part=part),
         ]
 
@@ -155,17 +153,17 @@ class OtherCall(OutputItem):
 
     def __init__(self, name: str, index: int, call_id: str, tool: ToolName) -> None:
         self._kind = CALL_KINDS[tool.kind]
-        super().__init__(f"{self._kind.prefix}_{name}", index)
+        super().__init__(f"{self._kind.id_prefix}_{name}", index)
         self._call_id, self._tool = call_id, tool
 
     def _item(self, status: str, fields: dict[str, object]) -> dict[str, object]:
-        head = {"id": self._id, "type": self._kind.item, "status": status}
+        head = {"id": self._id, "type": self._kind.item_type, "status": status}
         return {**head, "call_id": self._call_id, **fields}
 
     def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
         """Return the complete call, and the events that announce it and send its input."""
         arguments = json.loads("".join(self._pieces))
-        item = self._item(status, self._kind.write(self._tool, arguments))
+        item = self._item(status, self._kind.item_fields(self._tool, arguments))
         if self._tool.kind != "custom":
             return item, [added_event({**item, "status": RUNNING}, self._index)]
         return item, [

@@ -31,29 +31,30 @@ from converter.core.wire.checked import Fields
 
 @dataclass(frozen=True, slots=True)
 class ResponseContext:
-    """The decisions of a Responses request about its response.
-
-    Attributes:
-        toolbox: finds, for the function in a model's call, the tool of the request.
-        echo: fields that the response repeats from the request.
-        encrypted: True if the client wants thoughts as `encrypted_content`, too.
-        repeats: True if the client is Codex. If a content filter ends a reply, Codex gets a failed
-            response; if it got an incomplete one, it would repeat the request 5 times.
-        compacts: True if the client asks for a compaction: the output then has only one item,
-            with the summary of the conversation.
-        repeated: the users' messages, which come before the summary in the answer of
-            `/responses/compact`; None for any other request.
-        keep: keeps the response for later requests. It is called with the whole response, before
-            the last event is sent.
-    """
+    """The decisions of a Responses request about its response."""
 
     toolbox: Toolbox = field(default_factory=Toolbox)
-    echo: Mapping[str, object] = field(default_factory=dict)
-    encrypted: bool = False
-    repeats: bool = False
-    compacts: bool = False
-    repeated: tuple[dict[str, object], ...] | None = None
-    keep: Callable[[dict[str, object]], None] = lambda _: None
+    """Finds, for the function in a model's call, the tool of the request."""
+    echoed_fields: Mapping[str, object] = field(default_factory=dict)
+    """Fields that the response repeats from the request."""
+    wants_encrypted: bool = False
+    """True if the client wants each thought as `encrypted_content`, too."""
+    is_codex: bool = False
+    """True if the client is Codex. If a content filter ends a reply, Codex gets a failed response,
+    because after an incomplete one it would repeat the request 5 times.
+    """
+    is_compaction: bool = False
+    """True if the client requests a compaction: the output then has only one item, with the summary
+    of the conversation.
+    """
+    repeated_messages: tuple[dict[str, object], ...] | None = None
+    """The user's messages, which come before the summary in the answer of `/responses/compact`;
+    None for any other request.
+    """
+    keep_response: Callable[[dict[str, object]], None] = lambda _: None
+    """Keeps the response for later requests. It is called with the whole response, before the last
+    event is sent.
+    """
 
 
 ECHOED: Mapping[str, object] = {
@@ -90,19 +91,19 @@ def echoed_fields(request: Fields) -> dict[str, object]:
     }
 
 
-SILENT = names_in("""
+UNNOTED_FIELDS = names_in("""
     access_programs client_metadata context_management include max_tool_calls metadata moderation
     prompt_cache_key prompt_cache_options prompt_cache_retention safety_identifier service_tier
     store stream_options
 """)
 """Fields of the API that mean nothing to a local server. They are dropped without a note."""
-_OF_MEMORY = frozenset({"conversation", "input", "previous_response_id"})
+_MEMORY_FIELDS = frozenset({"conversation", "input", "previous_response_id"})
 """Fields that are read elsewhere (`state.py`), and so are not reported as left out."""
 _AS_NAMED = ("low", "medium", "high", "xhigh", "max", "ultra")
 EFFORTS = {"minimal": "low", **{name: name for name in _AS_NAMED}}
 CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
-BACKGROUND = "Background mode is not supported: this server keeps no queue of responses"
-PROMPT = "Prompt templates are kept by OpenAI: this server has none"
+NO_BACKGROUND = "Background mode is not supported: this server keeps no queue of responses"
+NO_TEMPLATES = "Prompt templates are kept by OpenAI: this server has none"
 _SWITCHES = {
     "none": ThinkingSwitch("disabled"),
     **dict.fromkeys(EFFORTS, ThinkingSwitch("adaptive")),
@@ -110,7 +111,7 @@ _SWITCHES = {
 """`reasoning.effort` of a request -> whether the model shall think. `adaptive`: the model itself
 decides.
 """
-_CODEX = "client_metadata"
+_CODEX_FIELD = "client_metadata"
 """A field by which Codex is recognised: Codex 0.169 always sends it, and no other client that was
 tried does.
 """
@@ -143,7 +144,7 @@ def read(
     notes: list[str] = []
     form = request.within("text").within("format")
     choice, toolbox.tools = _choice(request, toolbox, notes)
-    if compacts := compaction.TRIGGER in map(kind_of, entries):
+    if is_compaction := compaction.TRIGGER in map(kind_of, entries):
         reading.turns.append(Turn("user", (TextBlock(compaction.PROMPT),)))
         choice, toolbox.tools = None, []
     conversation = Conversation(
@@ -163,14 +164,14 @@ def read(
         output_strict=form.optional("strict", bool),
         user_id=request.optional("user", str),
         extensions=_extensions(request, form),
-        notes=(*notes, *_notes(request, toolbox, reading.left_out)),
+        notes=(*notes, *_notes(request, toolbox, reading.left_out_types)),
     )
     context = ResponseContext(
         toolbox=toolbox,
-        echo=echoed_fields(request),
-        encrypted="reasoning.encrypted_content" in (request.optional("include", list) or []),
-        repeats=_CODEX in request.values,
-        compacts=compacts,
+        echoed_fields=echoed_fields(request),
+        wants_encrypted="reasoning.encrypted_content" in (request.optional("include", list) or []),
+        is_codex=_CODEX_FIELD in request.values,
+        is_compaction=is_compaction,
     )
     return conversation, context
 
@@ -180,9 +181,9 @@ def refuse_unsupported(request: Fields) -> None:
     client could not see in the answer: background mode, or a prompt template of OpenAI.
     """
     if request.optional("background", bool):
-        raise request.error("background", BACKGROUND)
+        raise request.error("background", NO_BACKGROUND)
     if request.child("prompt"):
-        raise request.error("prompt", PROMPT)
+        raise request.error("prompt", NO_TEMPLATES)
 
 
 def input_items(request: Fields) -> list[object]:
@@ -243,13 +244,13 @@ def _extensions(request: Fields, form: Fields) -> dict[str, object]:
 
 def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
     truncation = request.value("truncation")
-    read_fields = request.requested | _OF_MEMORY | SILENT | SERVER_FIELDS
+    read_fields = request.requested | _MEMORY_FIELDS | UNNOTED_FIELDS | SERVER_FIELDS
     set_fields = {
         name for name, value in request.values.items() if value not in (None, False, [], {})
     }
     rows = (
         ("fields left out, which a chat server does not know", set_fields - read_fields),
-        ("tools left out, which a chat server does not know", set(toolbox.left_out)),
+        ("tools left out, which a chat server does not know", set(toolbox.left_out_types)),
         ("items left out, which only OpenAI's servers can use", items),
     )
     for note, names in rows:

@@ -14,7 +14,7 @@ from converter.core.dialects.block_writer import (
     thinking_tokens,
 )
 from converter.core.dialects.responses import compaction
-from converter.core.dialects.responses.compaction import NONE, compaction_items
+from converter.core.dialects.responses.compaction import NO_SUMMARY, compaction_items
 from converter.core.dialects.responses.decoder import NAME
 from converter.core.dialects.responses.errors import FINAL_CODE, SERVER_ERROR, error_body, failure
 from converter.core.dialects.responses.output_items import (
@@ -100,7 +100,7 @@ class ResponsesEncoder(BlockWriter):
         # `context.own` comes from the reader of the request. If a recording is replayed for another
         # dialect's client, that reader may be of another dialect.
         own = context.own
-        self._own = own if isinstance(own, ResponseContext) else ResponseContext()
+        self._requested = own if isinstance(own, ResponseContext) else ResponseContext()
         self._item: OutputItem | None = None
         self._status = COMPLETED
         self._summary: list[str] = []
@@ -151,7 +151,7 @@ class ResponsesEncoder(BlockWriter):
         """Return the body for a client that wants no stream: the response; if it failed, an error;
         for a request to `/responses/compact` that endpoint's answer.
         """
-        error, repeated = self._result.get("error"), self._own.repeated
+        error, repeated = self._result.get("error"), self._requested.repeated_messages
         if isinstance(error, dict):
             status = 500 if error["code"] == SERVER_ERROR else 400
             return error_body(str(error["message"]), status, code=str(error["code"]))
@@ -169,7 +169,7 @@ class ResponsesEncoder(BlockWriter):
         last event repeats them.
         """
         self._started = True
-        context, echo = self._context, self._own.echo
+        context, echo = self._context, self._requested.echoed_fields
         self._result = {
             "id": f"resp_{context.id}",
             "object": "response",
@@ -203,10 +203,10 @@ class ResponsesEncoder(BlockWriter):
         error: dict[str, object] = {}
         if not reason and self.cut:
             error = failure(CUT_CALL)
-        elif reason == "content_filter" and self._own.repeats:
+        elif reason == "content_filter" and self._requested.is_codex:
             error = {"code": FINAL_CODE, "message": FILTERED}
-        elif self._own.repeated is not None and not compaction_items(self.output):
-            error = failure(NONE)
+        elif self._requested.repeated_messages is not None and not compaction_items(self.output):
+            error = failure(NO_SUMMARY)
         ending: dict[str, object] = {"status": INCOMPLETE if reason else COMPLETED}
         if error:
             self.failure = str(error["message"])
@@ -229,12 +229,12 @@ class ResponsesEncoder(BlockWriter):
         self._over = True
         self._result = {
             **self._result,
-            **self._own.echo,
+            **self._requested.echoed_fields,
             **ending,
             "output": self.output,
             "usage": usage_json(self._usage, self.thinking_length, self.text_length),
         }
-        self._own.keep(self._result)
+        self._requested.keep_response(self._result)
         return {"type": f"response.{ending['status']}", "response": self._result}
 
     def finish(self, whole: bool) -> Iterator[dict[str, object]]:
@@ -257,7 +257,7 @@ class ResponsesEncoder(BlockWriter):
         yield from self._close_block()
 
     def _write_text(self, text: str) -> Iterator[dict[str, object]]:
-        if self._own.compacts:
+        if self._requested.is_compaction:
             self._summary.append(text)
         else:
             yield from super()._write_text(text)
@@ -281,11 +281,11 @@ class ResponsesEncoder(BlockWriter):
             self.output.append(item)
             return [added_event(item, index), done_event(item, index)]
         if block:
-            tool = self._own.toolbox.find(block.name)
+            tool = self._requested.toolbox.find(block.name)
             call = FunctionCall if tool.kind == "function" else OtherCall
             self._item = call(name, index, block.id, tool)
         elif kind == THINKING:
-            self._item = TextItem(name, index, THOUGHT, self._own.encrypted)
+            self._item = TextItem(name, index, THOUGHT, self._requested.wants_encrypted)
         else:
             self._item = TextItem(name, index, MESSAGE)
         return self._item.start()

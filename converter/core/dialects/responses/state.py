@@ -26,8 +26,8 @@ from converter.core.wire import json_text, long_json
 from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import as_object, objects
 
-BOTH = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'."
-KEPT = ("completed", "incomplete")
+TWO_REFERENCES = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'."
+KEPT_STATUSES = ("completed", "incomplete")
 REFERS = (
     '"(?:previous_response_id|conversation|item_reference)"',
     r'\{(?:\s*+"id"\s*+:\s*+"(?:[^"\\]|\\.)*+"\s*+,?)++\s*+\}',
@@ -35,18 +35,18 @@ REFERS = (
 """Patterns for the references to kept data in the bytes of a request: the names of three fields,
 and an object with no other field than `id`.
 """
-REMOVED = "removed"
+REMOVED_FIELD = "removed"
 """The field of an entry which says that a client has removed an item from the conversation: the
 item's id.
 """
-_RESPONSE = "resp_"
+_RESPONSE_PREFIX = "resp_"
 _ITEM_ID = re.compile(r"[a-z]+_(.+)_(?:in)?\d+")
 """Ids of items by which their response is found: `resp_7` gives the id `msg_7_0` to an item of its
 output, and `msg_7_in0` to an item of its request.
 """
-_REASONING = "rs_"
+_REASONING_PREFIX = "rs_"
 """Prefix of the ids of reasoning items. A conversation can go on without such an item."""
-LINE, ITEM = "conversation ", "item "
+CONVERSATION_PREFIX, ITEM_PREFIX = "conversation ", "item "
 """Prefixes of the names by which the memory finds the last entry of a conversation, and the entry
 with an item. Clients choose the ids of items: without a prefix, an id could be another entry's.
 """
@@ -76,23 +76,21 @@ class UnknownError(RequestError):
 
 @dataclass(frozen=True, slots=True)
 class WholeInput:
-    """The whole input of a request.
-
-    Attributes:
-        items: all items of the conversation, those of the history first.
-        own: the items of the request itself, with kept items in place of references.
-        previous: the key, in the memory, of the entry that this request continues; empty if it
-            continues none.
-        left_out: how many references to thoughts were left out, because these are no longer kept.
-        is_alone: True if all items stood in the request itself, so that nothing was taken from the
-            memory.
-    """
+    """The whole input of a request."""
 
     items: list[object]
-    own: list[object]
-    previous: str = ""
-    left_out: int = 0
-    is_alone: bool = False
+    """All items of the conversation, those of the history first."""
+    own_items: list[object]
+    """The items of the request itself, with kept items in place of references."""
+    previous_key: str = ""
+    """The key, in the memory, of the entry that this request continues; empty if it continues none.
+    """
+    left_out_thoughts: int = 0
+    """How many references were left out, because the thoughts to which they refer are no longer
+    kept.
+    """
+    uses_no_memory: bool = False
+    """True if all items stood in the request itself, so that none was taken from the memory."""
 
 
 def whole_input(memory: Memory, body: object) -> WholeInput:
@@ -104,8 +102,8 @@ def whole_input(memory: Memory, body: object) -> WholeInput:
     previous = request.optional("previous_response_id", str) or ""
     if conversation := _conversation_id(request.values):
         if previous:
-            raise RequestError("previous_response_id", BOTH)
-        previous = memory.find(LINE + conversation)
+            raise RequestError("previous_response_id", TWO_REFERENCES)
+        previous = memory.find(CONVERSATION_PREFIX + conversation)
         if not previous:
             raise unknown_conversation(conversation)
     before = memory.history(previous) if previous else []
@@ -122,8 +120,8 @@ def whole_input(memory: Memory, body: object) -> WholeInput:
         resolved = _resolve_reference(memory, item)
         left_out += resolved is None
         own += [] if resolved is None else [resolved]
-    is_alone = [*map(id, sent)] == [*map(id, (*items, *own))]
-    return WholeInput([*items, *own], own, previous, left_out, is_alone)
+    uses_no_memory = [*map(id, sent)] == [*map(id, (*items, *own))]
+    return WholeInput([*items, *own], own, previous, left_out, uses_no_memory)
 
 
 def keep_response(
@@ -132,18 +130,18 @@ def keep_response(
     """Keep a response together with its request's own items, unless the request has `store: false`
     or the response failed. `history`: the result of `whole_input`.
     """
-    if body.get("store") is False or response.get("status") not in KEPT:
+    if body.get("store") is False or response.get("status") not in KEPT_STATUSES:
         return
     key = str(response["id"])
     own = [
-        shown_item(item, f"{key.removeprefix(_RESPONSE)}_in{at}")
-        for at, item in enumerate(history.own)
+        shown_item(item, f"{key.removeprefix(_RESPONSE_PREFIX)}_in{at}")
+        for at, item in enumerate(history.own_items)
     ]
     names = memory_names((*list_of(response["output"]), *own), key)
     value = long_json.write({"response": response, "input": own})
     name = _conversation_id(body)
-    line = LINE + name if name else ""
-    memory.keep(key, value, history.previous, names, line)
+    line = CONVERSATION_PREFIX + name if name else ""
+    memory.keep(key, value, history.previous_key, names, line)
 
 
 def memory_names(items: Iterable[object], key: str = "") -> list[str]:
@@ -153,7 +151,7 @@ def memory_names(items: Iterable[object], key: str = "") -> list[str]:
     needs no name, because the id says which response it is: `msg_7_0` -> `resp_7`.
     """
     ids = (str(item.get("id")) for item in items if isinstance(item, dict))
-    return [ITEM + name for name in ids if not key or _response_of_item(name) != key]
+    return [ITEM_PREFIX + name for name in ids if not key or _response_of_item(name) != key]
 
 
 def _response_of_item(name: str) -> str:
@@ -161,7 +159,7 @@ def _response_of_item(name: str) -> str:
     item's id has another shape.
     """
     match = _ITEM_ID.fullmatch(name)
-    return f"{_RESPONSE}{match[1]}" if match else ""
+    return f"{_RESPONSE_PREFIX}{match[1]}" if match else ""
 
 
 def _conversation_id(body: Mapping[str, object]) -> str:
@@ -184,11 +182,11 @@ def _resolve_reference(memory: Memory, item: object) -> object | None:
     is_reference = fields.get("type") == "item_reference" or fields.keys() == {"id"}
     if not (is_reference and isinstance(name, str)):
         return item
-    for find in (_response_of_item, lambda name: memory.find(ITEM + name)):
+    for find in (_response_of_item, lambda name: memory.find(ITEM_PREFIX + name)):
         for kept in _items_of_entry(read_entry(memory.get(find(name)))):
             if isinstance(kept, dict) and kept.get("id") == name:
                 return kept
-    if name.startswith(_REASONING):
+    if name.startswith(_REASONING_PREFIX):
         return None
     raise UnknownError("input", f"Item with id '{name}' not found.")
 
@@ -200,7 +198,7 @@ def items_of(history: Iterable[bytes]) -> list[object]:
     items: list[object] = []
     for value in history:
         kept = read_entry(value)
-        if removed := kept.get(REMOVED):
+        if removed := kept.get(REMOVED_FIELD):
             items = [item for item in items if as_object(item).get("id") != removed]
         items += _items_of_entry(kept)
     return items
@@ -221,7 +219,7 @@ def read_entry(value: bytes | None) -> dict[str, object]:
 def _is_readable(value: bytes) -> bool:
     """Return True if `value` is an entry that this version of the addon can have written."""
     kept = read_entry(value)
-    shapes = (("input", list), ("response", dict), ("conversation", dict), (REMOVED, str))
+    shapes = (("input", list), ("response", dict), ("conversation", dict), (REMOVED_FIELD, str))
     return any(name in kept for name, _ in shapes) and all(
         isinstance(kept[name], shape) for name, shape in shapes if name in kept
     )
@@ -240,18 +238,18 @@ returns the body. `_ROWS` has one such function for each method and path.
 """
 
 
-def answer_own(asking: OwnRequest, memory: Memory) -> tuple[int, Mapping[str, object]]:
+def answer_own(request: OwnRequest, memory: Memory) -> tuple[int, Mapping[str, object]]:
     """Return the status and body of the answer to a request that needs no model. Raises
     RequestError if the request is wrong or names an unknown id, and UnreadableError if its body is
     no JSON.
     """
-    path = asking.path.partition("?")[0].rstrip("/")
+    path = request.path.partition("?")[0].rstrip("/")
     for method, pattern, row in _ROWS:
-        if method == asking.method and (match := pattern.search(path)):
-            return 200, row(memory, asking, match["key"])
+        if method == request.method and (match := pattern.search(path)):
+            return 200, row(memory, request, match["key"])
     if path.endswith("/responses"):
         raise RequestError("", NO_SOCKET, 426)
-    raise RequestError("", NO_SUCH.format(asking.method, path), 404)
+    raise RequestError("", NO_SUCH.format(request.method, path), 404)
 
 
 def _kept_entry(memory: Memory, key: str, kind: str) -> dict[str, object]:
@@ -271,9 +269,9 @@ def _kept_object(memory: Memory, key: str, kind: str) -> dict[str, object]:
     return as_object(_kept_entry(memory, key, kind)[kind])
 
 
-def _retrieve(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
+def _retrieve(memory: Memory, request: OwnRequest, key: str) -> dict[str, object]:
     response = _kept_object(memory, key, "response")
-    if _query(asking).get("stream") == "true":
+    if _query(request).get("stream") == "true":
         raise RequestError("", NO_STREAM)
     return response
 
@@ -303,24 +301,24 @@ def _input_items(memory: Memory, key: str) -> list[dict[str, object]]:
     return objects(_kept_entry(memory, key, "response").get("input"))
 
 
-def _create_conversation(memory: Memory, asking: OwnRequest, _: str) -> dict[str, object]:
+def _create_conversation(memory: Memory, request: OwnRequest, _: str) -> dict[str, object]:
     """Create a conversation with the request's items, and return it."""
-    body, key = json_text.read(asking.body or b"{}"), f"conv_{asking.id}"
+    body, key = json_text.read(request.body or b"{}"), f"conv_{request.id}"
     own = _new_items(body, key)
     conversation = {
         "id": key,
         "object": "conversation",
-        "created_at": asking.created_at,
+        "created_at": request.created_at,
         "metadata": Fields(body).optional("metadata", dict) or {},
     }
     value = json_text.write({"conversation": conversation, "input": own})
-    memory.keep(key, value, names=[LINE + key, *memory_names(own)])
+    memory.keep(key, value, names=[CONVERSATION_PREFIX + key, *memory_names(own)])
     return conversation
 
 
 def _all_items(memory: Memory, key: str) -> list[dict[str, object]]:
     """Return all items of a conversation, the oldest one first."""
-    history = memory.history(memory.find(LINE + key))
+    history = memory.history(memory.find(CONVERSATION_PREFIX + key))
     if not history:
         raise unknown_conversation(key)
     return objects(items_of(history))
@@ -334,24 +332,24 @@ def _item_at_path(memory: Memory, item_path: str) -> dict[str, object]:
     raise UnknownError("", f"Item with id '{name}' not found.")
 
 
-def _add_items(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
+def _add_items(memory: Memory, request: OwnRequest, key: str) -> dict[str, object]:
     """Add the request's items to a conversation, and return them as the API's object `list`."""
-    entry = f"{key}_{asking.id}"
-    own = _new_items(json_text.read(asking.body), entry)
+    entry = f"{key}_{request.id}"
+    own = _new_items(json_text.read(request.body), entry)
     _kept_object(memory, key, "conversation")
     value = json_text.write({"input": own})
-    memory.keep(entry, value, key, memory_names(own), LINE + key)
+    memory.keep(entry, value, key, memory_names(own), CONVERSATION_PREFIX + key)
     return _list_object(own, more=False)
 
 
-def _remove_item(memory: Memory, asking: OwnRequest, item_path: str) -> dict[str, object]:
+def _remove_item(memory: Memory, request: OwnRequest, item_path: str) -> dict[str, object]:
     """Remove an item from its conversation, and return the conversation's object. `item_path`: the
     ids of both, as in `conv_7/items/msg_7_in0`.
     """
     key, name = item_path.split("/items/")
     _item_at_path(memory, item_path)
-    value = json_text.write({REMOVED: name})
-    memory.keep(f"{key}_{asking.id}", value, key, (), LINE + key)
+    value = json_text.write({REMOVED_FIELD: name})
+    memory.keep(f"{key}_{request.id}", value, key, (), CONVERSATION_PREFIX + key)
     return _kept_object(memory, key, "conversation")
 
 
@@ -369,8 +367,8 @@ def _list(items_of_key: Callable[[Memory, str], list[dict[str, object]]]) -> _Ro
     one first.
     """
 
-    def page(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
-        items, query = items_of_key(memory, key), _query(asking)
+    def page(memory: Memory, request: OwnRequest, key: str) -> dict[str, object]:
+        items, query = items_of_key(memory, key), _query(request)
         if query.get("order") != "asc":
             items = items[::-1]
         ids = [item.get("id") for item in items]
@@ -392,12 +390,12 @@ def _list_object(items: list[dict[str, object]], more: bool) -> dict[str, object
     }
 
 
-def _query(asking: OwnRequest) -> Mapping[str, str]:
-    return dict(parse_qsl(asking.path.partition("?")[2]))
+def _query(request: OwnRequest) -> Mapping[str, str]:
+    return dict(parse_qsl(request.path.partition("?")[2]))
 
 
 _RESPONSES, _CONVERSATIONS = r"/responses/(?P<key>[^/]+)", r"/conversations/(?P<key>[^/]+)"
-_ITEM = r"/conversations/(?P<key>[^/]+/items/[^/]+)"
+_ITEM_PATH = r"/conversations/(?P<key>[^/]+/items/[^/]+)"
 _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
     (method, re.compile(pattern + r"\Z"), row)
     for method, pattern, row in (
@@ -410,7 +408,7 @@ _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
         ("DELETE", _CONVERSATIONS, _remover_of("conversation", "conversation.deleted")),
         ("GET", _CONVERSATIONS + "/items", _list(_all_items)),
         ("POST", _CONVERSATIONS + "/items", _add_items),
-        ("GET", _ITEM, lambda memory, _, item_path: _item_at_path(memory, item_path)),
-        ("DELETE", _ITEM, _remove_item),
+        ("GET", _ITEM_PATH, lambda memory, _, item_path: _item_at_path(memory, item_path)),
+        ("DELETE", _ITEM_PATH, _remove_item),
     )
 )

@@ -31,29 +31,30 @@ _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 
 @dataclass(frozen=True, slots=True)
 class ToolName:
-    """A tool as its client names it. `kind`: the tool's type, a key of `CALL_KINDS`."""
+    """A tool as its client names it."""
 
     kind: str
+    """The tool's type, a key of `CALL_KINDS`."""
     name: str
+    """The tool's name within its namespace."""
     namespace: str = ""
+    """The tool's namespace; empty for none."""
 
 
 @dataclass(slots=True)
 class Toolbox:
-    """The tools that a request offers.
-
-    Attributes:
-        tools: the tools, as functions for the model.
-        left_out: the types of tools that were not offered, because only OpenAI's own servers can
-            run them.
-    """
+    """The tools that a request offers."""
 
     tools: list[Tool] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    # Name of a function -> its tool.
-    _names: dict[str, ToolName] = field(default_factory=dict)
-    # Namespace and name of a tool -> the name of its function.
-    _flat: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The tools, as functions for the model."""
+    left_out_types: list[str] = field(default_factory=list)
+    """The types of tools that are not offered to the model, because only OpenAI's own servers can
+    run them.
+    """
+    _tool_of_function: dict[str, ToolName] = field(default_factory=dict)
+    """Name of a function -> its tool."""
+    _function_of_tool: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Namespace and name of a tool -> the name of its function."""
 
     def offer(self, entry: Fields, namespace: str = "", about: str = "") -> None:
         """Add the tool in `entry`, or all tools of a namespace in `entry`.
@@ -73,28 +74,28 @@ class Toolbox:
             return
         client_runs = kind != "tool_search" or entry.values.get("execution") == "client"
         if kind not in CALL_KINDS or not client_runs:
-            self.left_out.append(kind)
+            self.left_out_types.append(kind)
             return
         name = entry.required("name", str) if kind in ("function", "custom") else kind
-        if (namespace, name) in self._flat:
+        if (namespace, name) in self._function_of_tool:
             # In later requests Codex offers the tools that a search has found a second time.
             return
         flat = joined = flat_name(name, namespace)
         count = 1
-        while flat in self._names:
+        while flat in self._tool_of_function:
             count += 1
             flat = f"{joined[: NAME_LIMIT - 4]}_{count}"
-        self._flat[namespace, name] = flat
-        self._names[flat] = ToolName(kind, name, namespace)
+        self._function_of_tool[namespace, name] = flat
+        self._tool_of_function[flat] = ToolName(kind, name, namespace)
         descriptions = (about, entry.optional("description", str))
         description = "\n\n".join(text for text in descriptions if text)
-        self.tools.append(CALL_KINDS[kind].offer(flat, description, entry))
+        self.tools.append(CALL_KINDS[kind].as_function(flat, description, entry))
 
     def function_name(self, name: str, namespace: str = "") -> str:
         """Return the name of the function for a tool. The tool need not be offered: a call in the
         history may be of a tool that only an earlier request offered.
         """
-        return self._flat.get((namespace, name)) or flat_name(name, namespace)
+        return self._function_of_tool.get((namespace, name)) or flat_name(name, namespace)
 
     def find(self, name: str) -> ToolName:
         """Return the tool that a model's call with this name means.
@@ -103,11 +104,11 @@ class Toolbox:
         tool if only one offered tool fits. Any other name, and one that fits several tools, is
         taken for a function of this name.
         """
-        if tool := self._names.get(name):
+        if tool := self._tool_of_function.get(name):
             return tool
         fitting = [
             tool
-            for tool in self._names.values()
+            for tool in self._tool_of_function.values()
             if tool.namespace and name in (tool.name, f"{tool.namespace}.{tool.name}")
         ]
         return fitting[0] if len(fitting) == 1 else ToolName("function", name)
@@ -136,23 +137,24 @@ def _custom(name: str, description: str, entry: Fields) -> Tool:
 
 @dataclass(frozen=True, slots=True)
 class CallKind:
-    """A type of tool that clients run, and the item that holds a call of such a tool.
+    """A type of tool that clients run, and the item that holds a call of such a tool."""
 
-    Attributes:
-        item: the item's type.
-        prefix: the beginning of the item's id. Codex 0.169 drops an id that does not begin with
-            `rs_`, `msg_`, `fc_` or `ctc_`.
-        offer: takes the function's name, its description and the tool in the request's `tools`;
-            returns the function.
-        read: takes an item of an earlier call; returns the input of the function's call.
-        write: takes the tool and the input of the function's call; returns fields of the item.
+    item_type: str
+    """The type of the item that holds a call."""
+    id_prefix: str
+    """The beginning of the item's id. Codex 0.169 drops an id that does not begin with `rs_`,
+    `msg_`, `fc_` or `ctc_`.
     """
-
-    item: str
-    prefix: str
-    offer: Callable[[str, str, Fields], Tool]
-    read: Callable[[Fields], Mapping[str, object]]
-    write: Callable[[ToolName, Mapping[str, object]], dict[str, object]]
+    as_function: Callable[[str, str, Fields], Tool]
+    """Takes the function's name, its description and the tool in the request's `tools`; returns the
+    function that is offered to the model.
+    """
+    read_input: Callable[[Fields], Mapping[str, object]]
+    """Takes the item of an earlier call; returns the input of the function's call."""
+    item_fields: Callable[[ToolName, Mapping[str, object]], dict[str, object]]
+    """Takes the tool and the input of the function's call; returns the fields of the item that
+    depend on them.
+    """
 
 
 def name_fields(tool: ToolName) -> dict[str, object]:
@@ -207,5 +209,5 @@ CALL_KINDS = {
     ),
 }
 """Type of a tool (`ToolName.kind`) -> how such tools are offered and called."""
-KIND_OF_ITEM = {row.item: kind for kind, row in CALL_KINDS.items()}
+KIND_OF_ITEM = {row.item_type: kind for kind, row in CALL_KINDS.items()}
 """Type of the item that holds a call -> type of the tool (`ToolName.kind`)."""

@@ -9,9 +9,9 @@ from openai.types.responses import CompactedResponse
 from converter.core.dialects.dialect import Purpose, RequestContext
 from converter.core.dialects.responses import thoughts
 from converter.core.dialects.responses.compaction import (
-    HEAD,
-    NONE,
+    NO_SUMMARY,
     PROMPT,
+    SUMMARY_HEAD,
     trigger_request,
     user_messages,
 )
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.slow
 
 TRIGGER = {"type": "compaction_trigger"}
 FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
-CONTEXT = ReplyContext(own=ResponseContext(compacts=True))
+CONTEXT = ReplyContext(own=ResponseContext(is_compaction=True))
 
 
 def read_items(*items: dict[str, Any]) -> Any:
@@ -52,8 +52,8 @@ def test_the_model_gets_a_request_for_a_summary_and_offered_no_tools() -> None:
         Turn("user", (TextBlock(PROMPT),)),
     )
     assert (conversation.tools, conversation.tool_choice) == ((), None)
-    assert context.compacts
-    assert not read_items({"role": "user", "content": "hi"})[1].compacts
+    assert context.is_compaction
+    assert not read_items({"role": "user", "content": "hi"})[1].is_compaction
 
 
 def test_its_answer_is_one_item_and_its_thought_another() -> None:
@@ -80,7 +80,7 @@ def test_half_a_summary_or_none_is_no_item(events: list[Any]) -> None:
 def test_the_conversation_goes_on_from_the_summary() -> None:
     item = output(complete([Said("It is tea."), STOP], CONTEXT))[0]
     (turn, *_) = read_items(item, {"role": "user", "content": "so?"})[0].turns
-    assert turn == Turn("user", (TextBlock(HEAD + "It is tea."),))
+    assert turn == Turn("user", (TextBlock(SUMMARY_HEAD + "It is tea."),))
 
 
 def test_a_summary_of_somebody_else_is_left_out_and_named() -> None:
@@ -98,7 +98,7 @@ def test_the_answer_of_its_own_endpoint_repeats_the_users_messages() -> None:
     repeated = user_messages(body["input"])  # type: ignore[index]
     context = replace(
         context_of(input=body["input"]),  # type: ignore[index]
-        own=ResponseContext(compacts=True, repeated=repeated),
+        own=ResponseContext(is_compaction=True, repeated_messages=repeated),
     )
     sent = whole([BEGIN, Said("It is tea."), STOP], context)
     CompactedResponse.model_validate({**sent, "output": sent["output"][1:]})  # it knows no user
@@ -109,9 +109,9 @@ def test_the_answer_of_its_own_endpoint_repeats_the_users_messages() -> None:
 def test_no_summary_is_an_error_there() -> None:
     body = whole(
         [BEGIN, Said("half"), Finish("length")],
-        ReplyContext(own=ResponseContext(compacts=True, repeated=())),
+        ReplyContext(own=ResponseContext(is_compaction=True, repeated_messages=())),
     )
-    assert body["error"]["message"] == NONE
+    assert body["error"]["message"] == NO_SUMMARY
 
 
 @pytest.mark.parametrize(
@@ -136,5 +136,5 @@ def test_its_own_endpoint_asks_for_a_summary_and_keeps_what_users_sent(
     conversation = RESPONSES.requests.read(body, RequestContext(Purpose.COMPACTION, memory=memory))
     assert conversation.turns[-1] == Turn("user", (TextBlock(PROMPT),))
     assert isinstance(conversation.own, ResponseContext)
-    assert conversation.own.compacts
-    assert conversation.own.repeated == (messages[0],)
+    assert conversation.own.is_compaction
+    assert conversation.own.repeated_messages == (messages[0],)

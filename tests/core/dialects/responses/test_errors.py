@@ -3,7 +3,7 @@ import json
 import pytest
 
 from converter.core.dialects.responses.errors import (
-    FINAL,
+    FINAL_CODES,
     error_body,
     error_of_kind,
     error_reply,
@@ -76,7 +76,7 @@ def test_a_reply_too_long_by_itself_is_no_cause_to_compact(message: str) -> None
 )
 def test_a_failure_inside_a_stream_has_its_code(kind: str, status: int, code: str) -> None:
     assert failure("no", kind, status)["code"] == code
-    assert (code in FINAL) == (code == "invalid_prompt")
+    assert (code in FINAL_CODES) == (code == "invalid_prompt")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from converter.core.dialects.openai_chat.request_writer import write_messages
 from converter.core.dialects.request_settings import RequestSettings
 from converter.core.dialects.responses import thoughts
-from converter.core.dialects.responses.compaction import HEAD
+from converter.core.dialects.responses.compaction import SUMMARY_HEAD
 from converter.core.dialects.responses.items import Items
 from converter.core.dialects.responses.tools import Toolbox
 from converter.core.model.conversation import (
@@ -40,7 +40,7 @@ def test_each_part_has_its_block(part: dict[str, Any], block: object) -> None:
 
 
 def test_a_part_without_a_meaning_here_is_named() -> None:
-    assert read({"role": "user", "content": [{"type": "input_smell"}]}).left_out == {"input_smell"}
+    assert read({"role": "user", "content": [{"type": "smell"}]}).left_out_types == {"smell"}
 
 
 pytestmark = pytest.mark.slow
@@ -60,7 +60,7 @@ def read(*items: dict[str, Any]) -> Items:
 
 def turns(*items: dict[str, Any]) -> list[Turn]:
     reading = read(*items)
-    assert reading.left_out == set()
+    assert reading.left_out_types == set()
     return reading.turns
 
 
@@ -146,14 +146,14 @@ def test_an_output_without_its_call_is_refused_with_the_apis_text() -> None:
 
 def test_a_thought_that_others_have_sealed_makes_no_turn_and_is_named() -> None:
     sealed = read({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"})
-    assert (sealed.turns, sealed.left_out) == ([], {"reasoning.encrypted_content"})
+    assert (sealed.turns, sealed.left_out_types) == ([], {"reasoning.encrypted_content"})
 
 
 def test_a_compaction_of_our_own_is_read_and_others_are_named() -> None:
     ours = {"type": "compaction", "encrypted_content": thoughts.encode("so far")}
-    assert turns(ours) == [Turn("user", (TextBlock(HEAD + "so far"),))]
+    assert turns(ours) == [Turn("user", (TextBlock(SUMMARY_HEAD + "so far"),))]
     theirs = read({"type": "compaction", "encrypted_content": "gAAA"})
-    assert (theirs.turns, theirs.left_out) == ([], {"compaction"})
+    assert (theirs.turns, theirs.left_out_types) == ([], {"compaction"})
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_compaction_of_our_own_is_read_and_others_are_named() -> None:
     ["mcp_list_tools", "web_search_call", "shell_call", "shell_call_output", "something_new"],
 )
 def test_an_item_without_a_meaning_here_is_named(kind: str) -> None:
-    assert read({"type": kind}).left_out == {kind}
+    assert read({"type": kind}).left_out_types == {kind}
 
 
 @pytest.mark.parametrize(

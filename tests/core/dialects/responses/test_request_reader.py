@@ -6,7 +6,7 @@ from converter.core.dialects.openai_chat.request_writer import write
 from converter.core.dialects.request_settings import RequestSettings
 from converter.core.dialects.responses.request_reader import (
     ECHOED,
-    SILENT,
+    UNNOTED_FIELDS,
     echoed_fields,
     read,
 )
@@ -48,9 +48,9 @@ def test_a_request_of_codex_becomes_one_that_every_template_takes() -> None:
     ]
     assert [tool["function"]["name"] for tool in body["tools"]] == ["f", "mcp__m__f"]  # type: ignore[attr-defined]
     assert body.keys() == {"model", "messages", "tools", "tool_choice", "stream", "stream_options"}
-    assert context.encrypted
-    assert context.repeats
-    assert not read({"model": "m", "input": "hi"})[1].repeats
+    assert context.wants_encrypted
+    assert context.is_codex
+    assert not read({"model": "m", "input": "hi"})[1].is_codex
     assert conversation.notes == ("tools left out, which a chat server does not know: web_search",)
 
 
@@ -189,7 +189,7 @@ def test_what_is_left_out_is_named(fields: dict[str, Any], beginning: str) -> No
 
 
 def test_a_field_that_means_nothing_here_means_nothing_to_servers() -> None:
-    assert not SILENT & SERVER_FIELDS
+    assert not UNNOTED_FIELDS & SERVER_FIELDS
 
 
 def test_a_history_that_a_memory_completed_is_not_left_out() -> None:

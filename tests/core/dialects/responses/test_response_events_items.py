@@ -47,9 +47,9 @@ def fed(*content: Any) -> tuple[ResponsesEncoder, list[dict[str, Any]]]:
     return items, [*of_items, *items.finish(whole=True)]
 
 
-def response_behind(reason: str, *, repeats: bool = False) -> dict[str, Any]:
+def response_behind(reason: str, *, is_codex: bool = False) -> dict[str, Any]:
     """The response of a stream's last event."""
-    context = ReplyContext(own=ResponseContext(repeats=repeats))
+    context = ReplyContext(own=ResponseContext(is_codex=is_codex))
     response: dict[str, Any] = complete([Text("a"), Finish(reason)], context)[-1]["response"]
     return response
 
@@ -128,10 +128,10 @@ def test_a_finish_reason_has_its_status(reason: str, status: str) -> None:
 
 
 def test_a_filtered_reply_has_failed_for_good_where_the_client_would_ask_again() -> None:
-    body = response_behind("content_filter", repeats=True)
+    body = response_behind("content_filter", is_codex=True)
     assert body["status"] == "failed"
     assert body["error"] == {"code": FINAL_CODE, "message": FILTERED}
-    assert response_behind("length", repeats=True)["status"] == "incomplete"
+    assert response_behind("length", is_codex=True)["status"] == "incomplete"
 
 
 @pytest.mark.parametrize(
@@ -197,6 +197,6 @@ def test_a_response_that_is_over_gives_no_sign() -> None:
 
 def test_the_response_is_handed_out_before_its_last_event() -> None:
     kept: list[object] = []
-    context = ReplyContext(own=ResponseContext(keep=kept.append))
+    context = ReplyContext(own=ResponseContext(keep_response=kept.append))
     stream_events = complete([Text("a"), STOP], context)
     assert kept == [stream_events[-1]["response"]]

@@ -5,8 +5,8 @@ import pytest
 
 from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.responses.state import (
-    BOTH,
-    ITEM,
+    ITEM_PREFIX,
+    TWO_REFERENCES,
     UnknownError,
     answer_own,
     keep_response,
@@ -82,7 +82,7 @@ def test_an_item_with_its_id_from_a_response_is_read_there_or_where_it_was_sent_
     keep_response(kept, {}, completed, {"id": "resp_a", "status": "completed", "output": [item]})
     request = {"input": [{"id": "msg_a_in0"}, {"id": "msg_a_1"}]}
     assert kinds(whole_input(kept, request).items) == [TURN[0], TURN[2]]
-    assert kept.find(f"{ITEM}msg_a_1") == ""
+    assert kept.find(f"{ITEM_PREFIX}msg_a_1") == ""
     turn(kept, "b", input=[item])
     kept.forget("resp_a")
     assert whole_input(kept, {"input": [{"id": "msg_a_1"}]}).items == [item]
@@ -90,7 +90,7 @@ def test_an_item_with_its_id_from_a_response_is_read_there_or_where_it_was_sent_
 
 def test_a_thought_that_is_no_longer_kept_is_left_out_and_counted() -> None:
     history = whole_input(memory(), {"input": [{"type": "item_reference", "id": "rs_x"}]})
-    assert (history.items, history.left_out) == ([], 1)
+    assert (history.items, history.left_out_thoughts) == ([], 1)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_two_histories_at_once_are_refused() -> None:
     body = {"input": "a", "previous_response_id": "resp_x", "conversation": "conv_x"}
     with pytest.raises(RequestError, match="Mutually exclusive") as raised:
         whole_input(memory(), body)
-    assert BOTH in raised.value.message
+    assert TWO_REFERENCES in raised.value.message
 
 
 def test_a_history_with_a_gap_is_refused() -> None:

@@ -103,7 +103,7 @@ def test_a_custom_tool_tells_its_grammar() -> None:
 )
 def test_a_tool_of_openais_servers_is_left_out_by_name(tool: dict[str, Any]) -> None:
     toolbox = offered(tool)
-    assert (toolbox.tools, toolbox.left_out) == ([], [tool["type"]])
+    assert (toolbox.tools, toolbox.left_out_types) == ([], [tool["type"]])
 
 
 @pytest.mark.parametrize("kind", ["web_search", "namespace"])
@@ -111,7 +111,7 @@ def test_a_namespaces_tool_of_another_kind_is_left_out(kind: str) -> None:
     """Offered as a function, its call had no form to come back in."""
     inner = {"type": kind, "name": "x"}
     toolbox = offered({"type": "namespace", "name": "n", "tools": [inner]})
-    assert (toolbox.tools, toolbox.left_out) == ([], [kind])
+    assert (toolbox.tools, toolbox.left_out_types) == ([], [kind])
 
 
 def test_a_search_for_tools_is_a_function_of_its_kind() -> None:
@@ -163,8 +163,8 @@ def test_every_kind_is_tried() -> None:
 @pytest.mark.parametrize("kind", INPUTS)
 def test_what_a_reply_says_is_what_the_history_gives_back(kind: str) -> None:
     row = CALL_KINDS[kind]
-    item = row.write(ToolName(kind, "f"), INPUTS[kind])
-    assert row.read(Fields(json.loads(json.dumps(item)))) == INPUTS[kind]
+    item = row.item_fields(ToolName(kind, "f"), INPUTS[kind])
+    assert row.read_input(Fields(json.loads(json.dumps(item)))) == INPUTS[kind]
 
 
 def test_a_name_comes_with_its_namespace() -> None:
