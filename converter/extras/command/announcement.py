@@ -39,7 +39,7 @@ SECONDS_TO_ANSWER = 2.0
 WIDTH = 80
 """The most columns of a printed line, so that it fits a terminal of usual width."""
 STOPS = "Ctrl-C stops everything."
-UNTOLD = ModelFacts()
+NO_FACTS = ModelFacts()
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ def announcement_text(
     proxy: str,
     web: str | None,
     model: str,
-    facts: ModelFacts = UNTOLD,
+    facts: ModelFacts = NO_FACTS,
     fault: str = "",
 ) -> str:
     """Return the lines for the person who started the proxy: addresses, model and commands to try.
@@ -119,7 +119,7 @@ def probe(server: str, insecure: bool = False, authority: str = "") -> tuple[str
     warning if the server is itself a think-addon, because its replies are rewritten already.
     """
     link = ServerLink(server, server_key(), SECONDS_TO_ANSWER, insecure, authority)
-    model, facts, fault = start_lines.UNKNOWN_MODEL, UNTOLD, ""
+    model, facts, fault = start_lines.UNKNOWN_MODEL, NO_FACTS, ""
     try:
         reply = link.response("/v1/models")
         listed = reply and reply.value()

@@ -21,16 +21,16 @@ class ClientFacts:
     """The facts about proxy and model that go into a client's settings.
 
     Attributes:
-        proxy: the proxy's address.
+        proxy_url: the proxy's address.
         model: the model's name, as the server lists it.
         window: the tokens of the model's context window, None if unknown.
-        sees: True if the server reports that its model reads pictures.
+        sees_pictures: True if the server reports that its model reads pictures.
     """
 
-    proxy: str
+    proxy_url: str
     model: str
     window: int | None = None
-    sees: bool = False
+    sees_pictures: bool = False
 
     @property
     def output(self) -> int | None:
@@ -43,14 +43,14 @@ class SavedSettings:
     """The settings that `--save` writes into a client's own file.
 
     Attributes:
-        file: a function that returns the path of the client's file.
-        values: a function that returns the settings: key -> value. Values for a JSON file may be
-            nested objects.
+        file_path: a function that returns the path of the client's file.
+        values_for: a function that returns the settings: key -> value. Values for a JSON file may
+            be nested objects.
     """
 
     format: Literal["JSON", "TOML", "YAML"]
-    file: Callable[[], Path]
-    values: Callable[[ClientFacts], Mapping[str, object]]
+    file_path: Callable[[], Path]
+    values_for: Callable[[ClientFacts], Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,30 +59,30 @@ class Client:
 
     Attributes:
         program: the program's name; empty for `run`, whose arguments name the program.
-        install: the command that installs the program.
-        needs: a function that returns the client's environment variables. If a variable's value is
-            a mapping, the mapping is written to a file as JSON, and the variable gets the file's
+        install_command: the command that installs the program.
+        variables: a function that returns the client's environment variables. If a variable's value
+            is a mapping, the mapping is written to a file as JSON, and the variable gets the file's
             path.
         arguments: a function that returns the client's arguments that come before the user's.
-        options: option -> value, for a proxy that is started for this client.
-        alone: True if the client needs a proxy with these `options`, and so never uses one that
-            runs already.
-        saved: the settings for `--save`, None if the client has no file for them.
+        proxy_options: option -> value, for a proxy that is started for this client.
+        needs_own_proxy: True if the client needs a proxy with these `proxy_options`, and so never
+            uses one that runs already.
+        settings: the settings for `--save`, None if the client has no file for them.
     """
 
     program: str
-    install: str
-    needs: Callable[[ClientFacts], Mapping[str, object]]
+    install_command: str
+    variables: Callable[[ClientFacts], Mapping[str, object]]
     arguments: Callable[[ClientFacts], Sequence[str]] = lambda _: ()
-    options: Mapping[str, str] = field(default_factory=dict)
-    alone: bool = False
-    saved: SavedSettings | None = None
+    proxy_options: Mapping[str, str] = field(default_factory=dict)
+    needs_own_proxy: bool = False
+    settings: SavedSettings | None = None
 
 
 def _claude_variables(facts: ClientFacts) -> Mapping[str, object]:
     models = ("MODEL", "DEFAULT_OPUS_MODEL", "DEFAULT_SONNET_MODEL", "DEFAULT_HAIKU_MODEL")
     return {
-        "ANTHROPIC_BASE_URL": facts.proxy,
+        "ANTHROPIC_BASE_URL": facts.proxy_url,
         "ANTHROPIC_AUTH_TOKEN": NO_KEY,
         **{f"ANTHROPIC_{name}": facts.model for name in models},
         "CLAUDE_CODE_MAX_CONTEXT_TOKENS": facts.window,
@@ -95,7 +95,7 @@ def _claude_variables(facts: ClientFacts) -> Mapping[str, object]:
 
 
 def _openai_variables(facts: ClientFacts) -> Mapping[str, object]:
-    address = f"{facts.proxy}/v1"
+    address = f"{facts.proxy_url}/v1"
     return {
         "OPENAI_BASE_URL": address,
         "OPENAI_API_BASE": address,
@@ -107,7 +107,7 @@ def _openai_variables(facts: ClientFacts) -> Mapping[str, object]:
 def _all_variables(facts: ClientFacts) -> Mapping[str, object]:
     # Programs other than Claude Code read the key from ANTHROPIC_API_KEY. `_claude_variables` has
     # no such variable, because Claude Code asks its user whether it may use that key.
-    keys = {"ANTHROPIC_API_KEY": NO_KEY, "OLLAMA_HOST": facts.proxy}
+    keys = {"ANTHROPIC_API_KEY": NO_KEY, "OLLAMA_HOST": facts.proxy_url}
     return {**_claude_variables(facts), **_openai_variables(facts), **keys}
 
 
@@ -131,18 +131,18 @@ def _opencode_config(facts: ClientFacts) -> Mapping[str, object]:
     model: dict[str, object] = {"name": facts.model, "reasoning": True}
     if facts.window:
         model["limit"] = {"context": facts.window, "output": facts.output}
-    if facts.sees:
+    if facts.sees_pictures:
         model["modalities"] = {"input": ["text", "image"], "output": ["text"]}
     provider = {
         "npm": "@ai-sdk/openai-compatible",
-        "options": {"baseURL": f"{facts.proxy}/v1", "apiKey": NO_KEY},
+        "options": {"baseURL": f"{facts.proxy_url}/v1", "apiKey": NO_KEY},
         "models": {facts.model: model},
     }
     return {"model": f"local/{facts.model}", "provider": {"local": provider}}
 
 
 def _codex_config(facts: ClientFacts) -> Mapping[str, object]:
-    provider = {"name": "local", "base_url": f"{facts.proxy}/v1", "wire_api": "responses"}
+    provider = {"name": "local", "base_url": f"{facts.proxy_url}/v1", "wire_api": "responses"}
     settings: dict[str, object] = {
         "model": facts.model,
         "model_provider": "local",
@@ -168,7 +168,7 @@ def _claude_settings(facts: ClientFacts) -> Mapping[str, object]:
 def _aider_settings(facts: ClientFacts) -> Mapping[str, object]:
     return {
         "model": f"openai/{facts.model}",
-        "openai-api-base": f"{facts.proxy}/v1",
+        "openai-api-base": f"{facts.proxy_url}/v1",
         "openai-api-key": NO_KEY,
         # Else aider would warn of an unknown model. When the launcher starts aider, a file
         # describes the model (`_aider_variables`); `--save` writes no such file.
@@ -190,8 +190,8 @@ CLIENTS: Mapping[str, Client] = {
         "claude",
         "npm install -g @anthropic-ai/claude-code",
         _claude_variables,
-        options=_NO_BLANKS,
-        saved=SavedSettings(
+        proxy_options=_NO_BLANKS,
+        settings=SavedSettings(
             "JSON",
             lambda: _config_folder("CLAUDE_CONFIG_DIR", ".claude") / "settings.json",
             _claude_settings,
@@ -202,8 +202,8 @@ CLIENTS: Mapping[str, Client] = {
         "npm install -g @openai/codex",
         lambda _: {},
         _codex_arguments,
-        options=_NO_BLANKS,
-        saved=SavedSettings(
+        proxy_options=_NO_BLANKS,
+        settings=SavedSettings(
             "TOML", lambda: _config_folder("CODEX_HOME", ".codex") / "config.toml", _codex_config
         ),
     ),
@@ -211,7 +211,7 @@ CLIENTS: Mapping[str, Client] = {
         "opencode",
         "npm install -g opencode-ai",
         lambda facts: {"OPENCODE_CONFIG_CONTENT": json.dumps(_opencode_config(facts))},
-        saved=SavedSettings(
+        settings=SavedSettings(
             "JSON",
             lambda: _config_folder("XDG_CONFIG_HOME", ".config") / "opencode" / "opencode.json",
             _opencode_config,
@@ -222,14 +222,14 @@ CLIENTS: Mapping[str, Client] = {
         "python -m pip install aider-install && aider-install",
         _aider_variables,
         lambda facts: ("--model", f"openai/{facts.model}"),
-        saved=SavedSettings("YAML", lambda: Path.home() / ".aider.conf.yml", _aider_settings),
+        settings=SavedSettings("YAML", lambda: Path.home() / ".aider.conf.yml", _aider_settings),
     ),
     "llm": Client(
         "llm",
         "pip install llm llm-anthropic",
         _all_variables,
-        options={**_NO_BLANKS, "think_models": "*="},
-        alone=True,
+        proxy_options={**_NO_BLANKS, "think_models": "*="},
+        needs_own_proxy=True,
     ),
     "run": Client("", "", _all_variables),
 }

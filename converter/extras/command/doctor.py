@@ -55,20 +55,20 @@ TOOL = {
     },
 }
 MOST_TOKENS = 2048
-_APIS = "endpoints"
+_ENDPOINTS = "endpoints"
 IN_TEXT = "every client, since thinking stands in the text"
 CALLS_IN_TEXT = "agents, since calls stand in the text"
 KNOWS_ITS_PROMPT = ("llama.cpp", "vllm", "sglang")
 """Servers that tell the addon how the chat template ends a prompt, say with `<think>`. The addon so
 learns whether a reply begins in a thought, and the user needs no option for it.
 """
-ENOUGH = 65536
+ENOUGH_TOKENS = 65536
 MORE_CONTEXT = {
-    "llama.cpp": f"llama-server -c {ENOUGH}",
-    "vllm": f"vllm serve --max-model-len {ENOUGH}",
-    "sglang": f"sglang --context-length {ENOUGH}",
-    "ollama": f"OLLAMA_CONTEXT_LENGTH={ENOUGH} ollama serve",
-    "lmstudio": f"lms load --context-length {ENOUGH}",
+    "llama.cpp": f"llama-server -c {ENOUGH_TOKENS}",
+    "vllm": f"vllm serve --max-model-len {ENOUGH_TOKENS}",
+    "sglang": f"sglang --context-length {ENOUGH_TOKENS}",
+    "ollama": f"OLLAMA_CONTEXT_LENGTH={ENOUGH_TOKENS} ollama serve",
+    "lmstudio": f"lms load --context-length {ENOUGH_TOKENS}",
 }
 CALLS_TOOLS = {
     "vllm": "vllm serve --enable-auto-tool-choice --tool-call-parser NAME",
@@ -76,8 +76,8 @@ CALLS_TOOLS = {
     "llama.cpp": "llama-server --jinja",
 }
 """Server's name -> the command that starts the server with its parser of tool calls switched on."""
-_CLOSED = re.compile(r"\s*<([A-Za-z][\w:.|-]{0,40})>(?=.*</\1>)", re.DOTALL)
-_CALLS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
+_CLOSED_TAG = re.compile(r"\s*<([A-Za-z][\w:.|-]{0,40})>(?=.*</\1>)", re.DOTALL)
+_CALL_MARKS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +85,19 @@ class Finding:
     """One line of the report.
 
     Attributes:
-        about: the topic, which is the line's first word, such as `thinking`.
+        topic: the topic, which is the line's first word, such as `thinking`.
         text: the rest of the line.
         options: the addon's options that the finding calls for.
-        wrong: True if the user should mend something; the line is marked `!`.
-        needed: which clients need the addon because of this finding, and why; empty if none does.
+        is_fault: True if the user should mend something; the line is marked `!`.
+        needed_by: the clients that need the addon because of this finding, and why; empty if none
+            does.
     """
 
-    about: str
+    topic: str
     text: str
     options: tuple[str, ...] = ()
-    wrong: bool = False
-    needed: str = ""
+    is_fault: bool = False
+    needed_by: str = ""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -110,13 +111,13 @@ def main(arguments: Sequence[str]) -> int:
     findings = []
     for finding in examine(link, chosen.model):
         findings.append(finding)
-        mark = "!" if finding.wrong else " "
-        print(f"{mark} {finding.about:<10}{one_line(finding.text)}", flush=True)
+        mark = "!" if finding.is_fault else " "
+        print(f"{mark} {finding.topic:<10}{one_line(finding.text)}", flush=True)
     # The printed command reads the key again, because the report may be shown to other people.
     typed = f"{KEY_TYPED} " if chosen.key else ""
     print(f"\n{typed}{proxy_command(link.address, findings)}")
     print(f"\n{conclusion(findings)}")
-    return 1 if any(finding.wrong for finding in findings) else 0
+    return 1 if any(finding.is_fault for finding in findings) else 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -165,13 +166,13 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     model = chosen_model or (models[0] if models else "")
     yield _models_finding(models, model)
     streamed, asks_for_thinking = _ask_for_thinking(link, server, model)
-    if streamed.refused and not model:
+    if streamed.refusal and not model:
         raise CommandError(
-            f"{link.address} lists no models, and answers a question with {streamed.refused!r}: "
+            f"{link.address} lists no models, and answers a question with {streamed.refusal!r}: "
             "give the address of a model server, or name a model with --model"
         )
-    if streamed.refused:
-        yield Finding("reply", streamed.refused, wrong=True)
+    if streamed.refusal:
+        yield Finding("reply", streamed.refusal, is_fault=True)
         return
     yield thinking_finding(streamed, server, model, asks_for_thinking)
     reported = {path: link.json_at(path) for path in WINDOW_FIELDS}
@@ -182,10 +183,10 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     if facts.abilities:
         yield Finding("told", ", ".join(facts.abilities))
     body = {**_question_body(model, TOOL_QUESTION), "tools": [TOOL]}
-    called = link.stream(body, lambda reply: bool(reply.calls))
+    called = link.stream(body, lambda reply: bool(reply.called_tools))
     # A server without a parser of calls may refuse a request with tools unless it has
     # `tool_choice: none`. The addon, too, repeats such a refused request with that field.
-    parses = TOOL_CHOICE not in refused_parts(min(STATUSES), called.refused)
+    parses = TOOL_CHOICE not in refused_parts(min(STATUSES), called.refusal)
     if not parses:
         called = link.stream({**body, "tool_choice": "none"}, lambda _: False)
     yield tools_finding(called, server, parses)
@@ -211,7 +212,7 @@ def endpoints_finding(replies: Mapping[str, ProbeReply | None]) -> Finding:
     text = f"the server answers clients of {there} itself"
     text += f", but none of {_join_names(lacking, 'or')}" if lacking else ""
     needed = f"clients of {_join_names(lacking, 'and')}" if lacking else ""
-    return Finding(_APIS, text, needed=needed)
+    return Finding(_ENDPOINTS, text, needed_by=needed)
 
 
 def _join_names(names: Sequence[str], last: str) -> str:
@@ -221,14 +222,14 @@ def _join_names(names: Sequence[str], last: str) -> str:
 
 def conclusion(findings: Iterable[Finding]) -> str:
     """Return a sentence that says whether the user needs the addon, and why."""
-    by_topic = {finding.about: finding for finding in findings}
+    by_topic = {finding.topic: finding for finding in findings}
     if "reply" in by_topic:
         return "Whether you need think-addon is not known: the server gave no reply."
     if needed := [
-        each.needed for about, each in by_topic.items() if each.needed and about != _APIS
+        each.needed_by for topic, each in by_topic.items() if each.needed_by and topic != _ENDPOINTS
     ]:
         return f"You need think-addon for {'; '.join(needed)}."
-    lacking = by_topic[_APIS].needed if _APIS in by_topic else ""
+    lacking = by_topic[_ENDPOINTS].needed_by if _ENDPOINTS in by_topic else ""
     text = "You do not need think-addon for this server and model, because thinking and calls "
     text += "arrive apart"
     return f"{text}; you need it for {lacking}." if lacking else f"{text}."
@@ -241,7 +242,7 @@ def _models_finding(models: Sequence[str], model: str) -> Finding:
     if not models:
         return Finding("models", f"none are listed{f'; {model} is asked' if model else ''}")
     if model not in models:
-        return Finding("models", f"{', '.join(models)}; not among them: {model}", wrong=True)
+        return Finding("models", f"{', '.join(models)}; not among them: {model}", is_fault=True)
     more = f"; {model} is asked" if len(models) > 1 else ""
     return Finding("models", ", ".join(models) + more)
 
@@ -253,12 +254,12 @@ def _ask_for_thinking(link: ServerLink, server: Server, model: str) -> tuple[Str
     """
     body = _question_body(model, QUESTION)
     streamed = link.stream(body, _has_begun_answer)
-    thinks = streamed.fields or _first_mark(streamed.text) or _unknown_pair(streamed.text)
+    in_text = _first_mark(streamed.text) or _unknown_pair(streamed.text)
     switches = thinking_fields(server, ThinkingSwitch("enabled"), None, model)
-    if streamed.refused or thinks or not switches:
+    if streamed.refusal or streamed.thinking_by_field or in_text or not switches:
         return streamed, False
     again = link.stream({**body, **switches}, _has_begun_answer)
-    return (streamed, False) if again.refused else (again, True)
+    return (streamed, False) if again.refusal else (again, True)
 
 
 def _question_body(model: str, text: str) -> dict[str, object]:
@@ -272,7 +273,7 @@ def _has_begun_answer(streamed: StreamedReply) -> bool:
     """Return True if thinking came in a field of its own (`reasoning_content`) and the answer has
     begun. The reply need not be read further, because the rest would show nothing new.
     """
-    return bool(streamed.fields and streamed.text.strip())
+    return bool(streamed.thinking_by_field and streamed.text.strip())
 
 
 def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFacts:
@@ -296,12 +297,11 @@ def thinking_finding(
 
     `asks_for_thinking`: True if fields of the request switched thinking on.
     """
-    when = (
-        f"; the first words came after {streamed.first:.1f} s" if streamed.first is not None else ""
-    )
+    seconds = streamed.seconds_to_first_token
+    when = f"; the first words came after {seconds:.1f} s" if seconds is not None else ""
     switched = ", when a client asks for it" if asks_for_thinking else ""
-    if streamed.fields:
-        names = " and ".join(f"`{name}`" for name in streamed.fields)
+    if streamed.thinking_by_field:
+        names = " and ".join(f"`{name}`" for name in streamed.thinking_by_field)
         return Finding("thinking", f"yes{switched}: the server sends it apart, as {names}{when}")
     if mark := _first_mark(streamed.text):
         family, opened = mark
@@ -313,11 +313,11 @@ def thinking_finding(
             text += "; the addon asks the server for its prompt's end, so no option is needed"
         elif not (opened or "think_start=thinking" in options):
             text += "; should a first reply be misread: --set think_start=thinking"
-        return Finding("thinking", text, options, needed=IN_TEXT)
+        return Finding("thinking", text, options, needed_by=IN_TEXT)
     if unread := _unknown_pair(streamed.text):
         text = f"in the text, between {unread[0]} and {unread[1]}; these options have it read"
         options = ("think_tags=auto", f"think_tags={' '.join(unread)}")
-        return Finding("thinking", text, options, needed=IN_TEXT)
+        return Finding("thinking", text, options, needed_by=IN_TEXT)
     return Finding(
         "thinking", f"none was seen{', though it was asked for' if asks_for_thinking else ''}{when}"
     )
@@ -329,7 +329,7 @@ def _unknown_pair(text: str) -> Pair | None:
 
     Any closed tag counts as a thought, because the answer to the short `QUESTION` has no tags.
     """
-    closed = _CLOSED.match(text)
+    closed = _CLOSED_TAG.match(text)
     return (f"<{closed[1]}>", f"</{closed[1]}>") if closed else tag_at_beginning(text)
 
 
@@ -371,8 +371,8 @@ def window_finding(size: int | None, server: Server) -> Finding:
     if not short:
         return Finding("context", f"{size:,} tokens: enough for {' and '.join(NEEDS)}")
     remedy = MORE_CONTEXT.get(server.name)
-    text = f"{size:,} tokens: too few for {_needs(short)}"
-    return Finding("context", text + (f"; start it with: {remedy}" if remedy else ""), wrong=True)
+    start = f"; start it with: {remedy}" if remedy else ""
+    return Finding("context", f"{size:,} tokens: too few for {_needs(short)}{start}", is_fault=True)
 
 
 def _needs(needs: Mapping[str, int]) -> str:
@@ -392,11 +392,11 @@ def tools_finding(streamed: StreamedReply, server: Server, parses: bool = True) 
     """
     remedy = CALLS_TOOLS.get(server.name)
     start = f"; start it with: {remedy}" if remedy else ""
-    if streamed.refused:
-        return Finding("tools", f"refused: {streamed.refused}{start}", wrong=True)
-    if streamed.calls:
+    if streamed.refusal:
+        return Finding("tools", f"refused: {streamed.refusal}{start}", is_fault=True)
+    if streamed.called_tools:
         return Finding("tools", "as calls")
-    written = _CALLS.search(streamed.text + "".join(streamed.fields.values()))
+    written = _CALL_MARKS.search(streamed.text + "".join(streamed.thinking_by_field.values()))
     if not written:
         return Finding("tools", "the model called no tool, though a fitting one was offered")
     text = f"written into the text, with {written[0].strip()}: the addon reads them{start}"
@@ -404,7 +404,7 @@ def tools_finding(streamed: StreamedReply, server: Server, parses: bool = True) 
         text = (
             "the server reads no calls: the addon sends `tool_choice: none`, and reads them as text"
         )
-    return Finding("tools", text, needed=CALLS_IN_TEXT)
+    return Finding("tools", text, needed_by=CALLS_IN_TEXT)
 
 
 def proxy_command(address: str, findings: Iterable[Finding]) -> str:

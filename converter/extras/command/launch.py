@@ -50,7 +50,7 @@ from converter.extras.command.start import (
 )
 
 SECONDS_TO_END = 10.0
-_PASSED_ON = (signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
+_PASSED_SIGNALS = (signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
 _MISSING, _NOT_STARTED = 127, 126
 """A shell's exit codes for a program that is not installed, and for a program that the system
 cannot start.
@@ -107,15 +107,15 @@ class LaunchArguments:
         url: the address of the server, or of a proxy that runs.
         key: the server's API key.
         model: the model's name; empty for the first model that the server lists.
-        options: the proxy's options, as `["--set", "NAME=VALUE", ...]`.
-        save: the flag `--save` or `--unsave`, empty without such a flag.
+        proxy_options: the proxy's options, as `["--set", "NAME=VALUE", ...]`.
+        save_flag: the flag `--save` or `--unsave`, empty without such a flag.
     """
 
     url: str = ""
     key: str = ""
     model: str = ""
-    options: list[str] = field(default_factory=list)
-    save: str = ""
+    proxy_options: list[str] = field(default_factory=list)
+    save_flag: str = ""
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
@@ -123,22 +123,22 @@ def main(name: str, arguments: Sequence[str]) -> int:
     client's settings (`--save`), or remove them (`--unsave`).
     """
     chosen, rest = _parsed_arguments(name, arguments)
-    if chosen.save == "--unsave":
+    if chosen.save_flag == "--unsave":
         print(saving.unsave(name))
         return 0
-    if chosen.save:
+    if chosen.save_flag:
         print(saving.save(name, client_facts(_require_proxy(chosen.url), chosen.model)))
         return 0
     client = CLIENTS[name]
     program, rest = (client.program, rest) if client.program else (rest[0], rest[1:])
     path = shutil.which(program)
     if not path:
-        how = f": get it with `{client.install}`" if client.install else ""
+        how = f": get it with `{client.install_command}`" if client.install_command else ""
         print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
         return _MISSING
     # These signals end the launcher by `sys.exit`, so that the `with` blocks end the proxy and
     # remove the folder. While the client runs, `_run_program` sends the signals to the client.
-    for number in _PASSED_ON:
+    for number in _PASSED_SIGNALS:
         signal.signal(number, lambda got, _: sys.exit(128 + got))
     with (
         tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
@@ -152,8 +152,8 @@ def main(name: str, arguments: Sequence[str]) -> int:
             del rest[where]
         if small := window_warning(_TITLES.get(name, ""), facts.window):
             print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
-        environment = {**inherited_values(proxy), **_variables(client.needs(facts), Path(folder))}
-        return _run_program([path, *client.arguments(facts), *rest], environment)
+        variables = {**inherited_values(proxy), **_variables(client.variables(facts), Path(folder))}
+        return _run_program([path, *client.arguments(facts), *rest], variables)
 
 
 def _require_proxy(url: str) -> str:
@@ -195,7 +195,7 @@ def print_environment(arguments: Sequence[str]) -> int:
     url = server_address(chosen.url) if chosen.url else ""
     proxy = _require_proxy(url)
     client, facts, lines = CLIENTS[chosen.name], client_facts(proxy, chosen.model), list[str]()
-    for name, value in _variables(client.needs(facts)).items():
+    for name, value in _variables(client.variables(facts)).items():
         lines.append(f"export {name}={shell_lines.quoted(value)}")
     if rest := client.arguments(facts):
         lines.append(f"# {shell_lines.command([client.program, *rest])}")
@@ -211,17 +211,17 @@ def _parsed_arguments(name: str, arguments: Sequence[str]) -> tuple[LaunchArgume
     """
     chosen, rest = LaunchArguments(), list(arguments)
     if rest[:1] in (["--save"], ["--unsave"]):
-        chosen.save = rest.pop(0)
+        chosen.save_flag = rest.pop(0)
     while rest and rest[0] in ("--url", "--key", "--model", "--set"):
         option = rest.pop(0)
         if not rest:
             raise UsageError(f"{option} needs a value: think-addon {name} {option} VALUE")
         if option == "--set":
-            chosen.options += [option, rest.pop(0)]
+            chosen.proxy_options += [option, rest.pop(0)]
         else:
             setattr(chosen, option.removeprefix("--"), rest.pop(0))
     chosen.url = chosen.url and server_address(chosen.url)
-    check_options(chosen.options[1::2])
+    check_options(chosen.proxy_options[1::2])
     export_key(chosen.key or None)
     if rest[:1] == ["--"]:
         del rest[0]
@@ -313,7 +313,7 @@ def running_proxy(url: str, *, insecure: bool = False) -> tuple[str, str]:
 def _server_behind(address: str) -> str:
     """Return the server behind the think-addon at an address, empty if no think-addon answers."""
     try:
-        return find_server_behind(ServerLink(address, patience=_PATIENCE_FOR_OURS))
+        return find_server_behind(ServerLink(address, patience_seconds=_PATIENCE_FOR_OURS))
     except CommandError:
         return ""
 
@@ -327,9 +327,9 @@ def _proxy_for(chosen: LaunchArguments, client: Client) -> Iterator[str]:
     block. The new proxy gets the client's options, which the user's options override. It listens at
     random ports, so that `running_proxy` never returns it to another client.
     """
-    insecure = any(word.startswith("ssl_") for word in chosen.options)
+    insecure = any(word.startswith("ssl_") for word in chosen.proxy_options)
     running, behind = running_proxy(chosen.url, insecure=insecure)
-    if running and not (chosen.options or chosen.key or client.alone):
+    if running and not (chosen.proxy_options or chosen.key or client.needs_own_proxy):
         yield running
         return
     # Below 32768 no system takes a port for an outgoing connection, which could be made before the
@@ -337,8 +337,8 @@ def _proxy_for(chosen: LaunchArguments, client: Client) -> Iterator[str]:
     port = free_port("--port", random.randrange(20_000, 32_000), LOCAL)
     web_port = free_port("--web-port", port + 1, LOCAL)
     ports = {"listen_port": str(port), "web_port": str(web_port)}
-    defaults = {**ports, "think_lessons": "true", **client.options}
-    options = [*unset_defaults(defaults, set_names(chosen.options)), *chosen.options]
+    defaults = {**ports, "think_lessons": "true", **client.proxy_options}
+    options = [*unset_defaults(defaults, set_names(chosen.proxy_options)), *chosen.proxy_options]
     arguments = [*filter(None, [behind or chosen.url]), "--end-with-input", *options]
     command = [sys.executable, "-P", "-m", "converter.command", *arguments]
     with (
@@ -392,7 +392,7 @@ def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
     handlers = {signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None)}
     try:
         process = subprocess.Popen(command, env=environment)
-        for number in _PASSED_ON:
+        for number in _PASSED_SIGNALS:
             handlers[number] = signal.signal(number, lambda got, _: process.send_signal(got))
         status = process.wait()
     except OSError as error:  # A script's interpreter is missing, or the file does not run here.

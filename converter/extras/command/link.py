@@ -38,18 +38,20 @@ class StreamedReply:
     """The part of a chat completion that has arrived.
 
     Attributes:
-        refused: the server's error message, or why no reply came; empty if the server replies.
+        refusal: the server's error message, or why no reply came; empty if the server replies.
         text: the answer's text so far.
-        fields: name of a field of the delta, such as `reasoning_content` -> the thinking in it.
-        calls: the names of the called tools.
-        first: seconds from the request to the first text or thinking; None until it comes.
+        thinking_by_field: name of a field of the delta, such as `reasoning_content` -> the thinking
+            in it.
+        called_tools: the names of the called tools.
+        seconds_to_first_token: seconds from the request to the first text or thinking; None until
+            one of them comes.
     """
 
-    refused: str = ""
+    refusal: str = ""
     text: str = ""
-    fields: dict[str, str] = field(default_factory=dict)
-    calls: list[str] = field(default_factory=list)
-    first: float | None = None
+    thinking_by_field: dict[str, str] = field(default_factory=dict)
+    called_tools: list[str] = field(default_factory=list)
+    seconds_to_first_token: float | None = None
     _frames: FrameDecoder = field(default_factory=lambda: FrameDecoder(BODY_LIMIT))
     _decoder: Decoder = field(default_factory=lambda: COMMON.wire.decoder({}))
 
@@ -65,16 +67,17 @@ class StreamedReply:
     def _add(self, event: Event, at: float) -> None:
         match event:
             case Failure(message):
-                self.refused = self.refused or " ".join(message.split())
+                self.refusal = self.refusal or " ".join(message.split())
             case ToolCall(name=name) if name:
-                self.calls.append(name)
+                self.called_tools.append(name)
             case Text(text) | Thinking(text) if text:
-                self.first = at if self.first is None else self.first
+                if self.seconds_to_first_token is None:
+                    self.seconds_to_first_token = at
                 if isinstance(event, Text):
                     self.text += text
                     return
                 for name in (event.own and event.own.fields) or (PARTS,):
-                    self.fields[name] = self.fields.get(name, "") + text
+                    self.thinking_by_field[name] = self.thinking_by_field.get(name, "") + text
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +87,23 @@ class ServerLink:
     Attributes:
         address: the server's URL without a path, such as `http://localhost:8000`.
         key: the server's API key.
-        patience: seconds to wait for a reply.
+        patience_seconds: seconds to wait for a reply.
         insecure: True if any certificate of the server is accepted.
-        authority: the file of the certificate authority that signed the server's certificate;
+        authority_file: the file of the certificate authority that signed the server's certificate;
             empty to trust the public authorities.
     """
 
     address: str
     key: str = ""
-    patience: float = PATIENCE
+    patience_seconds: float = PATIENCE
     insecure: bool = False
-    authority: str = ""
+    authority_file: str = ""
 
     def response(self, path: str, body: Mapping[str, object] | None = None) -> ProbeReply | None:
         """Send a POST with `body`, or a GET without one, and return the response. Return None if no
         response came. Raises CommandError if no connection is possible.
         """
-        patience = min(PROBE_PATIENCE, self.patience)
+        patience = min(PROBE_PATIENCE, self.patience_seconds)
         try:
             with self._request(path, body, patience, accept="application/json") as answer:
                 fields = {name.lower(): value for name, value in answer.getheaders()}
@@ -127,15 +130,15 @@ class ServerLink:
         """
         streamed, began = StreamedReply(), time.monotonic()
         try:
-            with self._request(COMMON.requests.path, body, self.patience) as reply:
+            with self._request(COMMON.requests.path, body, self.patience_seconds) as reply:
                 if reply.status != 200:
-                    streamed.refused = server_message(reply.read(_PIECE)) or f"HTTP {reply.status}"
-                while not streamed.refused and (chunk := reply.read1(_PIECE)):
+                    streamed.refusal = server_message(reply.read(_PIECE)) or f"HTTP {reply.status}"
+                while not streamed.refusal and (chunk := reply.read1(_PIECE)):
                     streamed.feed(chunk, time.monotonic() - began)
-                    if enough(streamed) or time.monotonic() - began > self.patience:
+                    if enough(streamed) or time.monotonic() - began > self.patience_seconds:
                         break
         except (OSError, http.client.HTTPException, CommandError) as error:
-            streamed.refused = streamed.refused or f"no reply: {reason_of(error)}"
+            streamed.refusal = streamed.refusal or f"no reply: {reason_of(error)}"
         streamed.feed(b"", time.monotonic() - began)
         return streamed
 
@@ -149,7 +152,7 @@ class ServerLink:
         connection = http.client.HTTPConnection(host, parts.port or 80, timeout=patience)
         if parts.scheme == "https":
             # mitmproxy, too, trusts the authorities of certifi, not those of the operating system.
-            tls = tls_context(insecure=self.insecure, trusted_ca=self.authority or None)
+            tls = tls_context(insecure=self.insecure, trusted_ca=self.authority_file or None)
             port = parts.port or 443
             connection = http.client.HTTPSConnection(host, port, timeout=patience, context=tls)
         try:
@@ -185,7 +188,7 @@ class ServerLink:
             return False
         try:
             with socket.create_connection(
-                (parts.hostname or "", parts.port or 80), min(2, self.patience)
+                (parts.hostname or "", parts.port or 80), min(2, self.patience_seconds)
             ) as plain:
                 tls_context(insecure=True).wrap_socket(plain).close()
         except OSError:

@@ -35,7 +35,7 @@ def save(name: str, facts: ClientFacts) -> str:
     saved = _settings_of(name)
     if name in _stored():
         unsave(name)
-    path, values = saved.file(), saved.values(facts)
+    path, values = saved.file_path(), saved.values_for(facts)
     before = _read_text(path)
     if saved.format == "JSON":
         entries = _parsed_json(path, before)
@@ -50,7 +50,7 @@ def save(name: str, facts: ClientFacts) -> str:
         raise CommandError(f"{path} cannot be written: {error}") from None
     _store({**_stored(), name: {"file": str(path), "values": values, "is_new": before is None}})
     return (
-        f"{path} points {name} at {facts.proxy}, model {facts.model}.\n"
+        f"{path} points {name} at {facts.proxy_url}, model {facts.model}.\n"
         f"The proxy must run whenever {name} does. Take it back: think-addon {name} --unsave"
     )
 
@@ -83,9 +83,9 @@ def unsave(name: str) -> str:
 
 def _settings_of(name: str) -> SavedSettings:
     """Return the settings of the client `name`. Raises CommandError if it has no file for them."""
-    if saved := CLIENTS[name].saved:
+    if saved := CLIENTS[name].settings:
         return saved
-    able = ", ".join(each for each, client in CLIENTS.items() if client.saved)
+    able = ", ".join(each for each, client in CLIENTS.items() if client.settings)
     raise CommandError(f"expected a client with a file of settings ({able}), got {name}")
 
 

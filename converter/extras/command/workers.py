@@ -39,8 +39,8 @@ _AUTHORITY, _LAST_FILE = "mitmproxy-ca.pem", "mitmproxy-dhparam.pem"
 """Two files of mitmproxy's certificate authority. If `_AUTHORITY` is missing, mitmproxy writes all
 files of the authority, and `_LAST_FILE` last.
 """
-_NAMES_A_FILE = ("-w", "--save-stream-file")
-_OWN_TARGET = (*_NAMES_A_FILE, "save_stream_file=", "think_metrics=")
+_FILE_OPTIONS = ("-w", "--save-stream-file")
+_OWN_TARGET = (*_FILE_OPTIONS, "save_stream_file=", "think_metrics=")
 """How arguments begin that name a file or a port which two processes cannot share. The folder of
 `think_record` and the target of `think_thoughts` can be shared.
 """
@@ -70,7 +70,7 @@ def check_workers(count: int, arguments: Sequence[str]) -> None:
     if not can_share_port():
         raise ValueError("expected one worker: this system lets no two processes share a port")
     for word, following in pairwise([*arguments, ""]):
-        target = following if word in _NAMES_A_FILE else word
+        target = following if word in _FILE_OPTIONS else word
         if word.startswith(_OWN_TARGET) and NUMBER not in target and not target.endswith("="):
             raise ValueError(
                 f"expected a file or port for each worker, got one for all in {target!r}:"

@@ -18,22 +18,6 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
 
 
-def test_a_reply_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "reply.json"
-    file.write_bytes(frames.whole("<think>I add.</think>84"))
-    command = [
-        sys.executable,
-        "-m",
-        "converter.extras.command",
-        "record",
-        "show",
-        str(file),
-    ]
-    shown = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    assert "I add." in shown
-    assert "84" in shown
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "line"),
     [

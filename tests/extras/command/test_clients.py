@@ -14,7 +14,8 @@ UNKNOWN = ClientFacts("http://127.0.0.1:8080", "qwen")
 
 
 def _needs(name: str, facts: ClientFacts) -> dict[str, object]:
-    return {key: value for key, value in CLIENTS[name].needs(facts).items() if value is not None}
+    variables = CLIENTS[name].variables(facts)
+    return {key: value for key, value in variables.items() if value is not None}
 
 
 def test_claude_code_gets_the_servers_window() -> None:
@@ -45,7 +46,7 @@ def test_opencode_gets_its_whole_configuration() -> None:
 
 
 def test_opencode_gets_the_sight_of_a_model_that_sees() -> None:
-    sees = replace(FACTS, sees=True)
+    sees = replace(FACTS, sees_pictures=True)
     for facts, expected in ((sees, ["text", "image"]), (FACTS, None)):
         config = json.loads(str(_needs("opencode", facts)["OPENCODE_CONFIG_CONTENT"]))
         model = config["provider"]["local"]["models"]["qwen"]

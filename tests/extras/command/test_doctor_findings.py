@@ -68,7 +68,7 @@ def test_a_context_that_agents_would_fill_is_shown_with_the_remedy(
     size: int, short: list[str]
 ) -> None:
     finding = window_finding(size, LLAMA)
-    assert finding.wrong is bool(short)
+    assert finding.is_fault is bool(short)
     assert ("start it with: llama-server -c 65536" in finding.text) is bool(short)
     assert all(("too few" in finding.text) and client in finding.text for client in short)
 
@@ -76,18 +76,18 @@ def test_a_context_that_agents_would_fill_is_shown_with_the_remedy(
 @pytest.mark.parametrize(
     ("streamed", "start", "wrong"),
     [
-        (StreamedReply(calls=["get_weather"]), "as calls", False),
+        (StreamedReply(called_tools=["get_weather"]), "as calls", False),
         (
             StreamedReply(text="<tool_call>{}</tool_call>"),
             "written into the text, with <tool_call>: the addon reads them",
             False,
         ),
         (
-            StreamedReply(fields={"reasoning": "<function=get_weather>"}),
+            StreamedReply(thinking_by_field={"reasoning": "<function=get_weather>"}),
             "written into the text, with <function=",
             False,
         ),
-        (StreamedReply(refused="no --jinja"), "refused: no --jinja", True),
+        (StreamedReply(refusal="no --jinja"), "refused: no --jinja", True),
         (
             StreamedReply(text="It rains."),
             "the model called no tool, though a fitting one was offered",
@@ -98,9 +98,9 @@ def test_a_context_that_agents_would_fill_is_shown_with_the_remedy(
 def test_how_tools_are_called(streamed: StreamedReply, start: str, wrong: bool) -> None:
     finding = tools_finding(streamed, GENERIC)
     assert finding.text.startswith(start)
-    assert finding.wrong is wrong
+    assert finding.is_fault is wrong
     started = "start it with: llama-server --jinja" in tools_finding(streamed, LLAMA).text
-    assert started is (wrong or bool(finding.needed))
+    assert started is (wrong or bool(finding.needed_by))
 
 
 ALL = {
@@ -110,9 +110,9 @@ ALL = {
 }
 MESSAGES = ANTHROPIC.requests.path
 APART = thinking_finding(
-    StreamedReply(text="84", fields={"reasoning": "why"}), GENERIC, "small", asks_for_thinking=False
+    StreamedReply("", "84", {"reasoning": "why"}), GENERIC, "small", asks_for_thinking=False
 )
-CALLED = tools_finding(StreamedReply(calls=["f"]), GENERIC)
+CALLED = tools_finding(StreamedReply(called_tools=["f"]), GENERIC)
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def start(server: ByPathServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     """
     started: list[tuple[list[str], dict[str, str]]] = []
     server.rows[ADDON_PATH] = Says(addon_identity(server.address))
-    monkeypatch.setattr(launch, "_PASSED_ON", ())  # no handler of signals in the tests' process
+    monkeypatch.setattr(launch, "_PASSED_SIGNALS", ())  # the tests keep their own handlers
 
     def run(command: list[str], environment: dict[str, str]) -> int:
         started.append((command, environment))
@@ -144,7 +144,7 @@ def running(server: ByPathServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setattr(launch, "PORT", port)
     monkeypatch.setattr(launch, "PORTS_TRIED", 1)
     monkeypatch.setattr(launch, "_PATIENCE_FOR_OURS", 60.0)
-    monkeypatch.setattr(launch, "_PASSED_ON", ())  # no handler of signals in the tests' process
+    monkeypatch.setattr(launch, "_PASSED_SIGNALS", ())  # the tests keep their own handlers
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     arguments = [server.address, "--dump", "--port", str(port), "--set", f"confdir={tmp_path}"]
     command = [sys.executable, "-m", "converter.command", *arguments]
@@ -207,7 +207,7 @@ def test_options_are_for_a_proxy_in_front_of_the_same_server(
     proxied: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    chosen = launch.LaunchArguments(options=["--set", "think_models=*="])
+    chosen = launch.LaunchArguments(proxy_options=["--set", "think_models=*="])
     with launch._proxy_for(chosen, CLIENTS["run"]) as own:
         assert own != proxied
         assert launch.client_facts(own).model == "qwen"

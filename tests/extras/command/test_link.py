@@ -23,7 +23,7 @@ def never(_: StreamedReply) -> bool:
 def test_a_stream_is_read_to_its_end_and_the_key_goes_along() -> None:
     with ByPathServer({CHAT: Says(steps=frames.stream("<think>a</think>b"))}) as server:
         streamed = ServerLink(server.address, "secret").stream(BODY, never)
-        assert (streamed.text, streamed.refused) == ("<think>a</think>b", "")
+        assert (streamed.text, streamed.refusal) == ("<think>a</think>b", "")
         assert server.requests[0].headers["authorization"] == "Bearer secret"
 
 
@@ -37,15 +37,15 @@ def test_a_stream_is_read_to_its_end_and_the_key_goes_along() -> None:
 )
 def test_a_refusal_has_the_servers_message(says: Says, message: str) -> None:
     with ByPathServer({CHAT: says}) as server:
-        assert ServerLink(server.address).stream(BODY, never).refused == message
+        assert ServerLink(server.address).stream(BODY, never).refusal == message
 
 
 def test_a_server_that_hangs_up_has_not_replied() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        streamed = ServerLink(f"http://127.0.0.1:{silent.getsockname()[1]}", patience=0.2).stream(
-            BODY, never
-        )
-    assert streamed.refused == "no reply: no answer in time"
+        streamed = ServerLink(
+            f"http://127.0.0.1:{silent.getsockname()[1]}", patience_seconds=0.2
+        ).stream(BODY, never)
+    assert streamed.refusal == "no reply: no answer in time"
 
 
 def test_an_unreachable_server_is_reported_with_the_address() -> None:
@@ -67,7 +67,7 @@ def test_a_certificate_of_ones_own_is_named_with_what_takes_it(authority: Privat
         with pytest.raises(CommandError, match=r"is not trusted .*--set ssl_insecure=true"):
             ServerLink(address).json_at("/v1/models")
         assert ServerLink(address, insecure=True).json_at("/v1/models")
-        assert ServerLink(address, authority=str(authority.file)).json_at("/v1/models")
+        assert ServerLink(address, authority_file=str(authority.file)).json_at("/v1/models")
 
 
 def test_http_for_https_is_reported(authority: PrivateAuthority) -> None:

@@ -34,12 +34,12 @@ def test_text_thinking_and_calls_are_kept_apart() -> None:
         frame(tool_calls=CALL),
         b"data: [DONE]\n\n",
     )
-    assert (reply.text, reply.fields, reply.calls) == (
+    assert (reply.text, reply.thinking_by_field, reply.called_tools) == (
         "\n\n84",
         {"reasoning_content": "I add."},
         ["get_weather"],
     )
-    assert reply.first == 2.0
+    assert reply.seconds_to_first_token == 2.0
 
 
 def test_the_cut_of_the_bytes_does_not_matter() -> None:
@@ -53,8 +53,8 @@ def test_thinking_in_parts_of_the_content_has_a_name_of_its_own() -> None:
         {"type": "text", "text": "84"},
     ]
     reply = streamed(frame(content=parts))
-    assert (reply.text, reply.fields) == ("84", {PARTS: "why"})
+    assert (reply.text, reply.thinking_by_field) == ("84", {PARTS: "why"})
 
 
 def test_an_error_in_the_stream_is_a_refusal() -> None:
-    assert streamed(b'data: {"error": {"message": "too\\nlong"}}\n\n').refused == "too long"
+    assert streamed(b'data: {"error": {"message": "too\\nlong"}}\n\n').refusal == "too long"

@@ -15,7 +15,7 @@ from tests.support.rows import rows_of
 ROWS = rows_of(__file__)
 
 FACTS = ClientFacts("http://127.0.0.1:8080", "qwen", 65536)
-ABLE = [name for name, client in CLIENTS.items() if client.saved]
+ABLE = [name for name, client in CLIENTS.items() if client.settings]
 USERS = {
     "claude": '{"env": {"MINE": "1"}, "theme": "dark"}',
     "codex": 'approval_policy = "never"\n\n[mcp_servers.x]\ncommand = "x"\n',
@@ -32,9 +32,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _file(name: str) -> Path:
-    saved = CLIENTS[name].saved
+    saved = CLIENTS[name].settings
     assert saved
-    return saved.file()
+    return saved.file_path()
 
 
 def _meaning(name: str, text: str) -> object:
@@ -47,7 +47,7 @@ def _meaning(name: str, text: str) -> object:
 def test_what_was_saved_is_taken_back(name: str) -> None:
     line = saving.save(name, FACTS)
     assert f"think-addon {name} --unsave" in line
-    assert f"{FACTS.proxy}" in _file(name).read_text()
+    assert f"{FACTS.proxy_url}" in _file(name).read_text()
     saving.unsave(name)
     assert not _file(name).exists()
     with pytest.raises(CommandError, match=f"nothing was saved for {name}"):
