@@ -29,8 +29,8 @@ from converter.extras.page.open_page import NO_RECORDER
 from converter.extras.page.session import SessionExchange, ToolCost
 
 PATH = "/think"
-_RUNS = "this exchange is still running"
-_KEPT = ("name", "thinking", "text", "why")
+_RUNNING = "this exchange is still running"
+_RECORDING_FIELDS = ("name", "thinking", "text", "why")
 
 
 class Page:
@@ -106,7 +106,7 @@ class Page:
         texts give the numbers, as in `session.tool_costs`; the server is not asked.
         """
         whole = await self.session_exchanges(flow)
-        size = sum(len(each.body) for each in whole)
+        size = sum(len(each.request_body) for each in whole)
         return await run_aside(size, lambda: session.tool_costs(whole), SHOWING)
 
     async def session_json(self, flow: HTTPFlow, before: str, now: str) -> str:
@@ -114,7 +114,7 @@ class Page:
         exchanges, whose ids are `before` and `now`: see `session.session_json`.
         """
         exchanges = await self.session_exchanges(flow)
-        size = sum(len(each.body) for each in exchanges)
+        size = sum(len(each.request_body) for each in exchanges)
         return await run_aside(size, lambda: session.session_json(exchanges, before, now), SHOWING)
 
     async def delete_exchange(self, flow: HTTPFlow) -> str:
@@ -122,7 +122,7 @@ class Page:
         ValueError while the exchange is running.
         """
         if flow.live:
-            raise ValueError(_RUNS)
+            raise ValueError(_RUNNING)
         ctx.master.view.remove([flow])  # type: ignore[attr-defined]
         return "deleted"
 
@@ -133,11 +133,11 @@ class Page:
         `why`. Raises ValueError if the exchange cannot be kept.
         """
         fields = message if isinstance(message, dict) else {}
-        name, thinking, text, why = values = [fields.get(each) for each in _KEPT]
+        name, thinking, text, why = values = [fields.get(each) for each in _RECORDING_FIELDS]
         if name is None or not all(isinstance(value, str | None) for value in values):
-            raise ValueError(f"expected strings: {', '.join(_KEPT)}")
+            raise ValueError(f"expected strings: {', '.join(_RECORDING_FIELDS)}")
         if flow.live:
-            raise ValueError(_RUNS)
+            raise ValueError(_RUNNING)
         recorder = ctx.master.addons.get("think-recorder")
         if recorder is None:
             raise ValueError(NO_RECORDER)
@@ -155,7 +155,7 @@ class Page:
         Raises ValueError if mitmproxy cannot send the request again.
         """
         copied = flow.copy()
-        refused = _RUNS if flow.live else ctx.master.addons.get("clientplayback").check(copied)
+        refused = _RUNNING if flow.live else ctx.master.addons.get("clientplayback").check(copied)
         if refused:
             raise ValueError(refused)
         copied.comment = copied.marked = ""

@@ -45,10 +45,10 @@ SEARCH_LIMIT = Bound(
 )
 """Enough for the conversations of a long day."""
 
-_BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
-_PROMPTED = "Added: a text in the prompt that asks the model to think."
-_KEPT_BACK = "Withheld: the client got no thinking."
-_CIRCLE = "The model has had this thought {} times in this conversation."
+_BEGAN_INSIDE_NOTE = "Guessed: the reply was taken to begin inside a thought."
+_PROMPTED_NOTE = "Added: a text in the prompt that asks the model to think."
+_WITHHELD_NOTE = "Withheld: the client got no thinking."
+_REPEATED_NOTE = "The model has had this thought {} times in this conversation."
 _OFTEN = 3
 """From this number of equal thoughts in a conversation on, the page shows a note."""
 _ABOUT_THINKING = re.compile(r"(?:🧠 )?[\d,]+ thoughts?, ")
@@ -57,7 +57,7 @@ part out, because it shows the thinking itself. Older versions wrote a 🧠 befo
 """
 _KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
 """Name of a header that holds an API key -> the header that `curl_command` writes in its place."""
-_SENT = {"content-type", "accept", *(name for each in DIALECTS for name in each.label.headers)}
+_HEADERS = {"content-type", "accept", *(name for each in DIALECTS for name in each.label.headers)}
 _KEY_IN_LINK = re.compile(
     r"(?<=[?&;])(?=[^=&;]*(?:key|token|secret|sig|auth|pass|pwd|credential|session|jwt))"
     r"([^=&;]++)=[^&;]*",
@@ -89,7 +89,7 @@ def exchange_values(flow: HTTPFlow, running: bool) -> Values:
         "request": shown.transcript_json(request.read(content_of(flow.request), reading[0])),
         "reply": shown.transcript_json(answer, facts),
         "withheld": withheld,
-        "notes": [*end["notes"], *([_KEPT_BACK] if withheld else [])],
+        "notes": [*end["notes"], *([_WITHHELD_NOTE] if withheld else [])],
     }
 
 
@@ -114,8 +114,8 @@ def _end_values(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
         and not _ABOUT_THINKING.match(part)
         and not any(part in reason or reason in part for reason in reasons)
     ]
-    guessed = [_BEGAN_INSIDE] if noted.get("begins") == InitialState.THINKING.value else []
-    prompted = [_PROMPTED] if noted.get("prompted") else []
+    guessed = [_BEGAN_INSIDE_NOTE] if noted.get("begins") == InitialState.THINKING.value else []
+    prompted = [_PROMPTED_NOTE] if noted.get("prompted") else []
     failed = flow.response if flow.response and flow.response.status_code >= 400 else None
     return {
         "ended": ended,
@@ -151,7 +151,7 @@ def _repetition_notes(flow: HTTPFlow, answer: Transcript) -> list[str]:
     for thought in filter(None, thoughts):
         before = [[" ".join(each.split()) for each in texts].count(thought) for texts in earlier]
         most = max(most, thoughts.count(thought) + max(before, default=0))
-    return [_CIRCLE.format(most)] if most >= _OFTEN else []
+    return [_REPEATED_NOTE.format(most)] if most >= _OFTEN else []
 
 
 def _thoughts(of: Transcript) -> list[str]:
@@ -228,7 +228,7 @@ def curl_command(flow: HTTPFlow) -> str:
     for name, value in flow.request.headers.items():
         if name.lower() in _KEYS:
             lines.append(f'-H "{_KEYS[name.lower()]}"')
-        elif name.lower() in _SENT:
+        elif name.lower() in _HEADERS:
             lines.append(f"-H {shlex.quote(ACTING.sub('', f'{name}: {value}'))}")
     if body:
         # Characters that act on a terminal become JSON escapes (`\u001b`). The body's meaning

@@ -82,7 +82,7 @@ class ListRows:
         """Return all exchanges of the session to which the exchange `name` belongs, with those of
         the session's parents and branches, in the order in which they began.
         """
-        kin = [each for line in self._sessions.related_sessions(name) for each in line.exchanges]
+        kin = [each for line in self._sessions.related_sessions(name) for each in line.exchange_ids]
         return [
             session.session_exchange(flow, self.rows[flow.id], content_of(self._request(flow)))
             for each in sorted(kin or [name], key=self._created_at)
@@ -127,7 +127,7 @@ class ListRows:
         if listed.request.timestamp_end is None and listed.error is None:
             self._arriving[name] = None
         if of := self._sessions.session_of(name):
-            row |= {"session": of.name, "within": of.within}
+            row |= {"session": of.name, "within": of.parent_name}
         if before != row:
             self.rows[name] = row
 

@@ -41,15 +41,15 @@ class _Chosen:
     """An exchange that the page shows.
 
     Attributes:
-        name: the flow's id.
-        follower: reads the running reply; None if no reply is running.
-        row: the row that `ListRows` had when the page last got the whole exchange. If it has
+        flow_id: the flow's id.
+        running_reader: reads the running reply; None if no reply is running.
+        sent_row: the row that `ListRows` had when the page last got the whole exchange. If it has
             another row now, the flow has changed, and the page gets the whole exchange again.
     """
 
-    name: str
-    follower: SideReader | None = None
-    row: Row | None = None
+    flow_id: str
+    running_reader: SideReader | None = None
+    sent_row: Row | None = None
 
 
 @dataclass(slots=True)
@@ -57,18 +57,18 @@ class _WireView:
     """A reply whose steps the page shows: its chunks, with the bytes that the client got for each.
 
     Attributes:
-        name: the flow's id.
-        begin: the index of the step to send next. If the page asks with -1, it gets the last
+        flow_id: the flow's id.
+        next_step: the index of the step to send next. If the page asks with -1, it gets the last
             `WINDOW` steps of a running reply, or the first of a complete one.
-        whole: all steps of a complete reply, and a note to show with them. None while the reply is
-            running, and until they have been read.
-        due: True if the page must get a message: it has just asked, or there are new steps.
+        all_steps: all steps of a complete reply, and a note to show with them. None while the reply
+            is running, and until they have been read.
+        must_send: True if the page must get a message: it has just asked, or there are new steps.
     """
 
-    name: str
-    begin: int
-    whole: tuple[Sequence[WireStep], str] | None = None
-    due: bool = True
+    flow_id: str
+    next_step: int
+    all_steps: tuple[Sequence[WireStep], str] | None = None
+    must_send: bool = True
 
 
 @dataclass
@@ -76,13 +76,13 @@ class OpenPage:
     """The state of one open page; collects the changes that the page must still get.
 
     Attributes:
-        listed: the rows of mitmweb's exchanges.
-        wanted: set when the page has sent a message, which is answered at once.
+        list_rows: the rows of mitmweb's exchanges.
+        message_came: set when the page has sent a message, which is answered at once.
     """
 
-    listed: ListRows
-    wanted: asyncio.Event = field(default_factory=asyncio.Event)
-    _sent: dict[str, Row] = field(default_factory=dict)
+    list_rows: ListRows
+    message_came: asyncio.Event = field(default_factory=asyncio.Event)
+    _sent_rows: dict[str, Row] = field(default_factory=dict)
     _chosen: dict[str, _Chosen] = field(default_factory=dict)
     _wire: _WireView | None = None
 
@@ -96,38 +96,38 @@ class OpenPage:
                 self._chosen = {name: _Chosen(name) for name in wanted}
                 self._wire = None
             case {"wire": {"id": str(name), "from": int(begin)}}:
-                whole = self._wire.whole if self._wire and self._wire.name == name else None
+                whole = self._wire.all_steps if self._wire and self._wire.flow_id == name else None
                 self._wire = _WireView(name, begin, whole)
             case {"wire": None}:
                 self._wire = None
             case _:
                 return
-        self.wanted.set()
+        self.message_came.set()
 
     async def wait_for_message(self, seconds: float) -> None:
         """Wait until the page sends a message, but at most so many seconds."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.wanted.wait(), seconds)
+            await asyncio.wait_for(self.message_came.wait(), seconds)
         # Cleared here, not in `next_changes`: the loop of `handlers.Updates` calls that method only
         # when the page has read the last update. An event that stays set would end each wait at
         # once.
-        self.wanted.clear()
+        self.message_came.clear()
 
     async def next_changes(self) -> Values:
         """Return the page's JSON on all changes since the last call, `{}` if there are none: `rows`
         of the list, ids that are `gone` from it, `chosen` exchanges and the `wire` view.
         """
-        await self.listed.refresh()
+        await self.list_rows.refresh()
         chosen = [
             exchange
             for each in list(self._chosen.values())
             if (exchange := await self._changes_of(each))
         ]
-        listed, sent, now = self.listed.rows, self._sent, time.time()
+        listed, sent, now = self.list_rows.rows, self._sent_rows, time.time()
         fresh = [row for name, row in listed.items() if sent.get(name) is not row]
         rows = [{**row, "age": round(now - float(str(row["at"])), 3)} for row in fresh]
         news = {"rows": rows, "gone": [name for name in sent if name not in listed]}
-        self._sent = dict(listed)
+        self._sent_rows = dict(listed)
         news |= {"chosen": chosen, "wire": await self._next_steps()}
         return {name: value for name, value in news.items() if value}
 
@@ -136,22 +136,22 @@ class OpenPage:
         Return the whole exchange at the first call, and when the flow of a finished exchange has
         changed; `{"id": ID, "gone": True}` when mitmweb no longer lists the flow.
         """
-        flow = self.listed.find(chosen.name)
+        flow = self.list_rows.find(chosen.flow_id)
         if flow is None:
-            del self._chosen[chosen.name]
-            return {"id": chosen.name, "gone": True}
-        if chosen.follower:
-            return await self._followed_changes(flow, chosen, chosen.follower)
-        row = self.listed.rows.get(chosen.name)
-        if row is chosen.row:
+            del self._chosen[chosen.flow_id]
+            return {"id": chosen.flow_id, "gone": True}
+        if chosen.running_reader:
+            return await self._followed_changes(flow, chosen, chosen.running_reader)
+        row = self.list_rows.rows.get(chosen.flow_id)
+        if row is chosen.sent_row:
             return None
-        running = RUNNING_RECORDS.get(chosen.name)
-        chosen.row = row
+        running = RUNNING_RECORDS.get(chosen.flow_id)
+        chosen.sent_row = row
         whole = await asyncio.to_thread(exchange_values, flow, running is not None)
         if running is None:
             return whole
-        chosen.follower = SideReader(running)
-        return {**whole, "said": await _news_in_thread(chosen.follower.news)}
+        chosen.running_reader = SideReader(running)
+        return {**whole, "said": await _news_in_thread(chosen.running_reader.news)}
 
     async def _followed_changes(
         self, flow: HTTPFlow, chosen: _Chosen, follower: SideReader
@@ -159,15 +159,15 @@ class OpenPage:
         """Return what `follower` has read of the exchange's reply since the last call, and the end
         if the reply has ended. Return None if nothing has come.
         """
-        if RUNNING_RECORDS.get(chosen.name) is follower.record:
+        if RUNNING_RECORDS.get(chosen.flow_id) is follower.record:
             news = await _news_in_thread(follower.news)
-            return {"id": chosen.name, "said": news} if news else None
-        chosen.follower = None
+            return {"id": chosen.flow_id, "said": news} if news else None
+        chosen.running_reader = None
         if not follower.record.sides.got:  # Not streamed, so `follower` has read nothing.
             return await self._changes_of(chosen)
         news = await _news_in_thread(follower.close)
-        chosen.row = self.listed.rows.get(chosen.name)
-        return {"id": chosen.name, "said": news, "end": final_values(flow, follower.transcript())}
+        chosen.sent_row = self.list_rows.rows.get(chosen.flow_id)
+        return {"id": flow.id, "said": news, "end": final_values(flow, follower.transcript())}
 
     async def _next_steps(self) -> Values | None:
         """Return the next steps of the reply whose chunks the page shows, None if there are none.
@@ -175,22 +175,22 @@ class OpenPage:
         `WINDOW` at a time: the page sends a message for each window.
         """
         view = self._wire
-        flow = self.listed.find(view.name) if view else None
+        flow = self.list_rows.find(view.flow_id) if view else None
         if view is None or flow is None:
             return None
         note = ""
-        if running := RUNNING_RECORDS.get(view.name):
+        if running := RUNNING_RECORDS.get(view.flow_id):
             total = len(running.sides.lengths)
-            begin = view.begin if view.begin >= 0 else max(0, total - WINDOW)
+            begin = view.next_step if view.next_step >= 0 else max(0, total - WINDOW)
             steps: Sequence[WireStep] = running_steps(running.sides, begin)[:WINDOW]
-            view.begin, view.due = begin + len(steps), view.due or bool(steps)
+            view.next_step, view.must_send = begin + len(steps), view.must_send or bool(steps)
         else:
-            if view.whole is None:
-                view.whole, view.due = await asyncio.to_thread(reply_steps, flow), True
-            begin, (whole, note) = max(0, view.begin), view.whole
+            if view.all_steps is None:
+                view.all_steps, view.must_send = await asyncio.to_thread(reply_steps, flow), True
+            begin, (whole, note) = max(0, view.next_step), view.all_steps
             steps, total = whole[begin:], len(whole)
-        due, view.due = view.due, False
-        return {"id": view.name, **window_values(steps, begin, total, note)} if due else None
+        due, view.must_send = view.must_send, False
+        return {"id": view.flow_id, **window_values(steps, begin, total, note)} if due else None
 
 
 async def _news_in_thread(read: Callable[[], list[News]]) -> list[Values]:

@@ -21,8 +21,8 @@ type Options = Mapping[str, Sequence[str]]
 """Values of options of the addon, by their names without `think_`."""
 
 _OPENER_MISSING, _CLOSER_MISSING, _UNREAD = MISREAD
-_OPENER = re.compile(r"<([^<>\s]+)>(?= begins the text)")
-_PAIR = re.compile(r"--set think_tags='([^']+)'")
+_NOTED_OPENER = re.compile(r"<([^<>\s]+)>(?= begins the text)")
+_NOTED_PAIR = re.compile(r"--set think_tags='([^']+)'")
 
 
 def remedy_of(comment: str) -> Options:
@@ -35,11 +35,11 @@ def remedy_of(comment: str) -> Options:
         return {"start": ["text"]}
     if _UNREAD not in comment:
         return {}
-    if pair := _PAIR.search(comment):
+    if pair := _NOTED_PAIR.search(comment):
         return {"tags": ["auto", pair[1]]}
-    # A comment has only the beginning of a long note. If the options at the note's end, which
-    # `_PAIR` matches, are cut off, the closer is made from the opener at the note's beginning.
-    opener = _OPENER.search(comment)
+    # A comment has only the beginning of a long note. If the options at the note's end are cut off,
+    # the closer is made from the opener at the note's beginning.
+    opener = _NOTED_OPENER.search(comment)
     return {"tags": ["auto", f"{opener[0]} </{opener[1]}>"]} if opener else {}
 
 

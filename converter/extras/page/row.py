@@ -35,7 +35,7 @@ _GROWING = (
 """Counts in a reply's summary, each with the state that a running reply has while the count grows.
 If several counts have grown since the last row, the first of them in this table gives the state.
 """
-_SHOWN = (
+_SHOWN_FACTS = (
     "thoughts",
     "thinking",
     "text",
@@ -50,7 +50,7 @@ _SHOWN = (
     "first_thought",
     "first_text",
 )
-_TITLE = 70
+_TITLE_LENGTH = 70
 _CLIENT_TAG = re.compile(r"\n\s*<[a-z][\w-]*>")
 """Matches the first tag of the text that a client adds below the user's own text."""
 _BEFORE_OUTPUT = re.compile(r"\AChunk ID: .*?\nOutput:\n", re.DOTALL)
@@ -103,7 +103,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         "status": flow.response.status_code if flow.response else 0,
         "again": flow.is_replay == "request",
         **({"broke": _shortened(str(flow.metadata[BEFORE]))} if BEFORE in flow.metadata else {}),
-        **{name: facts[name] for name in _SHOWN if name in facts},
+        **{name: facts[name] for name in _SHOWN_FACTS if name in facts},
         **_times(facts),
     }
     # A flow on which the addon acts is running while it has a `FlowRecord`; any other flow until
@@ -192,7 +192,7 @@ def _title(turns: Sequence[ShownTurn]) -> str:
     if goes_on_from_summary({"content": last}):
         return "Goes on from the summary"
     own = _CLIENT_TAG.split(last[:_LONGEST], maxsplit=1)[0]
-    return shortened(" ".join(own.split()), _TITLE)
+    return shortened(" ".join(own.split()), _TITLE_LENGTH)
 
 
 def _last_question(turns: Sequence[ShownTurn]) -> str:

@@ -31,7 +31,7 @@ from converter.core.model.raw_messages import (
 from converter.core.wire import json_text
 from converter.extras.page.row import Row
 
-_PROMPT = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools")
+_PROMPT_FIELDS = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools")
 _MOST_LINES = 5000
 """Texts of more lines are not compared: the time of `difflib` may grow with the square."""
 
@@ -42,19 +42,19 @@ class SessionExchange:
 
     Attributes:
         row: the exchange's row in the page's list.
-        body: the body of the request that the client sent.
-        got: a function that reads the client's reply; None while the reply still comes.
-        facts: the reply's counts and times.
+        request_body: the body of the request that the client sent.
+        read_reply: a function that reads the client's reply; None while the reply still comes.
+        reply_facts: the reply's counts and times.
     """
 
     row: Row
-    body: bytes
-    got: Callable[[], Transcript] | None
-    facts: Mapping[str, object]
+    request_body: bytes
+    read_reply: Callable[[], Transcript] | None
+    reply_facts: Mapping[str, object]
 
     def fields(self) -> Mapping[str, object]:
         """Return the fields of the request that the client sent, `{}` if it is no JSON object."""
-        return json_text.object_in(self.body)
+        return json_text.object_in(self.request_body)
 
 
 def session_exchange(flow: HTTPFlow, row: Row, body: bytes) -> SessionExchange:
@@ -72,19 +72,19 @@ def read_exchanges(exchanges: Iterable[SessionExchange]) -> Iterator[Values]:
     for each in exchanges:
         fields = each.fields()
         own = each.row["session"]
-        question = _added_turns(before.get(own), fields) if fields else request.read(each.body)
+        added = _added_turns(before.get(own), fields) if fields else request.read(each.request_body)
         before[own] = fields
-        answer = each.got() if each.got else Transcript()
+        answer = each.read_reply() if each.read_reply else Transcript()
         yield {
             **each.row,
-            "request": shown.transcript_json(question),
-            "reply": shown.transcript_json(answer, each.facts),
+            "request": shown.transcript_json(added),
+            "reply": shown.transcript_json(answer, each.reply_facts),
         }
 
 
 def called_tools(exchanges: Iterable[SessionExchange]) -> set[str]:
     """Return the names of the tools that models have called."""
-    turns = (turn for each in exchanges if each.got for turn in each.got().turns)
+    turns = (turn for each in exchanges if each.read_reply for turn in each.read_reply().turns)
     return {part.name for turn in turns for part in turn.parts if isinstance(part, ToolUse)}
 
 
@@ -92,7 +92,7 @@ type ToolCost = tuple[str, int, int, int, int, int]
 """A tool's name, the number of its calls, the number of its failed calls, and the estimated tokens
 of its calls, its results and its description.
 """
-_BYTES = 4
+_BYTES_PER_TOKEN = 4
 """About how many bytes of English text or JSON one token has."""
 
 
@@ -128,7 +128,7 @@ def _tool_cost(name: str, counts: Counter[str], described: int) -> ToolCost:
     """Return a tool's cost. `counts` has its numbers of calls and failures, and the bytes of its
     calls and results; `described`: the bytes of its description.
     """
-    sizes = [size // _BYTES for size in (counts["written"], counts["results"], described)]
+    sizes = [size // _BYTES_PER_TOKEN for size in (counts["written"], counts["results"], described)]
     return name, counts["calls"], counts["failed"], sizes[0], sizes[1], sizes[2]
 
 
@@ -162,7 +162,7 @@ def request_differences(
     requests: its name, and the lines of a unified diff.
     """
     for name in [*before, *(now.keys() - before.keys())]:
-        if name not in _PROMPT and before.get(name) != now.get(name):
+        if name not in _PROMPT_FIELDS and before.get(name) != now.get(name):
             yield name, _diff(json.dumps(before.get(name)), json.dumps(now.get(name)))
     one, other = prompt_texts(before), prompt_texts(now)
     for name in [*one, *(each for each in other if each not in one)]:

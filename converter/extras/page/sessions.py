@@ -28,15 +28,15 @@ from converter.core.wire import json_text
 
 type Messages = Sequence[object]
 
-_LOOKED_AT = 8
+_COMPARED_SESSIONS = 8
 """With how many sessions a request is compared: the newest that begin with the same messages.
 Without this bound a thousand sessions with one question would need a million comparisons.
 """
-_KEPT = 8
+_KEPT_REQUESTS = 8
 """How many parsed requests are kept in memory. Any other request is parsed again when its session
 continues.
 """
-_DEEP = 3
+_SEARCHED_LEVELS = 3
 """How many levels of a call's nested arguments are searched for the prompt of a sub-agent."""
 _NEWEST = 8
 """For each client, the most sessions with which a request for a title is compared, and the most
@@ -54,19 +54,19 @@ class Session:
 
     Attributes:
         name: the id of its first exchange.
-        number: the number of exchanges that were added before the session's first.
-        shortest: the number of messages in its shortest request.
-        newest: the id of its newest exchange.
-        within: the name of the session of which it is a branch; empty if it is no branch.
-        exchanges: the ids of its exchanges.
+        begin_order: the number of exchanges that were added before the session's first.
+        shortest_request: the number of messages in its shortest request.
+        newest_exchange: the id of its newest exchange.
+        parent_name: the name of the session of which it is a branch; empty if it is no branch.
+        exchange_ids: the ids of its exchanges.
     """
 
     name: str
-    number: int
-    shortest: int
-    newest: str
-    within: str = ""
-    exchanges: list[str] = field(default_factory=list)
+    begin_order: int
+    shortest_request: int
+    newest_exchange: str
+    parent_name: str = ""
+    exchange_ids: list[str] = field(default_factory=list)
 
 
 class Sessions:
@@ -75,7 +75,7 @@ class Sessions:
     """
 
     def __init__(self, read: Callable[[str], Messages]) -> None:
-        self._messages = lru_cache(_KEPT)(read)
+        self._messages = lru_cache(_KEPT_REQUESTS)(read)
         self._of = dict[str, Session]()
         self._openings = dict[int, deque[Session]]()
         self._begun = dict[int, list[Session]]()
@@ -96,11 +96,11 @@ class Sessions:
             return []
         root = self._root(session)
         kin = {each for each in self._of.values() if self._root(each) is root}
-        return sorted(kin, key=lambda each: each.number)
+        return sorted(kin, key=lambda each: each.begin_order)
 
     def _root(self, session: Session) -> Session:
-        while session.within:
-            session = self._of[session.within]
+        while session.parent_name:
+            session = self._of[session.parent_name]
         return session
 
     def add(self, exchange: str, client: str, messages: Messages, wish: str = "") -> list[str]:
@@ -123,20 +123,20 @@ class Sessions:
         if session is None:
             from_summary = any(map(goes_on_from_summary, opening))
             session = (self._summed_up.pop(client, None) if from_summary else None) or new
-            session.shortest = len(messages)
-            self._openings.setdefault(keys[-1], deque(maxlen=_LOOKED_AT)).append(session)
+            session.shortest_request = len(messages)
+            self._openings.setdefault(keys[-1], deque(maxlen=_COMPARED_SESSIONS)).append(session)
         if session is new:
             self._find_parent(session, client, opening)
             taken = self._adopt_titles(session, client, opening)
         if wish == COMPACTION:
             self._summed_up[client] = session
-        session.shortest = min(session.shortest, len(messages))
-        session.newest = exchange
+        session.shortest_request = min(session.shortest_request, len(messages))
+        session.newest_exchange = exchange
         self._append_exchange(exchange, session)
         return taken + self._note_calls(session, client, messages[same:])
 
     def _append_exchange(self, exchange: str, session: Session) -> None:
-        session.exchanges.append(exchange)
+        session.exchange_ids.append(exchange)
         self._of[exchange] = session
 
     def _add_title(self, title: Session, client: str, opening: Messages) -> None:
@@ -148,7 +148,7 @@ class Sessions:
         text = "\n".join(texts)[:_LONGEST_TITLE]
         titled = [pair for pair in self._questions_of.get(client, ()) if pair[0] in text]
         if titled:
-            title.within = max(reversed(titled), key=lambda pair: len(pair[0]))[1].name
+            title.parent_name = max(reversed(titled), key=lambda pair: len(pair[0]))[1].name
         else:
             self._titles.setdefault(client, deque(maxlen=_NEWEST)).append((text, title))
         self._append_exchange(title.name, title)
@@ -169,7 +169,7 @@ class Sessions:
         mine = [pair for pair in titles if question in pair[0]]
         for pair in mine:
             titles.remove(pair)
-            pair[1].within = session.name
+            pair[1].parent_name = session.name
         return [pair[1].name for pair in mine]
 
     def _continued_session(
@@ -188,9 +188,9 @@ class Sessions:
         """
         best, most = None, 0
         for session in (each for key in keys for each in self._openings.get(key, ())):
-            if len(messages) > min(session.shortest, opening):
-                same = shared_count(self._messages(session.newest), messages)
-                if same >= max(session.shortest, most):
+            if len(messages) > min(session.shortest_request, opening):
+                same = shared_count(self._messages(session.newest_exchange), messages)
+                if same >= max(session.shortest_request, most):
                     best, most = session, same
         return best, most
 
@@ -204,7 +204,7 @@ class Sessions:
             key = hash((client, plain))  # `_note_calls` makes the same key for a call's string.
             self._begun.setdefault(key, []).append(session)
             if caller := self._callers.get(key):
-                session.within = caller.name
+                session.parent_name = caller.name
 
     def _note_calls(self, session: Session, client: str, messages: Messages) -> list[str]:
         """Remember the strings in the tool calls of a session's new `messages`: a later session
@@ -216,9 +216,9 @@ class Sessions:
             key = hash((client, _comparable(text)))
             self._callers[key] = session
             for begun in self._begun.get(key, ()):
-                if not begun.within and begun.number > session.number:
-                    begun.within = session.name
-                    taken += begun.exchanges
+                if not begun.parent_name and begun.begin_order > session.begin_order:
+                    begun.parent_name = session.name
+                    taken += begun.exchange_ids
         return taken
 
 
@@ -254,4 +254,4 @@ def _call_strings(message: object) -> Iterator[str]:
         if isinstance(function, Mapping):
             value = function.get("arguments", function.get("input"))
             read = json_text.read_or_none(value.encode()) if isinstance(value, str) else value
-            yield from strings_of(read, _DEEP)
+            yield from strings_of(read, _SEARCHED_LEVELS)

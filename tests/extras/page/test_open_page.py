@@ -58,7 +58,7 @@ def test_what_is_chosen_is_sent_whole(there: Watched, page: OpenPage) -> None:
     there.answer(flow, response(EVENT_STREAM), *stream(*TAGGED))
     news(page)
     page.receive({"choose": [flow.id]})
-    assert page.wanted.is_set()
+    assert page.message_came.is_set()
     [sent] = news(page)["chosen"]
     assert (sent["id"], sent["running"]) == (flow.id, False)
     assert sent["reply"]["turns"][0]["parts"][0]["kind"] == "thinking"

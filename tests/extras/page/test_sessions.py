@@ -62,7 +62,7 @@ class Listed:
     def of(self, name: str) -> tuple[str, str]:
         session = self.sessions.session_of(name)
         assert session
-        return session.name, session.within
+        return session.name, session.parent_name
 
 
 def test_a_conversation_that_grows_is_one_session() -> None:
