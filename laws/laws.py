@@ -71,7 +71,7 @@ def laws_of(recording: Recording) -> Iterator[Law]:
     """
     if not recording.exchange().endpoint.is_chat:
         return
-    if not 200 <= recording.answered.status < 300:
+    if not 200 <= recording.server_reply.status < 300:
         yield from ERROR_LAWS
         return
     case = Case(recording)

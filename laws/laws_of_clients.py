@@ -110,7 +110,7 @@ def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
     frames, is not checked, because the client gets the server's own bytes.
     """
     body = body_of(case.recording, variant)
-    if case.recording.ended or not case.reply.complete or case.reply.unread:
+    if case.recording.abort_reason or not case.reply.complete or case.reply.unread:
         return
     plain = parse_reply(body, variant.form, OPENAI_CHAT, case.recording.settings.map)
     with _raising_nothing(variant, "openai"):

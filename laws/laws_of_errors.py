@@ -26,7 +26,7 @@ def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> 
     one. Raises BrokenLawError if the addon raises any error.
     """
     awaited = recording.awaited(client)
-    answered, body = recording.answered, recording.body if body is None else body
+    answered, body = recording.server_reply, recording.body if body is None else body
     try:
         got = awaited.rewrite(answered.status, answered.content_type, body).answer
     except Exception as error:
@@ -44,7 +44,7 @@ def error_4(recording: Recording, _: int) -> None:
     message = _message_of(recording.body)
     got = [plain.status, plain.body] if message else [plain.status, bool(_message_of(plain.body))]
     expected = recording.body if message else True
-    compare("chat completions client", [recording.answered.status, expected], got)
+    compare("chat completions client", [recording.server_reply.status, expected], got)
     for client, (variant, names) in _SHAPES.items():
         got_names, got_message = _error_in(answer(recording, client).body)
         compare(variant, names, got_names or [])

@@ -122,12 +122,12 @@ def with_body(
     beside the recorded ones.
     """
     answered = (
-        recording.answered
+        recording.server_reply
         if form is None
-        else replace(recording.answered, content_type=_CONTENT_TYPES[form])
+        else replace(recording.server_reply, content_type=_CONTENT_TYPES[form])
     )
     merged: Mapping[str, object] = {**recording.options, **options}
-    return replace(recording, chunks=(Chunk(0.0, body),), answered=answered, options=merged)
+    return replace(recording, chunks=(Chunk(0.0, body),), server_reply=answered, options=merged)
 
 
 def seeded_random(recording: Recording, law: int) -> random.Random:

@@ -104,7 +104,7 @@ class Capture:
         """
         *_, last = flow_file.read_all(flow)
         clean = redacted(last)
-        if clean.replayed().body != clean.got.body:
+        if clean.replayed().body != clean.client_reply.body:
             raise SystemExit(
                 f"{flow.stem} is not kept: its client got something else than this version gives"
             )

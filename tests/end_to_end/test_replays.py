@@ -40,7 +40,8 @@ def translated() -> Recording:
         ]
     )
     sent = recorded(awaited.request.body, awaited.request.exchange.path)
-    return replace(kept, name="translated", sent=sent, got=RecordedReply(200, EVENT_STREAM, got))
+    reply = RecordedReply(200, EVENT_STREAM, got)
+    return replace(kept, name="translated", sent_request=sent, client_reply=reply)
 
 
 @pytest.fixture
@@ -94,9 +95,9 @@ def test_client_replay_through_the_addon_is_a_new_exchange_rewritten_once(
         json.loads(recorded.request.body),
     )
     assert got == recorded.replayed().body
-    assert (again.body, json.loads(again.sent.body)) == (
+    assert (again.body, json.loads(again.sent_request.body)) == (
         recorded.body,
-        json.loads(recorded.sent.body),
+        json.loads(recorded.sent_request.body),
     )
     assert flow.comment.startswith("1 thought, 3 chars")
     flow.revert()
@@ -123,7 +124,7 @@ def test_server_replay_gives_the_client_what_the_client_got(
         Client(port) as client,
     ):
         answers = [client.ask(MESSAGES, body) for _ in range(2)]
-    assert [answer.body for answer in answers] == [translated().got.body] * 2
+    assert [answer.body for answer in answers] == [translated().client_reply.body] * 2
     assert read_anthropic_stream(answers[0].body).blocks == THOUGHT
     assert kept.read_bytes() == before
 

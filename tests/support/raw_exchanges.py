@@ -67,4 +67,4 @@ def exchange(
 
 def with_reply(raw: Recording) -> Recording:
     """Return the recording with the reply that its client gets."""
-    return replace(raw, got=replace(raw.got, body=raw.replayed().body))
+    return replace(raw, client_reply=replace(raw.client_reply, body=raw.replayed().body))

@@ -39,12 +39,14 @@ def _fits(name: str) -> bool:
     kept = _LIBRARY.load(name)
     complete = (
         kept.server_dialect is OPENAI_CHAT
-        and kept.answered.status == 200
+        and kept.server_reply.status == 200
         and b'"choices"' in kept.body
     )
     alone = not re.search(rb'"index":1,"(?:delta|message)"', kept.body)
     chat = alone and not kept.awaited().as_text
-    return complete and chat and not kept.ended and kept.facts.begins == InitialState.TEXT.value
+    return (
+        complete and chat and not kept.abort_reason and kept.facts.begins == InitialState.TEXT.value
+    )
 
 
 @cache
@@ -53,8 +55,8 @@ def load(name: str) -> Recording:
     kept = _LIBRARY.load(name)
     return Recording(
         name,
-        json.loads(kept.sent.body),
-        kept.answered.status,
+        json.loads(kept.sent_request.body),
+        kept.server_reply.status,
         kept.body,
         kept.server_form is Form.STREAM,
     )

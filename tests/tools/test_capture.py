@@ -48,7 +48,7 @@ def test_a_reply_is_sent_as_its_name_says(form: Form) -> None:
     assert [
         recording.name
         for recording in named
-        if recording.answered.status == 200 and recording.form_for(recording.client) is not form
+        if recording.server_reply.status == 200 and recording.form_for(recording.client) is not form
     ] == []
 
 

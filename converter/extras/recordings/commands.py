@@ -48,7 +48,7 @@ def _run_add(library: Library, chosen: argparse.Namespace) -> int:
         for number, each in enumerate(recordings, 1):
             line = f"{number:3}  {each.request.method} {each.request.path}"
             sizes = f"{len(each.chunks)} chunks, {len(each.body):,} bytes"
-            columns = (line, str(each.answered.status), sizes, each.ended)
+            columns = (line, str(each.server_reply.status), sizes, each.abort_reason)
             print(one_line("  ".join(columns).rstrip()), file=sys.stderr)
         return BAD_USE
     number = chosen.flow or 1
@@ -216,42 +216,42 @@ def changed_options(options: Mapping[str, object], assignments: Sequence[str]) -
     return chosen
 
 
-_FLOWS = "flows that passed the addon, as mitmdump -w and mitmweb save them"
-_PACE = "recorded, fast, or how many times as fast as recorded"
+_FLOWS_HELP = "flows that passed the addon, as mitmdump -w and mitmweb save them"
+_PACE_HELP = "recorded, fast, or how many times as fast as recorded"
 _NAME, _NAMES = {"metavar": "NAME"}, {"nargs": "*", "metavar": "NAME"}
-_TEXT = {"metavar": "WORDS", "help": "what a client should get"}
-_OPTION = {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "another option"}
-_CLIENTS = [dialect.name for dialect in DIALECTS]
-_TAKEN_BY_ADD = {
-    "file": {"type": Path, "metavar": "FILE", "help": _FLOWS},
+_EXPECTED_TEXT = {"metavar": "WORDS", "help": "what a client should get"}
+_SET_OPTION = {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "another option"}
+_CLIENT_NAMES = [dialect.name for dialect in DIALECTS]
+_ARGUMENTS_OF_ADD = {
+    "file": {"type": Path, "metavar": "FILE", "help": _FLOWS_HELP},
     "name": _NAME,
     "--flow": {"type": int, "metavar": "N", "help": "which one, of a file of several"},
     "--replace": {"action": "store_true", "help": "in the place of another one of that name"},
-    "--expect-thinking": _TEXT,
-    "--expect-text": _TEXT,
+    "--expect-thinking": _EXPECTED_TEXT,
+    "--expect-text": _EXPECTED_TEXT,
 }
-_TAKEN_BY_SHOW = {
+_ARGUMENTS_OF_SHOW = {
     "name": {"metavar": "NAME|FILE", "help": "a recording, or a file with a reply; - is stdin"},
-    "--set": _OPTION,
-    "--for": {"dest": "client", "choices": _CLIENTS, "help": "one client only"},
+    "--set": _SET_OPTION,
+    "--for": {"dest": "client", "choices": _CLIENT_NAMES, "help": "one client only"},
     "--request": {"action": "store_true", "help": "a curl command that asks `serve` for it"},
 }
-_TAKEN_BY_SERVE = {
+_ARGUMENTS_OF_SERVE = {
     "folder": {"type": Path, "nargs": "?", "metavar": "DIR"},
     "--port": {"type": int, "default": 8000, "help": "of 127.0.0.1 (8000)"},
-    "--pace": {"type": server.read_pace, "default": "recorded", "help": _PACE},
+    "--pace": {"type": server.read_pace, "default": "recorded", "help": _PACE_HELP},
 }
 _COMMANDS: Mapping[
     str, tuple[str, Callable[[Library, argparse.Namespace], int], Mapping[str, Any]]
 ] = {
-    "add": ("keep an exchange of a flow file, redacted", _run_add, _TAKEN_BY_ADD),
+    "add": ("keep an exchange of a flow file, redacted", _run_add, _ARGUMENTS_OF_ADD),
     "list": ("the names of all recordings", _run_list, {}),
-    "show": ("what came in and what goes out, or a saved reply", _run_show, _TAKEN_BY_SHOW),
+    "show": ("what came in and what goes out, or a saved reply", _run_show, _ARGUMENTS_OF_SHOW),
     "bless": (
         "accept what comes out now as right",
         _run_bless,
-        {"names": _NAMES, "--set": _OPTION},
+        {"names": _NAMES, "--set": _SET_OPTION},
     ),
     "check": ("hold recordings to all laws", _run_check, {"names": _NAMES}),
-    "serve": ("answer as the recorded servers did", _run_serve, _TAKEN_BY_SERVE),
+    "serve": ("answer as the recorded servers did", _run_serve, _ARGUMENTS_OF_SERVE),
 }

@@ -120,15 +120,15 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
     return Recording(
         name,
         request=_recorded_request(kept.request),
-        sent=_recorded_request(server.request),
-        answered=replace(answered, body=b""),
+        sent_request=_recorded_request(server.request),
+        server_reply=replace(answered, body=b""),
         chunks=chunks,
-        got=got,
+        client_reply=got,
         options=options,
         facts=facts,
-        ended=ended,
+        abort_reason=ended,
         hosts=_hosts_of_flow(kept, server.request),
-        flow=kept.id,
+        flow_id=kept.id,
     )
 
 
@@ -189,20 +189,20 @@ def to_flow(recording: Recording, began: float = BEGAN) -> http.HTTPFlow:
     kept = http.HTTPFlow(client, server)
     kept.id, kept.timestamp_created = _id_for(recording, "flow"), began
     times = [began + chunk.at for chunk in recording.chunks] or [began]
-    if recording.ended:
-        kept.error = flow.Error(recording.ended, times[-1])
+    if recording.abort_reason:
+        kept.error = flow.Error(recording.abort_reason, times[-1])
     summary = recording.replayed().summary.values()
     cuts = [(len(chunk.data), chunk.at) for chunk in recording.chunks]
-    noted = cuts, recording.ended, recording.options, recording.facts
+    noted = cuts, recording.abort_reason, recording.options, recording.facts
     kept.metadata[METADATA] = write_notes(noted, summary)
     kept.comment = describe_thinking(summary) if summary.get("thoughts") else ""
-    answered = replace(recording.answered, body=recording.body)
-    if (recording.sent, answered) != (recording.request, recording.got):
-        kept.request = _request_of(recording.sent, began)
+    answered = replace(recording.server_reply, body=recording.body)
+    if (recording.sent_request, answered) != (recording.request, recording.client_reply):
+        kept.request = _request_of(recording.sent_request, began)
         kept.response = _response_of(answered, times)
         kept.backup()
     kept.request = _request_of(recording.request, began)
-    kept.response = _response_of(recording.got, times)
+    kept.response = _response_of(recording.client_reply, times)
     return kept
 
 

@@ -17,7 +17,7 @@ from converter.core.dialects.table import Dialect
 from converter.extras.recordings.recording import Recording, Replay
 
 AS_IT_CAME = "<< as it came"
-_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+_UNSEEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 _MAYBE_UNSEEN = re.compile(r"[^\x20-\x7e]|[⟨⟩]")
 _FIELD = r'"(?:id|object|created|model|system_fingerprint|service_tier)": ?(?:"[^"\\]*"|\d+|null)'
 _SAME_FIELDS = re.compile(rf"{_FIELD}(?:, ?{_FIELD})+")
@@ -60,13 +60,14 @@ def _escape_match(match: re.Match[str]) -> str:
     character = match[0]
     if "\udc80" <= character <= "\udcff":
         return f"⟨{ord(character) - 0xDC00:02X}⟩"  # A byte that is not UTF-8, as a surrogate.
-    if character in "⟨⟩" or unicodedata.category(character) in _UNSEEN:
+    if character in "⟨⟩" or unicodedata.category(character) in _UNSEEN_CATEGORIES:
         return f"⟨U+{ord(character):04X}⟩"
     return character
 
 
 def _head_lines(recording: Recording, client: Dialect) -> Iterator[str]:
-    request, sent, facts = recording.request, recording.sent, recording.facts
+    request, sent = recording.request, recording.sent_request
+    reply, facts = recording.server_reply, recording.facts
     form, title = recording.form_for(client).name.lower(), client.label.title
     yield f"# {recording.name}: the server's reply, and what an {title} client gets ({form})"
     yield one_line(
@@ -75,7 +76,7 @@ def _head_lines(recording: Recording, client: Dialect) -> Iterator[str]:
     )
     parses = ", takes thinking out itself" if facts.parses else ""
     yield one_line(f"# server {facts.server}{parses}, begins in {facts.begins}")
-    yield one_line(f"# answered {recording.answered.status} {recording.answered.content_type}")
+    yield one_line(f"# answered {reply.status} {reply.content_type}")
     chosen = list[str]()
     for option in OPTIONS:
         value = recording.options.get(option.name, option.default)
@@ -90,9 +91,9 @@ def _body_lines(recording: Recording, replay: Replay) -> Iterator[str]:
     for step in replay.steps:
         yield f">> +{step.chunk.at:.3f} s"
         yield from _indented_lines(step.chunk.data)
-        yield from _client_lines(step.out, step.chunk.data)
-    if recording.ended:
-        yield one_line(f"-- broke off: {recording.ended}")
+        yield from _client_lines(step.client_bytes, step.chunk.data)
+    if recording.abort_reason:
+        yield one_line(f"-- broke off: {recording.abort_reason}")
     else:
         yield "-- end"
         yield from _client_lines(replay.end, recording.body)

@@ -27,11 +27,11 @@ from converter.extras.recordings.redact.redactor import redacted, redacted_text
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
 _DIFF_LINES = 40
 """The most lines of a diff that a failure shows; `bless` shows all of it."""
-_READ: Mapping[str, type[ThinkingBlock | TextBlock]] = {
+_COMPARED_BLOCKS: Mapping[str, type[ThinkingBlock | TextBlock]] = {
     "thinking": ThinkingBlock,
     "text": TextBlock,
 }
-_HINTED = re.compile(r"--set think_.*")
+_HINTED_OPTION = re.compile(r"--set think_.*")
 
 
 type Laws = Callable[[Recording, str], Iterable[str]]
@@ -166,7 +166,7 @@ class Library:
         written = {
             name: redacted_text(recording, text)
             for name, text in asdict(expected).items()
-            if text or (text == "" and name in _READ)
+            if text or (text == "" and name in _COMPARED_BLOCKS)
         }
         path = self.expectation_path(recording.name)
         write_whole(path, (json.dumps(written, indent=2) + "\n").encode())
@@ -182,7 +182,7 @@ class Library:
         except (OSError, ValueError, RecursionError) as error:
             raise RecordingError(f"{path} cannot be read: {error}") from None
         if not isinstance(written, dict) or not all(
-            isinstance(written.get(name, ""), str) for name in (*_READ, "why")
+            isinstance(written.get(name, ""), str) for name in (*_COMPARED_BLOCKS, "why")
         ):
             raise RecordingError(
                 f'{path}: expected {{"thinking": "...", "text": "...", "why": "..."}}, '
@@ -199,7 +199,7 @@ class Library:
         unmet = expectation_diffs(recording, expected) if expected else ""
         if not unmet:
             return ""
-        hints = map(_HINTED.search, recording.replayed().notes)
+        hints = map(_HINTED_OPTION.search, recording.replayed().notes)
         options = next((hint[0] for hint in hints if hint), "")
         why = "" if options else "Find the option that reads it so in docs/options.md, then:\n"
         command = f"{self.command_line('bless', name)} {options or '--set think_NAME=VALUE'}"
@@ -273,11 +273,11 @@ def expectation_diffs(recording: Recording, expected: Expectation) -> str:
     Raises RecordingError for a recording that this version cannot read.
     """
     body = recording.replayed().body
-    turns = reply.read(body, reply.AS_WRITTEN, recording.got.content_type).turns
+    turns = reply.read(body, reply.AS_WRITTEN, recording.client_reply.content_type).turns
     parts = [part for turn in turns if turn.choice == 0 for part in turn.parts]
     why = [f"expected, because {expected.why}:"] if expected.why else []
     lines = list[str]()
-    for name, kind in _READ.items():
+    for name, kind in _COMPARED_BLOCKS.items():
         texts = (part.text.strip("\r\n") for part in parts if isinstance(part, kind))
         actual = _trim_line_ends("\n\n".join(filter(None, texts)))
         wanted: str | None = getattr(expected, name)

@@ -41,7 +41,7 @@ MOST_RECORDINGS = Bound(
 """A bound is needed: a fast server's small replies may come faster than they can be redacted."""
 
 _log = logging.getLogger(__name__)
-_THREAD = "think-recorder"
+_THREAD_NAME = "think-recorder"
 
 KEY, KEY_CONTEXTS = "t", ["flowlist", "flowview"]
 """The key, and the views of mitmproxy's console in which this key asks for a name and keeps the
@@ -58,7 +58,7 @@ class Recorder(Watcher):
     name = "think-recorder"
 
     def __init__(self) -> None:
-        self._worker = ThreadPoolExecutor(1, _THREAD)
+        self._worker = ThreadPoolExecutor(1, _THREAD_NAME)
         self._waiting = set[Future[str]]()
 
     def ended(self, seen: FlowRecord) -> None:
@@ -155,9 +155,9 @@ class Recorder(Watcher):
         except RecordingError as error:
             return [(None, got, got)], f"Only the client's bytes are kept: {error}"
         steps: list[WireStep] = [
-            (step.chunk.at, step.chunk.data, step.out) for step in replay.steps
+            (step.chunk.at, step.chunk.data, step.client_bytes) for step in replay.steps
         ]
-        steps += [(None, b"", replay.end)] if replay.end and not replay.broken else []
+        steps += [(None, b"", replay.end)] if replay.end and not replay.broke_off else []
         other = "The client got other bytes than these, which the addon would write now."
         return steps, "" if replay.body == got else other
 
@@ -166,7 +166,7 @@ class Recorder(Watcher):
         thread writes the exchanges that end later.
         """
         self._worker.shutdown(wait=True)
-        self._worker = ThreadPoolExecutor(1, _THREAD)
+        self._worker = ThreadPoolExecutor(1, _THREAD_NAME)
 
     def _submit_recording(
         self, flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None

@@ -68,7 +68,7 @@ class ReplayStep:
     """
 
     chunk: Chunk
-    out: bytes
+    client_bytes: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +79,20 @@ class Replay:
         end: the client's bytes at the reply's end, after the last chunk.
         notes: the addon's notes on the reply, for people.
         summary: the reply's counts and times.
-        broken: True if the reply broke off, so that the client did not get `end`.
+        broke_off: True if the reply broke off, so that the client did not get `end`.
     """
 
     steps: tuple[ReplayStep, ...]
     end: bytes
     notes: tuple[str, ...] = ()
     summary: Summary = field(default_factory=Summary)
-    broken: bool = False
+    broke_off: bool = False
 
     @property
     def body(self) -> bytes:
         """The whole body that the client gets."""
-        return b"".join(step.out for step in self.steps) + (b"" if self.broken else self.end)
+        sent = b"".join(step.client_bytes for step in self.steps)
+        return sent if self.broke_off else sent + self.end
 
 
 @dataclass(frozen=True)
@@ -101,16 +102,16 @@ class Recording:
     Attributes:
         name: the recording's name.
         request: the client's request.
-        sent: the addon's request to the server.
-        answered: the status and content type of the server's reply.
+        sent_request: the addon's request to the server.
+        server_reply: the status and content type of the server's reply.
         chunks: the body of the server's reply.
-        got: the client's reply.
+        client_reply: the client's reply.
         options: the addon's options in force, by their names without `think_`.
         facts: other facts of the exchange by which the reply is read.
-        ended: the reason why the reply broke off; empty if the reply is complete.
+        abort_reason: the reason why the reply broke off; empty if the reply is complete.
         hosts: the host names and addresses in the flow. The redaction hides them in all texts; a
             redacted recording has none.
-        flow: the id of the flow from which the recording was read.
+        flow_id: the id of the flow from which the recording was read.
         reply_id: the id that the rewritten reply gets if the server gave it none. Not kept in
             files: only a replay that repeats a live reply sets it, to the flow's id.
         created_at: the time that the rewritten reply gets if the server gave it none, in seconds
@@ -119,15 +120,15 @@ class Recording:
 
     name: str
     request: RecordedRequest
-    sent: RecordedRequest
-    answered: RecordedReply
+    sent_request: RecordedRequest
+    server_reply: RecordedReply
     chunks: tuple[Chunk, ...]
-    got: RecordedReply
+    client_reply: RecordedReply
     options: Mapping[str, object] = field(default_factory=dict)
     facts: NotedFacts = field(default_factory=NotedFacts)
-    ended: str = ""
+    abort_reason: str = ""
     hosts: frozenset[str] = frozenset()
-    flow: str = field(default="", compare=False)
+    flow_id: str = field(default="", compare=False)
     reply_id: str = REPLY_ID
     created_at: int = 0
 
@@ -166,7 +167,7 @@ class Recording:
     @property
     def server_form(self) -> Form:
         """The form of the server's reply: a stream or a whole body."""
-        return Form.STREAM if is_stream(self.answered.content_type, self.body) else Form.WHOLE
+        return Form.STREAM if is_stream(self.server_reply.content_type, self.body) else Form.WHOLE
 
     @property
     def client(self) -> Dialect:
@@ -176,7 +177,8 @@ class Recording:
     @property
     def client_form(self) -> Form:
         """The form of the client's reply: a stream or a whole body."""
-        return Form.STREAM if is_stream(self.got.content_type, self.got.body) else Form.WHOLE
+        got = self.client_reply
+        return Form.STREAM if is_stream(got.content_type, got.body) else Form.WHOLE
 
     def exchange(self) -> Exchange:
         """Return the exchange that the client's request begins. Raises RecordingError if the addon
@@ -211,14 +213,14 @@ class Recording:
                 fault = f"{self.name}: its request cannot be read: {error}"
                 raise RecordingError(fault) from None
         exchange = replace(request.exchange, client=client or request.exchange.client)
-        sent = json_text.object_in(self.sent.body)
+        sent = json_text.object_in(self.sent_request.body)
         return AwaitedReply(
             replace(request, exchange=exchange),
             server,
             InitialState(facts.begins),
             facts.counted,
             facts.prompted,
-            as_text=self.sent.path.endswith(COMPLETION_PATH),
+            as_text=self.sent_request.path.endswith(COMPLETION_PATH),
             thinks_first=bool(sent and request.stop_strings and not stop_strings(sent)),
             by_server=CONTROL in sent,
         )
@@ -266,7 +268,7 @@ class Recording:
         """Rewrite the reply as its own client got it; return the replay. Unlike in `replayed`,
         counts of tokens that only the addon had requested are left out.
         """
-        awaited = replace(self.awaited(), sent=json_text.object_in(self.sent.body))
+        awaited = replace(self.awaited(), sent=json_text.object_in(self.sent_request.body))
         return self._new_replay(self.client, awaited) if awaited.hides_counts else self.replayed()
 
     @cached_property
@@ -277,7 +279,7 @@ class Recording:
         """Rewrite the reply for a client of the dialect `client`; return the replay. `awaited`: by
         default `self.awaited()`.
         """
-        broken, answered = bool(self.ended), self.answered
+        broken, answered = bool(self.abort_reason), self.server_reply
         all_held = tuple(ReplayStep(chunk, b"") for chunk in self.chunks)
         if self.exchange().endpoint.lists_models or not 200 <= answered.status < 300:
             # The addon reads an error or a list of models as a whole, so the client gets all bytes
@@ -286,11 +288,11 @@ class Recording:
                 answered.status, answered.content_type, self.body
             )
             end = rewritten.answer.body if rewritten.answer else self.body
-            return Replay(all_held, end, rewritten.notes, broken=broken)
+            return Replay(all_held, end, rewritten.notes, broke_off=broken)
         form = self.form_for(client)
         rewriter = (awaited or self.awaited()).rewriter(self.server_form, client, form)
         if broken and Form.WHOLE in (self.server_form, form):
-            return Replay(all_held, b"", broken=True)
+            return Replay(all_held, b"", broke_off=True)
         steps = tuple(
             ReplayStep(chunk, b"".join(rewriter.feed(chunk.data, chunk.at)))
             for chunk in self.chunks

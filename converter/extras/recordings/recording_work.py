@@ -19,10 +19,10 @@ from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.redact.redactor import redacted, redacted_text
 
 _NUMBERED = re.compile(r"\.?(\d{4,})-")
-_NO_NAME = re.compile(r"[^a-z0-9]+")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 _CLIENT = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,40}")
 """The pattern of a program's name and version in a user agent, such as `claude-cli/2.1.332`."""
-_LONGEST = 60
+_LONGEST_MODEL = 60
 """The most characters of a model's name within a recording's name."""
 
 
@@ -40,7 +40,7 @@ def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | N
         # Of a model that is a path only the last part is used, because the folders may contain a
         # user's name.
         model = re.split(r"[\\/]", model_of(request.body).rstrip("\\/"))[-1].lower()
-        model = _NO_NAME.sub("-", model)[:_LONGEST].strip("-")
+        model = _NOT_IN_NAMES.sub("-", model)[:_LONGEST_MODEL].strip("-")
         make_folder(folder)
         with _claim_next_number(folder) as number:
             name = "-".join(filter(None, (f"{number:04}", kind, model)))

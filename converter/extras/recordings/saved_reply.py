@@ -22,7 +22,7 @@ from converter.extras.recordings.recording import RecordingError
 
 STANDARD_INPUT = "-"
 _NO_REPLY = "no reply of chat completions, the Messages API or the Responses API"
-_HEAD_BEGINS = b"HTTP/"
+_HEAD_BEGINNING = b"HTTP/"
 
 
 def body_pieces(source: BufferedReader) -> Iterator[tuple[bytes, str]]:
@@ -32,7 +32,7 @@ def body_pieces(source: BufferedReader) -> Iterator[tuple[bytes, str]]:
     them.
     """
     content_type = ""
-    while source.peek(len(_HEAD_BEGINS)).startswith(_HEAD_BEGINS):
+    while source.peek(len(_HEAD_BEGINNING)).startswith(_HEAD_BEGINNING):
         source.readline()
         content_type = parse_headers(source)["content-type"] or content_type
     while piece := source.read1():
@@ -81,9 +81,8 @@ def print_reply(file: str, chosen: Settings, client: Dialect | None) -> None:
 
 
 def _write_output(text: str | bytes) -> None:
-    sys.stdout.buffer.write(
-        text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
-    )
+    written = text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
+    sys.stdout.buffer.write(written)
     sys.stdout.buffer.flush()
 
 

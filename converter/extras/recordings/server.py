@@ -48,9 +48,8 @@ SERVED_AT = f"http://{HOST}:{PORT}"
 """The server's address at the default port."""
 FAST = float("inf")
 _PACES = {"recorded": 1.0, "fast": FAST}
-_TRY = "try one that `think-addon record show NAME --request` prints, `list` has the names"
+_REMEDY = "try one that `think-addon record show NAME --request` prints, `list` has the names"
 _MUST_FIT = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools", "stream")
-_PROMPT = ("messages", "tools")
 _IDS = ("id", "tool_call_id", "tool_use_id", "call_id")
 """Fields of messages that are not compared, because the redaction has changed these ids."""
 
@@ -74,9 +73,8 @@ class RecordedServer(ThreadingHTTPServer):
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        threading.Thread(
-            target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-        ).start()
+        # It looks every 0.01 s whether it is to end.
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -105,19 +103,19 @@ class RecordedServer(ThreadingHTTPServer):
         """
         recordings, path = self.recordings_for(path)
         request = method, path, body
-        if best := self._nearest(recordings, lambda each: request_fit(each.sent, *request)):
-            return best.answered, best.chunks, bool(best.ended)
+        if best := self._nearest(recordings, lambda each: request_fit(each.sent_request, *request)):
+            return best.server_reply, best.chunks, bool(best.abort_reason)
         # The last message of a request to continue a reply is the model's turn so far.
         fields = read_body(body)
         messages = messages_of(fields)
         before = json.dumps(with_messages(fields, messages[:-1])).encode() if messages else b""
         first = method, path, before
         continued = [recording for recording in recordings if recording.second_chunks]
-        if best := self._nearest(continued, lambda each: request_fit(each.sent, *first)):
-            return best.answered, best.second_chunks, bool(best.ended)
+        if best := self._nearest(continued, lambda each: request_fit(each.sent_request, *first)):
+            return best.server_reply, best.second_chunks, bool(best.abort_reason)
         if best := self._nearest(recordings, lambda each: request_fit(each.request, *request)):
             last = best.chunks[-1].at if best.chunks else 0.0
-            return best.got, [Chunk(last, best.got.body)], bool(best.ended)
+            return best.client_reply, [Chunk(last, best.client_reply.body)], bool(best.abort_reason)
         return None
 
     def own_answer(self, method: str, path: str, body: bytes) -> tuple[int, object]:
@@ -132,7 +130,7 @@ class RecordedServer(ThreadingHTTPServer):
         # addon then sends the request without this field.
         if CONTROL in read_body(body):
             return 400, {"error": {"message": f"Unknown parameter: '{CONTROL}'"}}
-        message = f"no recording answers this request, {method} {path}; {_TRY}"
+        message = f"no recording answers this request, {method} {path}; {_REMEDY}"
         return 404, {"error": {"message": message, "type": "not_found_error"}}
 
     def _nearest(
@@ -156,7 +154,7 @@ class RecordedServer(ThreadingHTTPServer):
         `owned_by` has the value by which the addon recognises that kind.
         """
         recordings, _ = self.recordings_for(path)
-        named = (read_body(recording.sent.body).get("model") for recording in recordings)
+        named = (read_body(recording.sent_request.body).get("model") for recording in recordings)
         kinds = set(map(_profile_name, recordings))
         marks = by_name(min(kinds)).fingerprints if len(kinds) == 1 else ()
         owner = next((mark.value for mark in marks if mark.field == "owned_by"), "recordings")
@@ -174,7 +172,7 @@ class RecordedServer(ThreadingHTTPServer):
         fitting = [
             each
             for each in recordings
-            if _are_equal_in(request, read_body(each.sent.body), _PROMPT)
+            if _are_equal_in(request, read_body(each.sent_request.body), ("messages", "tools"))
         ]
         if endpoint_of(path) != "/tokenize" or not fitting:
             return None

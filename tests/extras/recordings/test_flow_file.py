@@ -74,8 +74,9 @@ def test_a_capture_has_its_clients_requests_and_servers(capture: Capture) -> Non
     assert [recording.client.name for recording in recordings] == ["openai"] * 2 + [
         "anthropic"
     ] * 3 + ["openai"] * 2 + ["anthropic"]
-    assert [recording.ended for recording in recordings] == [""] * 6 + ["Client disconnected.", ""]
-    assert {recording.sent.path.partition("?")[0] for recording in recordings} == {
+    reasons = [recording.abort_reason for recording in recordings]
+    assert reasons == [""] * 6 + ["Client disconnected.", ""]
+    assert {recording.sent_request.path.partition("?")[0] for recording in recordings} == {
         "/v1/chat/completions"
     }
     assert all(

@@ -21,7 +21,7 @@ def test_mitmproxy_shows_the_client_s_side_and_reverts_to_the_server_s() -> None
     assert flow.response
     assert (flow.request.path, flow.response.content, flow.comment) == (
         "/v1/messages",
-        clean.got.body,
+        clean.client_reply.body,
         "1 thought, 4 chars",
     )
     assert flow.modified()

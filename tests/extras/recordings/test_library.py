@@ -65,7 +65,7 @@ def test_another_recording_of_the_name_stays_unless_replaced(library: Library) -
         library.keep(other)
     assert digests(library) == before
     library.keep(other, replace=True)
-    assert library.load("hello").ended == "gone"
+    assert library.load("hello").abort_reason == "gone"
 
 
 @pytest.mark.parametrize(

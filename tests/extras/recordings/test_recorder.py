@@ -69,7 +69,7 @@ def test_each_exchange_is_a_clean_recording_with_goldens(
     assert [library.check(name, lambda *_: []) for name in names] == [[], []]
     kept = library.load(names[0])
     assert (
-        dialect.read(kept.got.body, streamed).thinking
+        dialect.read(kept.client_reply.body, streamed).thinking
         == dialect.read(got[0], streamed).thinking
         == "deep"
     )
@@ -92,8 +92,8 @@ def test_a_call_of_the_text_has_the_name_that_it_has_when_played_again(
         counted = {"stream_options": {"include_usage": True}}
         client.ask(OPENAI.path, question(True, tools=[tool], **counted))
     kept = library.load(NAME.format(number=1, kind="chat"))
-    assert b'"call_recording_0"' in kept.got.body
-    assert kept.replayed().body == kept.got.body
+    assert b'"call_recording_0"' in kept.client_reply.body
+    assert kept.replayed().body == kept.client_reply.body
 
 
 def test_two_runs_at_once_take_no_name_twice(server: ScriptedServer, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_stream_that_the_server_drops_is_kept(
         with suppress(HTTPException, OSError):
             response.read()
     kept = _only(library)
-    assert kept.ended
+    assert kept.abort_reason
     assert b"<think>deep</think>hel" in kept.body
 
 

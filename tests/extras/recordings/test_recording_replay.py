@@ -12,7 +12,7 @@ ERROR = b'{"error": {"message": "no", "type": "invalid_request_error", "code": 4
 def test_each_step_says_what_came_and_what_went_out_for_it() -> None:
     replay = exchange().replayed(OPENAI_CHAT)
     assert [step.chunk.data for step in replay.steps] == HELLO
-    assert [step.out == step.chunk.data for step in replay.steps] == [
+    assert [step.client_bytes == step.chunk.data for step in replay.steps] == [
         True,
         False,
         False,
@@ -22,14 +22,14 @@ def test_each_step_says_what_came_and_what_went_out_for_it() -> None:
         False,
         True,
     ]
-    assert [bool(step.out) for step in replay.steps[1:4]] == [False, True, True]
+    assert [bool(step.client_bytes) for step in replay.steps[1:4]] == [False, True, True]
     assert (replay.body.count(b"reasoning_content"), replay.end, replay.notes) == (2, b"", ())
 
 
 def test_a_whole_reply_goes_out_at_its_end() -> None:
     for client in DIALECTS:
         replay = exchange(WHOLE, client, Form.WHOLE).replayed(client)
-        assert [step.out for step in replay.steps] == [b""]
+        assert [step.client_bytes for step in replay.steps] == [b""]
         assert b"deep" in replay.end
         assert replay.summary.thoughts == 1
 

@@ -83,7 +83,7 @@ def test_another_request_gets_an_error_that_names_the_recordings() -> None:
 def test_a_request_that_was_translated_gets_what_the_client_got() -> None:
     translated_recording = recording(
         request=recorded(question(), MESSAGES),
-        got=RecordedReply(200, EVENT_STREAM, b"event: message_stop\n\n"),
+        client_reply=RecordedReply(200, EVENT_STREAM, b"event: message_stop\n\n"),
     )
     with serving(translated_recording, recording("other", question("Other"))) as server:
         assert ask(server, question(), MESSAGES) == (200, b"event: message_stop\n\n")
@@ -92,11 +92,13 @@ def test_a_request_that_was_translated_gets_what_the_client_got() -> None:
 
 def test_who_goes_on_behind_an_ended_thought_gets_the_second_reply() -> None:
     ended = Library(FOLDER).load("llama-ended-thought-responses-stream")
-    first = json.loads(ended.sent.body)
+    first = json.loads(ended.sent_request.body)
     begun = {"role": "assistant", "reasoning_content": "I need 6"}
     with serving(recording("hi"), ended) as server:
-        whole = ask(server, first, ended.sent.path)
-        second = ask(server, {**first, "messages": [*first["messages"], begun]}, ended.sent.path)
+        whole = ask(server, first, ended.sent_request.path)
+        second = ask(
+            server, {**first, "messages": [*first["messages"], begun]}, ended.sent_request.path
+        )
     assert whole == (200, ended.body)
     assert second[1] == b"".join(chunk.data for chunk in ended.second_chunks)
     assert b"reasoning_content" not in second[1]

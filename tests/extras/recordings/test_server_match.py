@@ -48,7 +48,7 @@ def test_the_ids_of_earlier_tool_calls_need_not_fit() -> None:
 def test_what_a_responses_request_asks_must_fit_as_well(fields: dict[str, Any]) -> None:
     body, path = {"model": "small", "input": "Hi"}, "/v1/responses"
     request = recorded(body, path)
-    with serving(recording(request=request, sent=request)) as server:
+    with serving(recording(request=request, sent_request=request)) as server:
         assert ask(server, body, path)[0] == 200
         assert ask(server, body | fields, path)[0] == 404
 

@@ -25,7 +25,7 @@ def test_the_command_gets_what_the_client_got(name: str, monkeypatch: pytest.Mon
         with urllib.request.urlopen(posted) as reply:
             got = reply.read()
     assert curl == "curl"
-    assert got in (recording.got.body, b"".join(chunk.data for chunk in recording.chunks))
+    assert got in (recording.client_reply.body, b"".join(chunk.data for chunk in recording.chunks))
 
 
 def test_a_request_without_a_body_is_an_address() -> None:

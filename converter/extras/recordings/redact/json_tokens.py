@@ -49,13 +49,13 @@ class Token:
         path: the keys that lead to the token; None stands for an element of an array. In
             `{"choices": [{"id": "a"}]}` the path of `"a"` is `("choices", None, "id")`.
         value: the value of the string or number.
-        name: True if the token is a key of an object.
+        is_key: True if the token is a key of an object.
     """
 
     raw: bytes
     path: Path
     value: str | float
-    name: bool = False
+    is_key: bool = False
 
 
 class Pieces(NamedTuple):

@@ -58,7 +58,7 @@ _NANOSECONDS: dict[Path, int] = {
 """Ollama's field for a duration -> its normal value in nanoseconds. A replay writes the same values
 for an Ollama client: it computes them from other servers' durations, whose normal value is 1 ms.
 """
-_FREE = {"input", "arguments", "parameters", "input_schema", "schema", "messages"}
+_FREE_FIELDS = {"input", "arguments", "parameters", "input_schema", "schema", "messages"}
 """Fields whose values are written by users and models. Numbers within these values are kept, even
 if a key such as `delay_ms` looks like the field of an API that has a duration.
 """
@@ -96,17 +96,15 @@ class Normaliser:
         value itself.
         """
         if isinstance(token.value, str):
-            return token.value if token.name else self._normal_string(token.path, token.value)
+            return token.value if token.is_key else self._normal_string(token.path, token.value)
         if token.path in _CREATED_FIELDS:
             return type(token.value)(CREATED) if token.value else token.value
         if token.path in _RESPONSE_CREATED_FIELDS:
             return 0
         if token.path in _NANOSECONDS:
             return _NANOSECONDS[token.path]
-        timed = (
-            token.path and _DURATION.fullmatch(token.path[-1] or "") and not _FREE & {*token.path}
-        )
-        return type(token.value)(1) if timed else token.value
+        timed = token.path and _DURATION.fullmatch(token.path[-1] or "")
+        return type(token.value)(1) if timed and not _FREE_FIELDS & {*token.path} else token.value
 
     def _normal_string(self, path: Path, value: str) -> str:
         if path in _CALL_IDS:

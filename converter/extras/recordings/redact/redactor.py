@@ -71,22 +71,23 @@ def redacted(recording: Recording) -> Recording:
     Raises RecordingError for a request that the addon does not act on.
     """
     endpoint = recording.exchange().endpoint
-    redaction = Redaction(_scrubber(recording), Normaliser(endpoint.lists_models, recording.flow))
+    normaliser = Normaliser(endpoint.lists_models, recording.flow_id)
+    redaction = Redaction(_scrubber(recording), normaliser)
     request = redaction.redacted_request(recording.request)
-    sent = redaction.redacted_request(recording.sent)
-    answered, options = recording.answered, recording.options
+    sent = redaction.redacted_request(recording.sent_request)
+    answered, options = recording.server_reply, recording.options
     chunks = redaction.redacted_chunks(
         recording.chunks, is_stream(answered.content_type, recording.body)
     )
     clean = replace(
         recording,
         request=request,
-        sent=sent,
-        answered=RecordedReply(answered.status, content_type_of(answered.content_type)),
+        sent_request=sent,
+        server_reply=RecordedReply(answered.status, content_type_of(answered.content_type)),
         chunks=chunks,
-        got=redaction.client_reply(recording, chunks),
+        client_reply=redaction.client_reply(recording, chunks),
         options={name: options[name] for name in settings.RECORDED if name in options},
-        ended=redaction.scrubber.error_text(recording.ended),
+        abort_reason=redaction.scrubber.error_text(recording.abort_reason),
         hosts=frozenset(),
     )
     wire = clean.client.wire
@@ -97,7 +98,7 @@ def redacted(recording: Recording) -> Recording:
     # encoder may repeat the whole text at the end: an address there would become `HERE`, but cut
     # into two of the server's frames it becomes `xxxx`. And in lines of JSON the addon writes
     # times, which a rewriting writes in their normal form.
-    return replace(clean, got=replace(clean.got, body=clean.replayed().body))
+    return replace(clean, client_reply=replace(clean.client_reply, body=clean.replayed().body))
 
 
 def redacted_text(recording: Recording, text: str) -> str:
@@ -108,23 +109,23 @@ def redacted_text(recording: Recording, text: str) -> str:
 def _scrubber(recording: Recording) -> Scrubber:
     """Return a scrubber that knows the secrets, hosts and models' paths of a recording."""
     secrets: set[str] = set()
-    for request in (recording.request, recording.sent):
+    for request in (recording.request, recording.sent_request):
         fields = json_text.read_or_none(request.body)
         secrets |= {*secrets_of_headers(request.headers), *secrets_of_link(request.path)}
         secrets |= {*secrets_of_body(fields, keep(fields, REQUEST))}
         secrets |= {part for part in prefix_of(request).split("/") if re.search(r"\d", part)}
     bodies = (
         ("", recording.request.body),
-        ("", recording.sent.body),
-        (recording.answered.content_type, recording.body),
-        (recording.got.content_type, recording.got.body),
+        ("", recording.sent_request.body),
+        (recording.server_reply.content_type, recording.body),
+        (recording.client_reply.content_type, recording.client_reply.body),
     )
     model_paths = {
         model
         for kind, body in bodies
         if _A_PATH.search(body)
         for token in {*cut_body(body, is_stream(kind, body)).tokens}
-        if token.path in _MODEL_FIELDS and not token.name and is_path(model := str(token.value))
+        if token.path in _MODEL_FIELDS and not token.is_key and is_path(model := str(token.value))
     }
     return Scrubber(secrets, recording.hosts, model_paths)
 
@@ -181,7 +182,7 @@ class Redaction:
         """Return the client's reply, redacted. `chunks`: the chunks of the server's redacted
         reply.
         """
-        got, answered = recording.got, recording.answered
+        got, answered = recording.client_reply, recording.server_reply
         if (got.body, got.content_type) == (recording.body, answered.content_type):
             # The client got the server's reply unchanged, so it is redacted already.
             body = b"".join(chunk.data for chunk in chunks)
@@ -219,7 +220,7 @@ class Redaction:
         hidden = [str(token.value) for token in tokens]
         paths: defaultdict[Path, list[int]] = defaultdict(list)
         for number, token in enumerate(tokens):
-            if stream and not token.name:
+            if stream and not token.is_key:
                 paths[token.path].append(number)
             else:
                 hidden[number] = hide(hidden[number])

@@ -58,14 +58,14 @@ def test_every_string_and_number_is_a_token_with_its_path(
 
 def test_a_path_names_what_leads_there() -> None:
     (name, value) = tokens(b'{"choices": [null, {"delta": {"content": "x"}}]}', False), "x"
-    assert [(token.path, token.name) for token in name if token.value == value] == [
+    assert [(token.path, token.is_key) for token in name if token.value == value] == [
         (("choices", None, "delta", "content"), False)
     ]
 
 
 def test_a_frame_over_several_lines_is_one_value() -> None:
     read = list(tokens(b'data: {"a":\r\ndata: {"b": 1}}\r\n\r\ndata: {"c": 2}\n\n', True))
-    assert [(token.path, token.value) for token in read if not token.name] == [
+    assert [(token.path, token.value) for token in read if not token.is_key] == [
         (("a", "b"), 1),
         (("c",), 2),
     ]
@@ -124,10 +124,11 @@ def test_the_same_string_at_the_same_path_is_the_same_token() -> None:
 def test_a_line_is_read_by_itself_whatever_came_before(other: bytes) -> None:
     lines = [b'data: {"a":"v"}\n\n', b"data: " + other + b"\n\n"]
     alone = [
-        [(token.path, token.value, token.name) for token in tokens(line, True)] for line in lines
+        [(token.path, token.value, token.is_key) for token in tokens(line, True)] for line in lines
     ]
     together = [
-        (token.path, token.value, token.name) for token in tokens(b"".join([*lines, *lines]), True)
+        (token.path, token.value, token.is_key)
+        for token in tokens(b"".join([*lines, *lines]), True)
     ]
     assert together == [*alone[0], *alone[1]] * 2
 
@@ -135,7 +136,7 @@ def test_a_line_is_read_by_itself_whatever_came_before(other: bytes) -> None:
 @pytest.mark.parametrize("unread", [b'"\\q"', b'"\\u12"', b"1" * 5000])
 def test_what_cannot_be_read_is_no_token(unread: bytes) -> None:
     read = cut_body(b'{"a": [' + unread + b', "b"], ' + unread + b': "c"}', False)
-    assert [(token.path, token.value) for token in read.tokens if not token.name] == [
+    assert [(token.path, token.value) for token in read.tokens if not token.is_key] == [
         (("a", None), "b"),
         ((None,), "c"),
     ]

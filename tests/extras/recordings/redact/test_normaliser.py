@@ -8,7 +8,7 @@ def normal(*bodies: bytes, listed: bool = False) -> list[list[object]]:
     """The values of each body, names left out."""
     form = Normaliser(listed)
     return [
-        [form.normal_value(token) for token in cut_body(body, False).tokens if not token.name]
+        [form.normal_value(token) for token in cut_body(body, False).tokens if not token.is_key]
         for body in bodies
     ]
 
@@ -53,7 +53,7 @@ def test_an_id_that_contains_the_flows_id_is_renamed() -> None:
     ):
         form = Normaliser(flow=flow)
         values = [
-            form.normal_value(token) for token in cut_body(body, False).tokens if not token.name
+            form.normal_value(token) for token in cut_body(body, False).tokens if not token.is_key
         ]
         assert values == [expected]
     kept = b'{"choices": [{"message": {"tool_calls": [{"id": "call_recording_0"}]}}]}'
@@ -71,7 +71,7 @@ def test_an_id_that_contains_the_flows_id_is_renamed() -> None:
 )
 def test_empty_values_stay_empty(body: bytes) -> None:
     assert normal(body) == [
-        [token.value for token in cut_body(body, False).tokens if not token.name]
+        [token.value for token in cut_body(body, False).tokens if not token.is_key]
     ]
 
 
@@ -83,5 +83,5 @@ def test_durations_are_one_and_counts_stay() -> None:
 def test_the_normal_form_of_the_normal_form_is_itself() -> None:
     once = b'{"id": "chatcmpl-recording", "created": 1700000000, "content": [{"id": "call_1"}, {"id": "call_1_recording_2"}]}'
     assert normal(once) == [
-        [token.value for token in cut_body(once, False).tokens if not token.name]
+        [token.value for token in cut_body(once, False).tokens if not token.is_key]
     ]

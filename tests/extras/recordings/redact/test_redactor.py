@@ -30,7 +30,8 @@ SECRET = st.text(
 
 def all_bytes(recording: Recording) -> bytes:
     """All that is in a recording, and its file."""
-    bodies = [recording.request.body, recording.sent.body, recording.body, recording.got.body]
+    requests = [recording.request.body, recording.sent_request.body]
+    bodies = [*requests, recording.body, recording.client_reply.body]
     return b"\n".join(
         [*bodies, repr(replace(recording, chunks=())).encode(), flow_file.dumps(recording)]
     )
@@ -42,7 +43,7 @@ def test_what_comes_of_a_redacted_reply_is_the_redacted_reply(name: str, client:
     raw = exchange(STREAMS[name], client)
     clean = redacted(raw)
     assert clean != raw
-    assert clean.replayed(client).body == clean.got.body
+    assert clean.replayed(client).body == clean.client_reply.body
     assert redacted(clean) == clean
     assert [len(chunk.data) > 0 for chunk in clean.chunks] == [True] * len(raw.chunks)
 
@@ -50,7 +51,7 @@ def test_what_comes_of_a_redacted_reply_is_the_redacted_reply(name: str, client:
 @pytest.mark.parametrize("client", DIALECTS)
 def test_the_same_of_a_whole_reply(client: Dialect) -> None:
     clean = redacted(exchange(WHOLE, client, Form.WHOLE))
-    assert clean.replayed(client).body == clean.got.body
+    assert clean.replayed(client).body == clean.client_reply.body
     assert json.loads(clean.body)["id"] == "chatcmpl-recording"
 
 
@@ -60,7 +61,7 @@ def test_the_same_of_a_server_s_own_messages(name: str) -> None:
         write_frame(json.dumps(event).encode(), event["type"]) for event in NATIVE_STREAMS[name][0]
     ]
     clean = redacted(exchange(frames, ANTHROPIC, options={"native": ["messages"]}))
-    assert clean.replayed(ANTHROPIC).body == clean.got.body
+    assert clean.replayed(ANTHROPIC).body == clean.client_reply.body
     assert redacted(clean) == clean
 
 
@@ -72,11 +73,11 @@ def test_the_same_of_real_replies(capture: Capture) -> None:
         assert redacted(clean) == clean
         for client in raw.dialects:
             if client is raw.client:
-                assert clean.replayed_as_received().body == clean.got.body
+                assert clean.replayed_as_received().body == clean.client_reply.body
             with_other = redacted(
-                replace(raw, got=replace(raw.got, body=raw.replayed(client).body))
+                replace(raw, client_reply=replace(raw.client_reply, body=raw.replayed(client).body))
             )
-            assert with_other.got.body == clean.replayed(client).body
+            assert with_other.client_reply.body == clean.replayed(client).body
 
 
 def test_no_planted_secret_is_in_a_real_recording(capture: Capture) -> None:
@@ -95,7 +96,7 @@ def test_a_secret_that_the_server_says_is_hidden_even_when_it_is_cut(capture: Ca
         text = text.replace(secret, masked)
     got = "".join(
         json.loads(frame.data or b"{}").get("delta", {}).get("text", "")
-        for frame in FrameDecoder().feed(redacted(echo).got.body)
+        for frame in FrameDecoder().feed(redacted(echo).client_reply.body)
     )
     assert got == text
 
@@ -145,7 +146,7 @@ def planted(secret: str, field: str) -> Recording:
         case _:
             body[field] = {"deep": [secret]}
     request = RecordedRequest("POST", path, headers, json.dumps(body).encode())
-    return replace(raw, request=request, sent=request)
+    return replace(raw, request=request, sent_request=request)
 
 
 @law(150)
@@ -162,7 +163,7 @@ def test_a_secret_survives_nowhere(secret: str, field: str, drawn: st.DataObject
     )
     cuts = sorted(drawn.draw(st.sets(st.integers(0, len(body)), max_size=5)) | {0, len(body)})
     chunks = tuple(Chunk(0.1, body[start:end]) for start, end in pairwise(cuts))
-    raw = with_reply(replace(planted(secret, field), chunks=chunks, ended=f"lost {secret}"))
+    raw = with_reply(replace(planted(secret, field), chunks=chunks, abort_reason=f"lost {secret}"))
     clean = redacted(raw)
     kept = all_bytes(clean)
     assert secret.encode() not in kept
@@ -208,16 +209,17 @@ def test_hosts_prefixes_and_paths_of_models_are_left_behind() -> None:
     raw = replace(
         raw,
         request=replace(raw.request, path=f"/tenant-7/llm{CHAT}"),
-        ended="no gpu.lan:81, no 10.0.0.9",
+        abort_reason="no gpu.lan:81, no 10.0.0.9",
     )
     clean = redacted(raw)
-    assert (clean.request.path, clean.ended, clean.hosts) == (
+    assert (clean.request.path, clean.abort_reason, clean.hosts) == (
         CHAT,
         "no 127.0.0.1:8000, no 127.0.0.1",
         frozenset(),
     )
     assert [
-        json.loads(body)["model"] for body in (clean.request.body, clean.body, clean.got.body)
+        json.loads(body)["model"]
+        for body in (clean.request.body, clean.body, clean.client_reply.body)
     ] == ["m.gguf"] * 3
     assert b"bob" not in all_bytes(clean)
 

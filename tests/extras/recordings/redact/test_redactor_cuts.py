@@ -49,14 +49,14 @@ def test_a_host_survives_nowhere_however_it_is_cut(
     fields = {"model": MODEL, "mcp_servers": [{"type": "url", "url": LINK}]}
     clean = redacted(exchange(frames, client, fields=fields, hosts=HOSTS))
     assert host not in content_of(clean.body)
-    assert host not in content_of(clean.got.body)
+    assert host not in content_of(clean.client_reply.body)
     assert content_of(clean.body).startswith("<think>")
     assert (
-        content_of(clean.got.body)
+        content_of(clean.client_reply.body)
         .replace(" ", "")
         .endswith("ok" if thought else content_of(clean.body)[-1])
     )
-    assert uncounted(clean.replayed(client).body) == uncounted(clean.got.body)
+    assert uncounted(clean.replayed(client).body) == uncounted(clean.client_reply.body)
     assert redacted(clean) == clean
 
 
@@ -75,7 +75,7 @@ def test_ids_and_times_behind_a_byte_order_mark_are_normal(client: Dialect) -> N
     }
     assert clean.body.startswith(MARK)
     assert (ids, b'"created": 1,' in clean.body) == ({"chatcmpl-recording"}, False)
-    assert clean.replayed(client).body == clean.got.body
+    assert clean.replayed(client).body == clean.client_reply.body
     assert redacted(clean) == clean
 
 

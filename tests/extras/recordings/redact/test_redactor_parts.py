@@ -48,12 +48,12 @@ def test_only_listed_headers_options_and_parts_of_the_query_are_kept() -> None:
         options={"start": "text", "events": "/var/e"},
     )
     clean = redacted(
-        replace(raw, answered=RecordedReply(200, "text/event-stream; charset=utf-8; x=y"))
+        replace(raw, server_reply=RecordedReply(200, "text/event-stream; charset=utf-8; x=y"))
     )
     assert set(clean.request.headers) == {"accept", "content-type"}
     assert clean.request.path == f"{CHAT}?beta=true"
     assert clean.options == {"start": "text"}
-    assert clean.answered.content_type == "text/event-stream; charset=utf-8"
+    assert clean.server_reply.content_type == "text/event-stream; charset=utf-8"
 
 
 def test_a_request_that_is_no_json_is_left_out() -> None:
@@ -77,10 +77,10 @@ def test_claude_codes_billing_line_is_left_out() -> None:
 def test_a_list_of_models_still_is_for_an_anthropic_client() -> None:
     raw = exchange([b'{"data": [{"id": "m", "created": 5}]}'], form=Form.WHOLE)
     request = RecordedRequest("GET", "/v1/models", {"x-api-key": "secret-77"}, b"")
-    clean = redacted(with_reply(replace(raw, request=request, sent=request)))
+    clean = redacted(with_reply(replace(raw, request=request, sent_request=request)))
     assert clean.request.headers == {"anthropic-version": "2023-06-01"}
-    assert clean.replayed(ANTHROPIC).body == clean.got.body
-    assert b'"id":"m"' in clean.got.body
+    assert clean.replayed(ANTHROPIC).body == clean.client_reply.body
+    assert b'"id":"m"' in clean.client_reply.body
 
 
 def test_a_header_that_becomes_too_long_is_left_out() -> None:
