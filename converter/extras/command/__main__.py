@@ -14,6 +14,7 @@ FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 ended.
 """
 CLIENTS = ("claude", "codex", "opencode", "aider", "llm", "run")
+"""The subcommands that start a client."""
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "doctor": ("converter.extras.command.doctor", "main"),
     "record": ("converter.extras.recordings.commands", "main"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 LOCAL = "127.0.0.1"
+"""The address at which proxy and page listen, unless the user sets another."""
 USUAL_PORTS = {
     8000: "vLLM, NIM, transformers serve",
     8080: "llama.cpp",
@@ -20,6 +21,7 @@ CONFDIR = "~/.mitmproxy"
 PORTS_TRIED = 20
 """How many ports are tried, from the usual port upwards, when the user has not chosen a port."""
 _EXAMPLE = "an address such as http://localhost:8000"
+"""The form of an address, for error messages: *expected* `_EXAMPLE`."""
 
 
 class CommandError(Exception):
@@ -71,8 +73,9 @@ def usable_port(
 
 
 def free_port(option: str, usual: int, host: str, taken: int | None = None) -> int:
-    """Return the first free port from `usual` upwards, except `taken`. Raises CommandError when
-    `PORTS_TRIED` ports are in use; the error asks the user to choose a port with `option`.
+    """Return the first port from `usual` upwards, except `taken`, at which a proxy at `host` can
+    listen. Raises CommandError when `PORTS_TRIED` ports are in use; the error asks the user to
+    choose a port with `option`.
     """
     reason = ""
     for port in range(usual, usual + PORTS_TRIED):

@@ -36,10 +36,13 @@ from converter.extras.command.link import (
 )
 
 SECONDS_TO_ANSWER = 2.0
+"""How long the server may take for each response to a probe, while a person waits for the lines."""
 WIDTH = 80
 """The most columns of a printed line, so that it fits a terminal of usual width."""
 STOPS = "Ctrl-C stops everything."
+"""The last line of the announcement."""
 NO_FACTS = ModelFacts()
+"""The facts of a model of which the server reports nothing."""
 
 logger = logging.getLogger(__name__)
 
@@ -86,9 +89,9 @@ def announcement_text(
 ) -> str:
     """Return the lines for the person who started the proxy: addresses, model and commands to try.
 
-    `server`, `proxy`: their addresses. `web`: mitmweb's URL, None without mitmweb. `model`: the
-    model that the commands name; `facts`: what the server reports of it. `fault`: why no model can
-    be asked, empty if a model can be asked.
+    `server`, `proxy`: the URLs of server and proxy. `web`: mitmweb's URL, None without mitmweb.
+    `model`: the model that the commands name; `facts`: the model's facts that the server reports.
+    `fault`: why no model can be asked, empty if a model can be asked.
     """
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
     about = fault or (f"{model}  ({facts.line})" if facts.line else "")
@@ -112,8 +115,8 @@ def announcement_text(
 
 
 def probe(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts, str]:
-    """Ask the server for its models. Return its first model, the model's facts, and a fault: why
-    the printed commands will not work as they are. The fault is empty if they will.
+    """Ask the server for its models. Return its first model, the model's facts, and a fault: the
+    reason why the commands that the announcement prints will not work, empty if they will.
 
     Log the fault as a warning, unless it is only that the server lists no models. Log another
     warning if the server is itself a think-addon, because its replies are rewritten already.
@@ -154,6 +157,7 @@ def watch_terminal(file: int, end: Callable[[], object]) -> None:
     watch.register(file, 0)
 
     def wait() -> None:
+        """Wait until the system reports that the other side of `file` is closed; call `end`."""
         if any(happened & (select.POLLHUP | select.POLLERR) for _, happened in watch.poll()):
             end()
 

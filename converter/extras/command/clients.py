@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Literal
 
 NO_KEY = "unused"
+"""The API key that a client gets, because most clients do not start without one."""
 SHARE_OF_OUTPUT = 4
 """The longest reply is the model's context window divided by this number. Claude Code keeps the
 length of the longest reply free in the window, so a longer reply would leave less room for the
 conversation.
 """
 MOST_OUTPUT = 32_000
+"""The most tokens of the longest reply, however large the model's context window is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class SavedSettings:
     """The settings that `--save` writes into a client's own file.
 
     Attributes:
+        format: the language of the file.
         file_path: a function that returns the path of the client's file.
         values_for: a function that returns the settings: key -> value. Values for a JSON file may
             be nested objects.
@@ -80,6 +83,7 @@ class Client:
 
 
 def _claude_variables(facts: ClientFacts) -> Mapping[str, object]:
+    """Return Claude Code's environment variables: name -> value, None for an unknown value."""
     models = ("MODEL", "DEFAULT_OPUS_MODEL", "DEFAULT_SONNET_MODEL", "DEFAULT_HAIKU_MODEL")
     return {
         "ANTHROPIC_BASE_URL": facts.proxy_url,
@@ -87,14 +91,15 @@ def _claude_variables(facts: ClientFacts) -> Mapping[str, object]:
         **{f"ANTHROPIC_{name}": facts.model for name in models},
         "CLAUDE_CODE_MAX_CONTEXT_TOKENS": facts.window,
         "CLAUDE_CODE_MAX_OUTPUT_TOKENS": facts.output,
-        # Claude Code 2.1.332 then sends a tool's description only when the model looks for the
-        # tool: the first prompt has 23,000 tokens in place of 40,000, and a tool that is added
-        # later leaves the cached prompt valid.
+        # With this variable Claude Code 2.1.332 sends a tool's description only when the model
+        # looks for the tool: the first prompt has 23,000 tokens in place of 40,000, and a tool that
+        # is added later leaves the cached prompt valid.
         "ENABLE_TOOL_SEARCH": "true",
     }
 
 
 def _openai_variables(facts: ClientFacts) -> Mapping[str, object]:
+    """Return the environment variables that programs with an OpenAI SDK read."""
     address = f"{facts.proxy_url}/v1"
     return {
         "OPENAI_BASE_URL": address,
@@ -105,6 +110,7 @@ def _openai_variables(facts: ClientFacts) -> Mapping[str, object]:
 
 
 def _all_variables(facts: ClientFacts) -> Mapping[str, object]:
+    """Return the environment variables for any program, whichever API it speaks."""
     # Programs other than Claude Code read the key from ANTHROPIC_API_KEY. `_claude_variables` has
     # no such variable, because Claude Code asks its user whether it may use that key.
     keys = {"ANTHROPIC_API_KEY": NO_KEY, "OLLAMA_HOST": facts.proxy_url}
@@ -128,6 +134,7 @@ def _aider_variables(facts: ClientFacts) -> Mapping[str, object]:
 
 
 def _opencode_config(facts: ClientFacts) -> Mapping[str, object]:
+    """Return opencode's configuration, as in `opencode.json`, with the proxy as its provider."""
     model: dict[str, object] = {"name": facts.model, "reasoning": True}
     if facts.window:
         model["limit"] = {"context": facts.window, "output": facts.output}
@@ -142,6 +149,7 @@ def _opencode_config(facts: ClientFacts) -> Mapping[str, object]:
 
 
 def _codex_config(facts: ClientFacts) -> Mapping[str, object]:
+    """Return Codex's settings by their keys in `config.toml`, with the proxy as its provider."""
     provider = {"name": "local", "base_url": f"{facts.proxy_url}/v1", "wire_api": "responses"}
     settings: dict[str, object] = {
         "model": facts.model,
@@ -155,6 +163,7 @@ def _codex_config(facts: ClientFacts) -> Mapping[str, object]:
 
 
 def _codex_arguments(facts: ClientFacts) -> Sequence[str]:
+    """Return Codex's settings as arguments of its command line: `["-c", 'model="qwen3"', ...]`."""
     pairs = _codex_config(facts).items()
     return [word for name, value in pairs for word in ("-c", f"{name}={json.dumps(value)}")]
 
@@ -166,12 +175,13 @@ def _claude_settings(facts: ClientFacts) -> Mapping[str, object]:
 
 
 def _aider_settings(facts: ClientFacts) -> Mapping[str, object]:
+    """Return aider's settings by their keys in `.aider.conf.yml`."""
     return {
         "model": f"openai/{facts.model}",
         "openai-api-base": f"{facts.proxy_url}/v1",
         "openai-api-key": NO_KEY,
-        # Else aider would warn of an unknown model. When the launcher starts aider, a file
-        # describes the model (`_aider_variables`); `--save` writes no such file.
+        # Without this setting aider would warn of an unknown model. `--save` writes no file that
+        # describes the model, as the launcher does (`_aider_variables`).
         "show-model-warnings": False,
     }
 

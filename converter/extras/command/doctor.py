@@ -41,7 +41,9 @@ KEY_TYPED = f"read -rs {KEY_VARIABLE} && export {KEY_VARIABLE} &&"
 is not in the shell's history.
 """
 QUESTION = "What is 12 * 7?"
+"""The question whose reply shows how the model thinks."""
 TOOL_QUESTION = "What is the weather in Oslo? Call the tool."
+"""The question whose reply shows how the model calls `TOOL`."""
 TOOL = {
     "type": "function",
     "function": {
@@ -55,14 +57,19 @@ TOOL = {
     },
 }
 MOST_TOKENS = 2048
+"""The most tokens that the model may generate for one question."""
 _ENDPOINTS = "endpoints"
+"""The topic of the finding that lists the dialects which the server speaks."""
 IN_TEXT = "every client, since thinking stands in the text"
+"""The clients that need the addon, and why, if the server sends thinking in the text."""
 CALLS_IN_TEXT = "agents, since calls stand in the text"
+"""The clients that need the addon, and why, if the server sends calls in the text."""
 KNOWS_ITS_PROMPT = ("llama.cpp", "vllm", "sglang")
 """Servers that tell the addon how the chat template ends a prompt, say with `<think>`. The addon so
 learns whether a reply begins in a thought, and the user needs no option for it.
 """
 ENOUGH_TOKENS = 65536
+"""The size of a context window that is large enough for all agents in `NEEDS`."""
 MORE_CONTEXT = {
     "llama.cpp": f"llama-server -c {ENOUGH_TOKENS}",
     "vllm": f"vllm serve --max-model-len {ENOUGH_TOKENS}",
@@ -70,6 +77,7 @@ MORE_CONTEXT = {
     "ollama": f"OLLAMA_CONTEXT_LENGTH={ENOUGH_TOKENS} ollama serve",
     "lmstudio": f"lms load --context-length {ENOUGH_TOKENS}",
 }
+"""Server's name -> the command that starts the server with a window of `ENOUGH_TOKENS`."""
 CALLS_TOOLS = {
     "vllm": "vllm serve --enable-auto-tool-choice --tool-call-parser NAME",
     "sglang": "sglang --tool-call-parser NAME",
@@ -77,7 +85,9 @@ CALLS_TOOLS = {
 }
 """Server's name -> the command that starts the server with its parser of tool calls switched on."""
 _CLOSED_TAG = re.compile(r"\s*<([A-Za-z][\w:.|-]{0,40})>(?=.*</\1>)", re.DOTALL)
+"""Matches a tag at the beginning of a text, if the tag is closed later. The group is its name."""
 _CALL_MARKS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
+"""Finds marks that begin a tool call in a text, in any form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +96,7 @@ class Finding:
 
     Attributes:
         topic: the topic, which is the line's first word, such as `thinking`.
-        text: the rest of the line.
+        text: the line's text after the topic.
         options: the addon's options that the finding calls for.
         is_fault: True if the user should mend something; the line is marked `!`.
         needed_by: the clients that need the addon because of this finding, and why; empty if none
@@ -144,7 +154,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
-    """Examine the server with a row of requests, and yield each finding as soon as it is known.
+    """Examine the server by several requests, and yield each finding as soon as it is known.
     Raises CommandError if no model server answers, or the server wants an API key.
 
     `chosen_model`: the user's model; None for the first that the server lists.
@@ -278,8 +288,8 @@ def _has_begun_answer(streamed: StreamedReply) -> bool:
 
 def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFacts:
     """Ask the server for facts of a model until its context window is known; return the facts.
+    Further requests would only delay the start of a proxy or client, for which a person waits.
 
-    A person waits for the start of a proxy or client, which further requests would only delay.
     `listed`: the server's list of models, which is read first.
     """
     replies = {"/v1/models": listed}

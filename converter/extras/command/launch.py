@@ -50,7 +50,9 @@ from converter.extras.command.start import (
 )
 
 SECONDS_TO_END = 10.0
+"""How long the client's proxy may take to end after SIGTERM, before it is killed."""
 _PASSED_SIGNALS = (signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
+"""The signals that the launcher passes on to the client while the client runs."""
 _MISSING, _NOT_STARTED = 127, 126
 """A shell's exit codes for a program that is not installed, and for a program that the system
 cannot start.
@@ -85,7 +87,9 @@ _KEPT = (
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
     "ENABLE_TOOL_SEARCH",
 )
-"""Variables that keep the value which the user has set; without it they get the launcher's."""
+"""Environment variables of which the client gets the user's value, if the user has set one, else
+the launcher's value.
+"""
 
 
 _TITLES = {"claude": "Claude Code", "codex": "Codex"}
@@ -97,6 +101,7 @@ usage: think-addon run [--url URL] [--key KEY] [--model NAME] [--set NAME=VALUE 
 
 Start a program on a local model, and the proxy if none runs. These options stand first; all else is
 the program's. Settings go into its environment and command line only."""
+"""The usage of `think-addon run`, which is printed if no program is named."""
 
 
 @dataclass(slots=True)
@@ -234,7 +239,7 @@ def _parsed_arguments(name: str, arguments: Sequence[str]) -> tuple[LaunchArgume
 
 def _find_model(rest: Sequence[str]) -> tuple[str, slice]:
     """Return the model that the client's arguments `rest` name, without the provider, and the slice
-    of the arguments that name it: `["--model", "openai/qwen3"]` -> `qwen3`, the slice of both.
+    of the arguments that name it: `["--model", "openai/qwen3"]` -> `qwen3` and `slice(0, 2)`.
     Return an empty text and an empty slice if no argument names a model.
     """
     for at, word in enumerate(rest[: rest.index("--") if "--" in rest else None]):

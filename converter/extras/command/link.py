@@ -28,9 +28,11 @@ from converter.extras.command.addresses import USUAL_PORTS, CommandError
 PATIENCE = 120.0
 """Seconds to wait for a reply; a server may have to load its model first."""
 PROBE_PATIENCE = 5.0
+"""Seconds to wait for a response for which no model works, such as a list of models."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING")
 """OpenSSL's reasons when a server answers a TLS handshake in plain HTTP, or ends the connection."""
 _PIECE = 65536
+"""The most bytes of a response that are read at once."""
 
 
 @dataclass(slots=True)
@@ -65,6 +67,7 @@ class StreamedReply:
                 self._add(event, at)
 
     def _add(self, event: Event, at: float) -> None:
+        """Add an event of the reply, which came `at` seconds after the request."""
         match event:
             case Failure(message):
                 self.refusal = self.refusal or " ".join(message.split())
@@ -125,8 +128,8 @@ class ServerLink:
     def stream(
         self, body: Mapping[str, object], enough: Callable[[StreamedReply], bool]
     ) -> StreamedReply:
-        """Ask for a chat completion, and return the reply: whole, or cut when `enough` returned
-        True or `patience` was over.
+        """Ask for a chat completion with the request's `body`, and return the reply. It is whole,
+        unless `enough` returned True for the part that had come, or `patience_seconds` were over.
         """
         streamed, began = StreamedReply(), time.monotonic()
         try:
@@ -146,7 +149,9 @@ class ServerLink:
     def _request(
         self, path: str, body: Mapping[str, object] | None, patience: float, **headers: str
     ) -> Iterator[http.client.HTTPResponse]:
-        """Yield the response at `path`. Raises CommandError if no connection is possible."""
+        """Yield the response at `path` to a POST of `body`, or to a GET without a body. `patience`:
+        seconds to wait for bytes. Raises CommandError if no connection is possible.
+        """
         parts = urlsplit(self.address)
         host = parts.hostname or ""
         connection = http.client.HTTPConnection(host, parts.port or 80, timeout=patience)
@@ -197,6 +202,9 @@ class ServerLink:
 
 
 PARTS = "thinking parts of the content"
+"""The name under which `StreamedReply.thinking_by_field` has thinking that the server sent within
+the content, as parts of their own type.
+"""
 
 
 def find_local_server() -> str:

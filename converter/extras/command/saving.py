@@ -25,6 +25,7 @@ _BEGIN, _END = (
     "# think-addon: end",
 )
 _BLOCK = re.compile(r"(?m)^# think-addon: begin\b.*\n(?:.*\n)*?# think-addon: end\n")
+"""Matches the block that `--save` has written to a TOML or YAML file, with its two comments."""
 
 
 def save(name: str, facts: ClientFacts) -> str:
@@ -100,6 +101,7 @@ def _read_text(path: Path) -> str | None:
 
 
 def _record_path() -> Path:
+    """Return the path of `saved.json`."""
     return default_path().with_name("saved.json")
 
 
@@ -129,6 +131,7 @@ def _parsed_json(path: Path, text: str | None) -> dict[str, Any]:
 
 
 def _json_text(entries: Mapping[str, Any]) -> str:
+    """Return the text of a JSON file with these entries."""
     return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -193,4 +196,5 @@ def _with_block(
 
 
 def _conflict_message(path: Path, key: str, value: object) -> str:
+    """Return the error for a setting `key` that the user's file has with another `value`."""
     return f"expected no {key} in {path}, got {value!r}: take it out first, for nothing is replaced"

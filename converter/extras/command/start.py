@@ -27,8 +27,11 @@ from converter.extras.command.addresses import (
 )
 
 ADDON = Path(converter.__file__).parent.parent / "think_addon.py"
+"""The addon's script, which mitmproxy loads."""
 ANNOUNCEMENT = Path(__file__).with_name("announcement.py")
+"""The script that prints the proxy's address; mitmproxy loads it after the addon's."""
 PORT, WEB_PORT = 8080, 8081
+"""The usual ports of the proxy and of mitmweb's pages."""
 PROGRAMS = {"web": "mitmweb", "dump": "mitmdump", "console": "mitmproxy"}
 """mitmproxy's programs by the command's flag: a web page, log lines alone, or a terminal."""
 _FLAGS = {
@@ -37,7 +40,9 @@ _FLAGS = {
     "web_port": "web_port",
     "web_host": "web_host",
 }
-"""By option of mitmproxy, the flag of `think-addon` that sets it: `listen_port` by `--port`."""
+"""Option of mitmproxy -> the flag of `think-addon` that sets the option: `listen_port` is set by
+`--port`.
+"""
 _DESCRIPTION = """\
 Start the proxy in front of a model server, or do one of these; each has --help of its own:
 
@@ -45,6 +50,7 @@ Start the proxy in front of a model server, or do one of these; each has --help 
                               `run -- PROGRAM ...`; `env NAME` prints what they are started with
   think-addon doctor [URL]    say what the server is, how its model thinks, which options follow
   think-addon record COMMAND  keep, show, check and serve recordings"""
+"""The beginning of `think-addon --help`."""
 
 
 def parser() -> argparse.ArgumentParser:

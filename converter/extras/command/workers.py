@@ -34,18 +34,22 @@ NUMBER = "{worker}"
 becomes `-w flows-1`, `-w flows-2` ...
 """
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
+"""The signals that end all workers."""
 SECONDS_TO_STOP = 10
+"""How long the workers may take to end after SIGTERM, before they are killed."""
 _AUTHORITY, _LAST_FILE = "mitmproxy-ca.pem", "mitmproxy-dhparam.pem"
 """Two files of mitmproxy's certificate authority. If `_AUTHORITY` is missing, mitmproxy writes all
 files of the authority, and `_LAST_FILE` last.
 """
 _FILE_OPTIONS = ("-w", "--save-stream-file")
+"""Options of mitmdump whose next argument names a file that mitmdump writes."""
 _OWN_TARGET = (*_FILE_OPTIONS, "save_stream_file=", "think_metrics=")
 """How arguments begin that name a file or a port which two processes cannot share. The folder of
 `think_record` and the target of `think_thoughts` can be shared.
 """
 
 _spawn = get_context("spawn")
+"""Starts each worker as a new Python process, not as a fork of this one."""
 
 
 def run_workers(count: int, arguments: Sequence[str], first: Sequence[str] = ()) -> int:
@@ -135,6 +139,7 @@ class _Crew:
             self._start(number)
 
     def _start(self, number: int) -> None:
+        """Start the worker with this number."""
         arguments = [*self._arguments, *(self._first if number == 1 else [])]
         process = _spawn.Process(target=_run_worker, args=(number, arguments, self._theirs))
         process.start()
@@ -170,11 +175,13 @@ class _Crew:
         self._for_each_worker(SpawnProcess.terminate)
 
     def _for_each_worker(self, act: Callable[[SpawnProcess], object]) -> None:
+        """Call `act` for the process of each worker."""
         for process in list(self._workers):
             act(process)
 
 
 def _print_line(news: str) -> None:
+    """Print what has happened to the workers, as a line on standard error."""
     print(f"think-addon: {news}.", file=sys.stderr, flush=True)
 
 
@@ -203,9 +210,10 @@ def use_uvloop() -> bool:
     asyncio.run = functools.partial(asyncio.run, loop_factory=uvloop.new_event_loop)
     factory: Any = asyncio.eager_task_factory
 
-    # uvloop 0.23 passes `eager_start`, which the factory of Python 3.13.0 does not take. A task of
-    # this factory is always eager.
     def task(loop: Any, coroutine: Any, *, eager_start: bool = True, **options: Any) -> Any:  # noqa: ARG001
+        """Return a task, which begins at once. `eager_start` is ignored: uvloop 0.23 passes it, and
+        asyncio's factory of Python 3.13.0 does not take it.
+        """
         return factory(loop, coroutine, **options)
 
     asyncio.eager_task_factory = cast("Any", task)

@@ -29,8 +29,11 @@ from converter.extras.page.open_page import NO_RECORDER
 from converter.extras.page.session import SessionExchange, ToolCost
 
 PATH = "/think"
+"""The path of the page in mitmweb's server."""
 _RUNNING = "this exchange is still running"
+"""The error for an action on an exchange whose reply still comes."""
 _RECORDING_FIELDS = ("name", "thinking", "text", "why")
+"""Fields of the page's message that keeps an exchange as a recording."""
 
 
 class Page:
@@ -95,6 +98,7 @@ class Page:
         tokens = counted if isinstance(counted, int) else None
 
         def parts() -> dict[str, object]:
+            """Return the page's JSON on the prompt."""
             called = session.called_tools(whole)
             read = context_parts.context_values(body, chosen, tokens, pieces, called)
             return {"about": facts.line, "window": facts.window, "counted": tokens, **read}
@@ -102,8 +106,8 @@ class Page:
         return await run_aside(len(body), parts, SHOWING)
 
     async def tool_costs(self, flow: HTTPFlow) -> list[ToolCost]:
-        """Return about how many tokens each tool has cost in the session of the flow. The sizes of
-        texts give the numbers, as in `session.tool_costs`; the server is not asked.
+        """Return about how many tokens each tool has cost in the session of the flow. The tokens
+        are estimated from the sizes of texts; the server is not asked.
         """
         whole = await self.session_exchanges(flow)
         size = sum(len(each.request_body) for each in whole)
@@ -111,7 +115,7 @@ class Page:
 
     async def session_json(self, flow: HTTPFlow, before: str, now: str) -> str:
         """Return the flow's session as JSON, with the differences between the requests of two
-        exchanges, whose ids are `before` and `now`: see `session.session_json`.
+        exchanges, whose ids are `before` and `now`.
         """
         exchanges = await self.session_exchanges(flow)
         size = sum(len(each.request_body) for each in exchanges)
@@ -145,8 +149,9 @@ class Page:
         return await asyncio.wrap_future(kept)
 
     async def apply_remedy(self, flow: HTTPFlow) -> str:
-        """Set the options with which this misread reply is read rightly, for all later replies;
-        return a line that names the options. Raises ValueError for a reply that was not misread.
+        """Set the options with which this misread reply would have been read rightly. They apply to
+        all later replies. Return a line that names the options. Raises ValueError for a reply that
+        was not misread.
         """
         return remedy.apply_remedy(flow)
 

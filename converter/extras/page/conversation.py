@@ -46,9 +46,14 @@ SEARCH_LIMIT = Bound(
 """Enough for the conversations of a long day."""
 
 _BEGAN_INSIDE_NOTE = "Guessed: the reply was taken to begin inside a thought."
+"""The note for a reply whose text was read, by a guess, as thinking from its first character on.
+"""
 _PROMPTED_NOTE = "Added: a text in the prompt that asks the model to think."
+"""The note for a request to which the addon has added a text."""
 _WITHHELD_NOTE = "Withheld: the client got no thinking."
+"""The note for a reply whose thoughts the client did not get."""
 _REPEATED_NOTE = "The model has had this thought {} times in this conversation."
+"""The note for a thought that occurs `_OFTEN` times; its gap gets the number of times."""
 _OFTEN = 3
 """From this number of equal thoughts in a conversation on, the page shows a note."""
 _ABOUT_THINKING = re.compile(r"(?:🧠 )?[\d,]+ thoughts?, ")
@@ -58,11 +63,13 @@ part out, because it shows the thinking itself. Older versions wrote a 🧠 befo
 _KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
 """Name of a header that holds an API key -> the header that `curl_command` writes in its place."""
 _HEADERS = {"content-type", "accept", *(name for each in DIALECTS for name in each.label.headers)}
+"""The client's headers that `curl_command` repeats with their values."""
 _KEY_IN_LINK = re.compile(
     r"(?<=[?&;])(?=[^=&;]*(?:key|token|secret|sig|auth|pass|pwd|credential|session|jwt))"
     r"([^=&;]++)=[^&;]*",
     re.IGNORECASE,
 )
+"""Matches a parameter of a URL whose name says that its value is secret; the group is the name."""
 
 
 def exchange_values(flow: HTTPFlow, running: bool) -> Values:
@@ -155,6 +162,7 @@ def _repetition_notes(flow: HTTPFlow, answer: Transcript) -> list[str]:
 
 
 def _thoughts(of: Transcript) -> list[str]:
+    """Return the texts of the thoughts in a transcript."""
     parts = (part for turn in of.turns for part in turn.parts)
     return [part.text for part in parts if isinstance(part, ThinkingBlock)]
 

@@ -19,7 +19,11 @@ CREATE TABLE IF NOT EXISTS exchanges (
     id TEXT PRIMARY KEY, began REAL NOT NULL, flow BLOB NOT NULL, size INTEGER NOT NULL
 )
 """
+"""The table's definition: an exchange's flow id, its beginning in seconds since 1970, the
+compressed flow, and the flow's bytes before compression.
+"""
 _DROP_OLDEST = "DELETE FROM exchanges WHERE id = (SELECT id FROM exchanges ORDER BY began LIMIT 1)"
+"""Deletes the oldest exchange."""
 _PATIENCE = 1.0
 """Seconds to wait while another process has locked the file."""
 
@@ -88,6 +92,7 @@ def _as_os_errors() -> Iterator[None]:
 
 
 def _is_full(run: sqlite3.Connection) -> bool:
+    """Return True if the file holds more exchanges or bytes than the bounds allow."""
     count, size = run.execute("SELECT count(*), total(size) FROM exchanges").fetchone()
     return bool(count > MOST_EXCHANGES or size > MOST_BYTES)
 

@@ -47,7 +47,7 @@ async def lines_to_copy(client: UpstreamClient) -> list[Line]:
     headers = {"authorization": f"Bearer {key}"} if (key := server_key()) else {}
     listed = [str(entry["id"]) for entry in await client.list_models(before, headers)]
     model = start_lines.first_model(listed)
-    # Registers the server: `model_facts` probes no other servers.
+    # `model_facts` probes only servers that are registered.
     client.register_server(before)
     window = (await client.model_facts(before, headers, None, model)).window if listed else None
     question = start_lines.curl_line(proxy, COMMON, model)

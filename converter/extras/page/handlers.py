@@ -27,7 +27,9 @@ from converter.extras.page.open_page import OpenPage
 from converter.extras.page.remedy import reread
 
 FOLDER = Path(__file__).parent
+"""The folder of the page's files."""
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+"""Suffix of a file of the page -> its content type."""
 FILES = {file.name: _TYPES[file.suffix] for file in FOLDER.iterdir() if file.suffix in _TYPES}
 """File name of a style sheet or script -> its content type."""
 SECURITY = (
@@ -45,6 +47,7 @@ SHARE = 4
 `_LONGEST_INTERVAL`, so that mitmproxy's loop has time for other work.
 """
 _LONGEST_INTERVAL = 2.0
+"""The longest pause between two updates of a page, in seconds."""
 
 
 def mount(app: Any, page: Page) -> Callable[[], None]:
@@ -66,9 +69,12 @@ def mount(app: Any, page: Page) -> Callable[[], None]:
 
 
 class _PageHandler(mitmweb.RequestHandler):
+    """A handler of requests to the page's paths."""
+
     page: Page
 
     def initialize(self, page: Page) -> None:
+        """Set the page. Tornado calls this with the arguments that `mount` passed to it."""
         self.page = page
 
     def prepare(self) -> None:
@@ -179,7 +185,7 @@ class Views(_PageHandler):
         - `curl`: a command to send the request again.
         - `text`: a transcript.
         - `context`: the parts of the prompt, with tokens that the server has counted.
-        - `read`: the same with estimated tokens.
+        - `read`: the parts of the prompt, with estimated tokens.
         - `tools`: the tokens that each tool cost in the session.
         - `whole`: the session, and the differences of the requests `from` and `to` of the query.
         - `reread`: a misread reply as it should have been read.
@@ -245,6 +251,7 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
             self._open_page.receive(json.loads(message))
 
     async def _send_updates(self) -> None:
+        """Send the page its changes, again and again, until the task is cancelled."""
         with self._page.follow_list():
             while True:
                 begun = time.perf_counter()

@@ -132,6 +132,7 @@ class ListRows:
             self.rows[name] = row
 
     def _messages(self, name: str) -> Messages:
+        """Return the messages in the request of the exchange `name`."""
         return messages_of(self._request_fields(name))
 
     def _request_fields(self, name: str) -> Mapping[str, object]:
@@ -157,8 +158,10 @@ class ListRows:
 
     # mitmproxy's signals pass arguments by name, so both names are mitmproxy's.
     def _mark_changed(self, flow: flow.Flow, index: int = 0) -> None:  # noqa: ARG002
+        """Have the next refresh look at a flow that mitmweb has added, changed or removed."""
         self._stale[flow.id] = None
 
     def _mark_all_changed(self) -> None:
+        """Have the next refresh look at all flows of the list and at all rows."""
         listed = [each.id for each in self._view]
         self._stale = dict.fromkeys([*listed, *self.rows])

@@ -25,6 +25,7 @@ from converter.extras.page.listed import ListRows
 from converter.extras.page.row import Row
 
 NO_RECORDER = "expected converter/extras/recordings, which is not there"
+"""The error for an action that needs the extra `recordings`, if that extra was deleted."""
 MOST_CHOSEN = 2
 """The most exchanges that a page shows side by side."""
 WINDOW = 500
@@ -211,6 +212,7 @@ def window_values(
 
 
 def _text(sent: bytes) -> str:
+    """Return bytes as text, with escapes for bytes that are not UTF-8."""
     return sent.decode(errors="backslashreplace")
 
 

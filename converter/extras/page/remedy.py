@@ -22,7 +22,9 @@ type Options = Mapping[str, Sequence[str]]
 
 _OPENER_MISSING, _CLOSER_MISSING, _UNREAD = MISREAD
 _NOTED_OPENER = re.compile(r"<([^<>\s]+)>(?= begins the text)")
+"""Matches the opener in a note on an unread tag. The group is the tag's name."""
 _NOTED_PAIR = re.compile(r"--set think_tags='([^']+)'")
+"""Matches the option in a note on an unread tag. The group is the pair of opener and closer."""
 
 
 def remedy_of(comment: str) -> Options:

@@ -50,7 +50,9 @@ _SHOWN_FACTS = (
     "first_thought",
     "first_text",
 )
+"""The facts of a reply (counts, and times in seconds) that a row has under the same names."""
 _TITLE_LENGTH = 70
+"""The most characters of a row's title."""
 _CLIENT_TAG = re.compile(r"\n\s*<[a-z][\w-]*>")
 """Matches the first tag of the text that a client adds below the user's own text."""
 _BEFORE_OUTPUT = re.compile(r"\AChunk ID: .*?\nOutput:\n", re.DOTALL)
@@ -216,8 +218,10 @@ def _results_title(turns: Sequence[ShownTurn], new: Sequence[ShownTurn]) -> str:
 
 
 def _parts(turns: Sequence[ShownTurn]) -> list[Part]:
+    """Return the parts of all turns in one list."""
     return [part for turn in turns for part in turn.parts]
 
 
 def _shortened(text: str) -> str:
+    """Return a text with at most `_LONGEST` characters."""
     return shortened(text, _LONGEST)

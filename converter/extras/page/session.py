@@ -32,6 +32,7 @@ from converter.core.wire import json_text
 from converter.extras.page.row import Row
 
 _PROMPT_FIELDS = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools")
+"""Fields of a request that `request_differences` compares by their parts, not as a whole."""
 _MOST_LINES = 5000
 """Texts of more lines are not compared: the time of `difflib` may grow with the square."""
 
@@ -133,6 +134,7 @@ def _tool_cost(name: str, counts: Counter[str], described: int) -> ToolCost:
 
 
 def _parts_of(shown: Values) -> list[Values]:
+    """Return the parts of all turns of a transcript, which is the page's JSON."""
     return [part for turn in shown["turns"] for part in turn["parts"]]
 
 

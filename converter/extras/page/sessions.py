@@ -55,7 +55,7 @@ class Session:
     Attributes:
         name: the id of its first exchange.
         begin_order: the number of exchanges that were added before the session's first.
-        shortest_request: the number of messages in its shortest request.
+        fewest_messages: the number of messages in its shortest request.
         newest_exchange: the id of its newest exchange.
         parent_name: the name of the session of which it is a branch; empty if it is no branch.
         exchange_ids: the ids of its exchanges.
@@ -63,7 +63,7 @@ class Session:
 
     name: str
     begin_order: int
-    shortest_request: int
+    fewest_messages: int
     newest_exchange: str
     parent_name: str = ""
     exchange_ids: list[str] = field(default_factory=list)
@@ -76,10 +76,16 @@ class Sessions:
 
     def __init__(self, read: Callable[[str], Messages]) -> None:
         self._messages = lru_cache(_KEPT_REQUESTS)(read)
+        # The session of each exchange.
         self._of = dict[str, Session]()
+        # The newest sessions by the key of their opening (`_prefix_keys`).
         self._openings = dict[int, deque[Session]]()
+        # Sessions by the keys of their users' first texts, and the newest session with a tool call
+        # that has the text of a key: the session that began a sub-agent with this text.
         self._begun = dict[int, list[Session]]()
         self._callers = dict[int, Session]()
+        # By client: the first questions of the newest sessions, the texts of requests for a title
+        # that wait for their session, and the session of which a summary was asked for last.
         self._questions_of = dict[str, deque[tuple[str, Session]]]()
         self._titles = dict[str, deque[tuple[str, Session]]]()
         self._summed_up = dict[str, Session]()
@@ -99,6 +105,7 @@ class Sessions:
         return sorted(kin, key=lambda each: each.begin_order)
 
     def _root(self, session: Session) -> Session:
+        """Return the topmost session of which `session` is a branch, or `session` itself."""
         while session.parent_name:
             session = self._of[session.parent_name]
         return session
@@ -123,19 +130,20 @@ class Sessions:
         if session is None:
             from_summary = any(map(goes_on_from_summary, opening))
             session = (self._summed_up.pop(client, None) if from_summary else None) or new
-            session.shortest_request = len(messages)
+            session.fewest_messages = len(messages)
             self._openings.setdefault(keys[-1], deque(maxlen=_COMPARED_SESSIONS)).append(session)
         if session is new:
             self._find_parent(session, client, opening)
             taken = self._adopt_titles(session, client, opening)
         if wish == COMPACTION:
             self._summed_up[client] = session
-        session.shortest_request = min(session.shortest_request, len(messages))
+        session.fewest_messages = min(session.fewest_messages, len(messages))
         session.newest_exchange = exchange
         self._append_exchange(exchange, session)
         return taken + self._note_calls(session, client, messages[same:])
 
     def _append_exchange(self, exchange: str, session: Session) -> None:
+        """Add an exchange to a session, as its last."""
         session.exchange_ids.append(exchange)
         self._of[exchange] = session
 
@@ -188,9 +196,9 @@ class Sessions:
         """
         best, most = None, 0
         for session in (each for key in keys for each in self._openings.get(key, ())):
-            if len(messages) > min(session.shortest_request, opening):
+            if len(messages) > min(session.fewest_messages, opening):
                 same = shared_count(self._messages(session.newest_exchange), messages)
-                if same >= max(session.shortest_request, most):
+                if same >= max(session.fewest_messages, most):
                     best, most = session, same
         return best, most
 

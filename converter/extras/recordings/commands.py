@@ -22,6 +22,7 @@ FAILED, BAD_USE = 1, 2
 cannot be carried out.
 """
 _OPTIONS = {option.name: option for option in settings.OPTIONS}
+"""The addon's options by their names without `think_`."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -35,10 +36,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _print_error(error: Exception) -> None:
+    """Print an error as one line on standard error."""
     print(one_line(str(error)), file=sys.stderr)
 
 
 def _run_add(library: Library, chosen: argparse.Namespace) -> int:
+    """Run `record add`: keep an exchange of a flow file as a recording; return the exit code."""
     # Raises RecordingError for a bad name; called here, so that no flow file is read in vain.
     library.path(chosen.name)
     recordings = flow_file.read_all(chosen.file, chosen.name)
@@ -93,11 +96,15 @@ def _named_or_all(library: Library, named: list[str]) -> list[str]:
 
 
 def _run_list(library: Library, _: argparse.Namespace) -> int:
+    """Run `record list`: print the names of all recordings; return the exit code."""
     print("\n".join(_named_or_all(library, [])))
     return 0
 
 
 def _run_show(library: Library, chosen: argparse.Namespace) -> int:
+    """Run `record show`: print a recording's goldens, its request as a curl command, or a saved
+    reply; return the exit code.
+    """
     file = Path(chosen.name)
     if chosen.name == saved_reply.STANDARD_INPUT or (file.is_file() and file.suffix != ".mitm"):
         options = settings.read(changed_options({}, chosen.set))
@@ -116,6 +123,10 @@ def _run_show(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _run_bless(library: Library, chosen: argparse.Namespace) -> int:
+    """Run `record bless`: write goldens anew, and thereby accept the replies of now; return the
+    exit code.
+    """
+
     def bless(name: str) -> bool:
         """Write a recording's goldens anew, with the options of `--set`, if any. Return True if
         the recording's reply still differs from its expectation.
@@ -135,6 +146,7 @@ def _run_bless(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _run_check(library: Library, chosen: argparse.Namespace) -> int:
+    """Run `record check`: print each fault of the recordings; return the exit code."""
     laws = import_module("laws.laws")  # Imported here, because some installations lack `laws`.
 
     names = _named_or_all(library, chosen.names)
@@ -151,6 +163,7 @@ def _run_check(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _run_serve(library: Library, chosen: argparse.Namespace) -> int:
+    """Run `record serve`: answer requests from recordings until Ctrl-C; return the exit code."""
     served = Library(chosen.folder) if chosen.folder else library
     recordings, _ = _for_each(_named_or_all(served, []), served.load)
     try:
@@ -161,7 +174,10 @@ def _run_serve(library: Library, chosen: argparse.Namespace) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
+    """A reader of a command line whose errors end the program with `BAD_USE`."""
+
     def error(self, message: str) -> NoReturn:
+        """Print an error of the command line, and end the program."""
         self.exit(BAD_USE, f"{message}; see {self.prog} --help\n")
 
 
@@ -183,8 +199,8 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
     """Add the option `--dir` to a parser: to the parser of the whole command, and to that of each
-    subcommand, so that a user can write it before or after the subcommand. `default`: the folder
-    if `--dir` is missing; SUPPRESS keeps the folder that was given before the subcommand.
+    subcommand, so that a user can write it before or after the subcommand. `default`: the folder if
+    `--dir` is missing; SUPPRESS keeps the folder that the user named before the subcommand.
     """
     folder = "folder of the recordings (recordings)"
     parser.add_argument("--dir", type=Path, default=default, help=folder)
@@ -217,11 +233,16 @@ def changed_options(options: Mapping[str, object], assignments: Sequence[str]) -
 
 
 _FLOWS_HELP = "flows that passed the addon, as mitmdump -w and mitmweb save them"
+"""The help for the argument that names a flow file."""
 _PACE_HELP = "recorded, fast, or how many times as fast as recorded"
+"""The help for `--pace`."""
 _NAME, _NAMES = {"metavar": "NAME"}, {"nargs": "*", "metavar": "NAME"}
 _EXPECTED_TEXT = {"metavar": "WORDS", "help": "what a client should get"}
+"""Keywords of `add_argument` for `--expect-thinking` and `--expect-text`."""
 _SET_OPTION = {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "another option"}
+"""Keywords of `add_argument` for `--set`."""
 _CLIENT_NAMES = [dialect.name for dialect in DIALECTS]
+"""The names of the dialects that a client may speak."""
 _ARGUMENTS_OF_ADD = {
     "file": {"type": Path, "metavar": "FILE", "help": _FLOWS_HELP},
     "name": _NAME,
@@ -230,17 +251,20 @@ _ARGUMENTS_OF_ADD = {
     "--expect-thinking": _EXPECTED_TEXT,
     "--expect-text": _EXPECTED_TEXT,
 }
+"""Argument of `record add` -> the keywords of `add_argument` for it."""
 _ARGUMENTS_OF_SHOW = {
     "name": {"metavar": "NAME|FILE", "help": "a recording, or a file with a reply; - is stdin"},
     "--set": _SET_OPTION,
     "--for": {"dest": "client", "choices": _CLIENT_NAMES, "help": "one client only"},
     "--request": {"action": "store_true", "help": "a curl command that asks `serve` for it"},
 }
+"""Argument of `record show` -> the keywords of `add_argument` for it."""
 _ARGUMENTS_OF_SERVE = {
     "folder": {"type": Path, "nargs": "?", "metavar": "DIR"},
     "--port": {"type": int, "default": 8000, "help": "of 127.0.0.1 (8000)"},
     "--pace": {"type": server.read_pace, "default": "recorded", "help": _PACE_HELP},
 }
+"""Argument of `record serve` -> the keywords of `add_argument` for it."""
 _COMMANDS: Mapping[
     str, tuple[str, Callable[[Library, argparse.Namespace], int], Mapping[str, Any]]
 ] = {
@@ -255,3 +279,4 @@ _COMMANDS: Mapping[
     "check": ("hold recordings to all laws", _run_check, {"names": _NAMES}),
     "serve": ("answer as the recorded servers did", _run_serve, _ARGUMENTS_OF_SERVE),
 }
+"""Subcommand -> its help, the function that runs it, and its arguments."""

@@ -1,5 +1,5 @@
-"""Recordings read from mitmproxy's flow files, and written as such. A recording's file has one
-flow, and opens in mitmweb and mitmproxy.
+"""Read recordings from mitmproxy's flow files, and write them. A recording's file has one flow, and
+opens in mitmweb and mitmproxy.
 
 A flow has the client's request and reply. The flow's backup, which mitmproxy's *Revert* restores,
 has the request to the server and the server's reply. The flow's metadata has the notes
@@ -38,7 +38,9 @@ TRANSFER_HEADERS = {"host", "content-length", "content-encoding", "transfer-enco
 that is sent again gets new ones.
 """
 _NO_FLOWS = "expected a flow file, as `mitmdump -w FILE` writes it, got another or a damaged one"
+"""The error for a file that is no flow file."""
 _FOREIGN = "was captured without the addon, so the server's own bytes are missing"
+"""The end of the error for a flow that has no notes of the addon."""
 
 
 def load(path: Path) -> Recording:
@@ -133,6 +135,9 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
 
 
 def _recorded_request(request: http.Request) -> RecordedRequest:
+    """Return a request of mitmproxy as a recording has it: decompressed, without
+    `TRANSFER_HEADERS`.
+    """
     headers = {
         name.lower(): value
         for name, value in request.headers.items()
@@ -142,6 +147,9 @@ def _recorded_request(request: http.Request) -> RecordedRequest:
 
 
 def _recorded_reply(reply: http.Response) -> RecordedReply:
+    """Return a response of mitmproxy as a recording has it: status, content type, decompressed
+    body.
+    """
     return RecordedReply(reply.status_code, reply.headers.get("content-type", ""), _body(reply))
 
 
@@ -215,6 +223,7 @@ def _id_for(recording: Recording, what: str) -> str:
 
 
 def _request_of(request: RecordedRequest, began: float) -> http.Request:
+    """Return a recorded request as a request of mitmproxy, sent at the time `began`."""
     headers = [
         (name.encode(), value.encode("utf-8", "surrogateescape"))
         for name, value in {"host": HERE, **request.headers}.items()
@@ -226,6 +235,9 @@ def _request_of(request: RecordedRequest, began: float) -> http.Request:
 
 
 def _response_of(answered: RecordedReply, times: list[float]) -> http.Response:
+    """Return a recorded reply as a response of mitmproxy. `times`: when its chunks came, in seconds
+    since 1970.
+    """
     rebuilt = http.Response.make(
         answered.status, answered.body, {"content-type": answered.content_type}
     )

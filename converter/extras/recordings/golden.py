@@ -17,9 +17,13 @@ from converter.core.dialects.table import Dialect
 from converter.extras.recordings.recording import Recording, Replay
 
 AS_IT_CAME = "<< as it came"
+"""The golden's line for bytes that the client got exactly as the server sent them."""
 _UNSEEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+"""Unicode's categories of control characters, invisible characters and line separators."""
 _MAYBE_UNSEEN = re.compile(r"[^\x20-\x7e]|[⟨⟩]")
+"""Matches a character that `_escape_match` may have to escape."""
 _FIELD = r'"(?:id|object|created|model|system_fingerprint|service_tier)": ?(?:"[^"\\]*"|\d+|null)'
+"""Matches a field of JSON that has the same value in every frame of a reply."""
 _SAME_FIELDS = re.compile(rf"{_FIELD}(?:, ?{_FIELD})+")
 """Matches a run of fields such as `"id": "recording", "created": 0`. Servers repeat such runs in
 every frame, where they would be half of a golden.
@@ -57,6 +61,9 @@ def one_line(text: str) -> str:
 
 
 def _escape_match(match: re.Match[str]) -> str:
+    """Return the matched character, escaped if it cannot be seen: a carriage return becomes
+    `⟨U+000D⟩`.
+    """
     character = match[0]
     if "\udc80" <= character <= "\udcff":
         return f"⟨{ord(character) - 0xDC00:02X}⟩"  # A byte that is not UTF-8, as a surrogate.
@@ -66,6 +73,9 @@ def _escape_match(match: re.Match[str]) -> str:
 
 
 def _head_lines(recording: Recording, client: Dialect) -> Iterator[str]:
+    """Yield the first lines of a golden, which say whose reply it is and with which options it is
+    read.
+    """
     request, sent = recording.request, recording.sent_request
     reply, facts = recording.server_reply, recording.facts
     form, title = recording.form_for(client).name.lower(), client.label.title
@@ -88,6 +98,7 @@ def _head_lines(recording: Recording, client: Dialect) -> Iterator[str]:
 
 
 def _body_lines(recording: Recording, replay: Replay) -> Iterator[str]:
+    """Yield the lines of a golden for each chunk of the server and each piece for the client."""
     for step in replay.steps:
         yield f">> +{step.chunk.at:.3f} s"
         yield from _indented_lines(step.chunk.data)
@@ -112,4 +123,5 @@ def _client_lines(out: bytes, came: bytes) -> Iterator[str]:
 
 
 def _indented_lines(data: bytes) -> Iterator[str]:
+    """Return bytes as the lines of a golden, each line that is not empty behind one blank."""
     return (f" {line}" if line else "" for line in visible_lines(data))

@@ -25,13 +25,16 @@ from converter.extras.recordings.recording import Recording, RecordingError
 from converter.extras.recordings.redact.redactor import redacted, redacted_text
 
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
+"""Matches a recording's name, which is also a file's name."""
 _DIFF_LINES = 40
 """The most lines of a diff that a failure shows; `bless` shows all of it."""
 _COMPARED_BLOCKS: Mapping[str, type[ThinkingBlock | TextBlock]] = {
     "thinking": ThinkingBlock,
     "text": TextBlock,
 }
+"""Field of an `Expectation` -> the kind of blocks of a reply that are compared with it."""
 _HINTED_OPTION = re.compile(r"--set think_.*")
+"""Matches the option that a note on a misread reply recommends."""
 
 
 type Laws = Callable[[Recording, str], Iterable[str]]
@@ -44,9 +47,9 @@ recording breaks; each message ends with the command.
 class Expectation:
     """The thinking and the text that a recording's own client should get, as a person wrote them.
 
-    Both are compared with the first choice of the reply. The choice's thoughts are joined, with a
-    blank line between two, and so are its texts. Line ends at the beginning and end are ignored.
-    The test of a recording fails while its reply is read otherwise.
+    Thinking and text are compared with the first choice of the reply. The choice's thoughts are
+    joined, with a blank line between two, and so are its texts. Line ends at the beginning and end
+    are ignored. The test of a recording fails while its reply differs from the expectation.
 
     Attributes:
         thinking: the thinking; None if the thinking is not compared.
@@ -144,7 +147,7 @@ class Library:
 
     def golden_difference(self, recording: Recording, dialect: Dialect) -> str:
         """Return how the output for clients of `dialect` now differs from the accepted golden, and
-        the command that accepts it. Return an empty text if they are equal.
+        the command that accepts the output. Return an empty text if they are equal.
         """
         path, new = self.golden_path(recording.name, dialect), golden(recording, dialect)
         old = _read_golden(path)

@@ -42,6 +42,7 @@ MOST_RECORDINGS = Bound(
 
 _log = logging.getLogger(__name__)
 _THREAD_NAME = "think-recorder"
+"""The name of the thread that writes the recordings."""
 
 KEY, KEY_CONTEXTS = "t", ["flowlist", "flowview"]
 """The key, and the views of mitmproxy's console in which this key asks for a name and keeps the
@@ -136,8 +137,8 @@ class Recorder(Watcher):
             announce(f"recording: the last reply, {method_and_path(flow.request)}")
 
     def redacted_flow(self, flow: HTTPFlow) -> Future[HTTPFlow]:
-        """Return a future of the redacted flow: the recorder's thread redacts it, see
-        `recording_work.redacted_flow`.
+        """Return a future of the flow, redacted as a recording of it would be. The recorder's
+        thread redacts the flow.
         """
         return self._worker.submit(recording_work.redacted_flow, _copy_flow(flow))
 
@@ -214,6 +215,7 @@ def _copy_flow(flow: HTTPFlow) -> HTTPFlow:
 
 
 def _announce_recording(future: Future[str]) -> None:
+    """Log the path of a recording that has been written, and a command that checks it."""
     if not future.exception():
         announce(f"recording: {future.result().replace('\n', '; ')}")
 

@@ -107,7 +107,7 @@ class Recording:
         chunks: the body of the server's reply.
         client_reply: the client's reply.
         options: the addon's options in force, by their names without `think_`.
-        facts: other facts of the exchange by which the reply is read.
+        facts: further facts by which the reply is read, such as the name of the server's profile.
         abort_reason: the reason why the reply broke off; empty if the reply is complete.
         hosts: the host names and addresses in the flow. The redaction hides them in all texts; a
             redacted recording has none.
@@ -273,6 +273,7 @@ class Recording:
 
     @cached_property
     def _replays(self) -> dict[Dialect, Replay]:
+        """The replays that `replayed` has computed, by the dialect of the client."""
         return {}
 
     def _new_replay(self, client: Dialect, awaited: AwaitedReply | None = None) -> Replay:

@@ -19,7 +19,9 @@ from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.redact.redactor import redacted, redacted_text
 
 _NUMBERED = re.compile(r"\.?(\d{4,})-")
+"""Matches the beginning of a numbered recording's file name, or of a claim (`.0007-`)."""
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
+"""Matches the characters of a model's name that a recording's name does not get."""
 _CLIENT = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,40}")
 """The pattern of a program's name and version in a user agent, such as `claude-cli/2.1.332`."""
 _LONGEST_MODEL = 60

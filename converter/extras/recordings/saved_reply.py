@@ -21,8 +21,11 @@ from converter.core.reply.summary import SHORTEST, TIMES
 from converter.extras.recordings.recording import RecordingError
 
 STANDARD_INPUT = "-"
+"""The file name that stands for standard input."""
 _NO_REPLY = "no reply of chat completions, the Messages API or the Responses API"
+"""The error for an input that is no reply of a known dialect."""
 _HEAD_BEGINNING = b"HTTP/"
+"""The first bytes of an HTTP head, which `curl -i` prints before the body."""
 
 
 def body_pieces(source: BufferedReader) -> Iterator[tuple[bytes, str]]:
@@ -43,8 +46,8 @@ def convert_reply(
     pieces: Iterator[tuple[bytes, str]], chosen: Settings, client: Dialect
 ) -> Iterator[bytes]:
     """Yield a reply in the dialect `client` as its `pieces` (bytes and content type) come, then
-    print the addon's notes on it to standard error. A stream stays a stream. `chosen`: the options
-    by which it is read. Raises RecordingError for an input that is no reply.
+    print the addon's notes on the reply to standard error. A stream stays a stream. `chosen`: the
+    options by which the reply is read. Raises RecordingError for an input that is no reply.
     """
     recogniser = Recogniser()
     is_reply = any(recogniser.feed(*piece) for piece in pieces) or recogniser.feed(b"", last=True)
@@ -81,6 +84,7 @@ def print_reply(file: str, chosen: Settings, client: Dialect | None) -> None:
 
 
 def _write_output(text: str | bytes) -> None:
+    """Write to standard output at once, so that a reply is seen while it comes."""
     written = text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
     sys.stdout.buffer.write(written)
     sys.stdout.buffer.flush()

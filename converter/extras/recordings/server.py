@@ -40,6 +40,7 @@ from converter.core.model.raw_messages import (
 from converter.extras.recordings.recording import Chunk, RecordedReply, RecordedRequest, Recording
 
 HOST = "127.0.0.1"
+"""The address at which the server listens."""
 PORT = 8000
 """The default port. Every recording's flow names it, so that mitmproxy's client replay reaches this
 server.
@@ -47,9 +48,13 @@ server.
 SERVED_AT = f"http://{HOST}:{PORT}"
 """The server's address at the default port."""
 FAST = float("inf")
+"""The pace at which no chunk waits."""
 _PACES = {"recorded": 1.0, "fast": FAST}
+"""Value of `--pace` -> how many times as fast as recorded the chunks are sent."""
 _REMEDY = "try one that `think-addon record show NAME --request` prints, `list` has the names"
+"""The end of the error for a request that no recording answers."""
 _MUST_FIT = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools", "stream")
+"""Fields of a request whose values a recording must share to answer the request."""
 _IDS = ("id", "tool_call_id", "tool_use_id", "call_id")
 """Fields of messages that are not compared, because the redaction has changed these ids."""
 
@@ -73,7 +78,7 @@ class RecordedServer(ThreadingHTTPServer):
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        # It looks every 0.01 s whether it is to end.
+        # With 0.01 the server looks every 0.01 s whether `shutdown` was called.
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
@@ -205,6 +210,8 @@ def _profile_name(recording: Recording) -> str:
 
 
 class _RecordedHandler(BaseHTTPRequestHandler):
+    """Handles a request to the `RecordedServer`."""
+
     server: RecordedServer
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -238,11 +245,12 @@ class _RecordedHandler(BaseHTTPRequestHandler):
         for piece in filter(None, pieces):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
         if breaks_off:
-            self.close_connection = True  # As the recorded reply, it breaks off here.
+            self.close_connection = True  # The recorded reply broke off here.
         else:
             self.wfile.write(b"0\r\n\r\n")
 
     def _send_whole(self, status: int, content_type: str, body: bytes) -> None:
+        """Send a whole reply: a head with the body's length, and the body."""
         self._send_head(status, content_type, "content-length", str(len(body)))
         self.wfile.write(body)
 

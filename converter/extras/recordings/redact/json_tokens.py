@@ -20,6 +20,7 @@ from typing import NamedTuple
 from converter.core.wire.beginnings import FirstBytes, beginning_of
 
 type Path = tuple[str | None, ...]
+"""The keys that lead to a value in JSON; None stands for an element of an array."""
 
 _PIECE = re.compile(
     rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+(?:"|\\?(?=[\r\n]|\Z))'
@@ -33,7 +34,9 @@ _DATA = (b"data:", b"\xef\xbb\xbfdata:", b"{")
 have a byte order mark before it), `{` in lines of JSON.
 """
 _SIGNS = frozenset((b"{", b"}", b"[", b"]", b","))
+"""Brackets and commas: the pieces of JSON that are no tokens."""
 _DECODER = json.JSONDecoder(strict=False)
+"""Reads strings and numbers; it accepts control characters in strings."""
 _DEEPEST = 100
 """The most keys in a path. A path of a deeper value is cut, to save time; real replies are not as
 deep.

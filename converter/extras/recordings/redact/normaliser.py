@@ -13,8 +13,11 @@ from converter.extras.recordings.redact.json_tokens import Path, Token
 CREATED = 1_700_000_000
 """The time of every recorded reply, in seconds since 1970."""
 _CREATED_AT = datetime.datetime.fromtimestamp(CREATED, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+"""The time `CREATED` as Ollama and Anthropic's list of models write it."""
 _NEVER_CREATED = ("1970-01-01T00:00:00Z", "")
+"""Times that stay, because they say that no time is known."""
 _REPLY_IDS: set[Path] = {("id",), ("message", "id"), ("response", "id")}
+"""The paths of a reply's id."""
 _CALL_IDS: set[Path] = {
     ("messages", None, "tool_calls", None, "id"),
     ("messages", None, "tool_call_id"),
@@ -31,12 +34,14 @@ _CALL_IDS: set[Path] = {
     ("content_block", "id"),
     ("content", None, "id"),
 }
+"""The paths of a call's id, in requests and replies of all dialects."""
 _ITEM_IDS: set[Path] = {
     ("item_id",),
     ("item", "id"),
     ("output", None, "id"),
     ("response", "output", None, "id"),
 }
+"""The paths of the ids of output items in the Responses API."""
 _RESPONSE_CREATED_FIELDS: set[Path] = {
     (*path, name) for path in [(), ("response",)] for name in ("created_at", "completed_at")
 }
@@ -44,8 +49,11 @@ _RESPONSE_CREATED_FIELDS: set[Path] = {
 a replay writes them.
 """
 _CREATED_FIELDS: set[Path] = {("created",), ("data", None, "created")}
+"""The paths of times that are numbers of seconds since 1970."""
 _CREATED_AT_FIELDS: set[Path] = {("created_at",), ("data", None, "created_at")}
+"""The paths of times that are texts, such as `2026-01-31T12:00:00Z`."""
 _REQUEST_IDS: set[Path] = {("request_id",), ("error", "request_id")}
+"""The paths of the id that a server gave to the request."""
 _NO_NANOSECONDS = ".000000000Z"
 """The end of a time that the addon itself wrote for an Ollama client: it has no fractions of a
 second. Such a time becomes 1970-01-01T00:00:00.000000000Z, which a replay writes.
@@ -63,12 +71,15 @@ _FREE_FIELDS = {"input", "arguments", "parameters", "input_schema", "schema", "m
 if a key such as `delay_ms` looks like the field of an API that has a duration.
 """
 _DURATION = re.compile(r".*(?:_ms|_per_second|_time|_duration|_latency)|latency|duration")
+"""Matches keys whose values are durations or rates, which differ in each run."""
 _REPLY_PREFIX = re.compile(r"(?:chatcmpl-)?(?:msg_)?")
+"""Matches the beginning of a reply's id that depends on the dialect."""
 _RESPONSE_PREFIX = "resp_"
 """The beginning of a response's id in the Responses API. In a live reply the addon makes the rest
 from the flow's id, in a replay from `REPLY_ID`.
 """
 _CALL_PREFIX = re.compile(r"call_|toolu_|chatcmpl-tool-|")
+"""Matches the beginning of a call's id that stays in the normal form; empty for any other id."""
 _OURS = ("toolu", "call")
 """The beginnings of the ids that the addon makes for calls to which the server gave no id."""
 _STABLE_ID = re.compile(r"functions\.[\w.-]+:\d+")
@@ -107,6 +118,9 @@ class Normaliser:
         return type(token.value)(1) if timed and not _FREE_FIELDS & {*token.path} else token.value
 
     def _normal_string(self, path: Path, value: str) -> str:
+        """Return the normal form of a string if its path is that of an id or a time, else the
+        string.
+        """
         if path in _CALL_IDS:
             return self._call_id(value)
         if path in _REPLY_IDS and not self._listed:

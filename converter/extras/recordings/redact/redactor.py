@@ -52,12 +52,15 @@ from converter.extras.recordings.redact.normaliser import Normaliser
 _LISTED_FIELDS: set[Path] = {
     (name, None, inner) for name in ("data", "models") for inner in ("id", "root", "name", "model")
 }
+"""The paths of models' names in a list of models."""
 _MODEL_FIELDS = {("model",), ("message", "model"), ("model_path",), *_LISTED_FIELDS}
+"""The paths of models' names in requests and replies."""
 _A_PATH = re.compile(rb'"(?:model|model_path|id|root|name)"\s*:\s*"(?:[/~\\]|[A-Za-z]:)')
 """Matches a model's name that looks like a path of a file. Only a body with a match is read as JSON
 to find such names.
 """
 _CONTENT_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)(?:.*?;\s*(charset=[\w-]+))?")
+"""Matches a content type; its groups are the media type and the parameter `charset`."""
 _MODELS_PATH = "/v1/models"
 """The only endpoint whose path may go on with a text that a client chooses, the name of a model. In
 this text secrets are hidden.
@@ -93,11 +96,11 @@ def redacted(recording: Recording) -> Recording:
     wire = clean.client.wire
     if not endpoint.is_chat or not (wire.retells or wire.framing.bare):
         return clean
-    # The client's reply must equal what a rewriting of the server's redacted reply gives, so it is
-    # made by one. If the client's reply were redacted by itself, it might differ in two cases. An
-    # encoder may repeat the whole text at the end: an address there would become `HERE`, but cut
-    # into two of the server's frames it becomes `xxxx`. And in lines of JSON the addon writes
-    # times, which a rewriting writes in their normal form.
+    # The client's reply must equal a replay of the server's redacted reply, so it is taken from a
+    # replay. A client's reply that is redacted by itself may differ in two cases. An encoder may
+    # repeat the whole text at the end: an address there becomes `HERE`, but in the server's reply,
+    # where two frames share the address, it becomes `xxxx`. And in lines of JSON the addon writes
+    # times, which a replay writes in their normal form.
     return replace(clean, client_reply=replace(clean.client_reply, body=clean.replayed().body))
 
 
@@ -149,6 +152,9 @@ class Redaction:
         return RecordedRequest(request.method, path, headers, body)
 
     def _redacted_headers(self, request: RecordedRequest) -> Mapping[str, str]:
+        """Return a request's headers redacted: only those on the allow-list, without secrets in
+        their values.
+        """
         headers = {}
         for name in filter(request.headers.__contains__, HEADERS):
             value = request.headers[name]
