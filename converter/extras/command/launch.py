@@ -60,9 +60,9 @@ cannot start.
 _PATIENCE_FOR_OURS = 1.0
 """Seconds to wait for an answer from a port of this machine. A think-addon answers at once."""
 _NO_LIST = (200, 404, 405, 501)
-"""Status codes of a server that has no list of models, or (200) an empty one. For these the user
-gets the launcher's own message, because the text of such a response (*Not Found*) would not help;
-for any other status the server's message.
+"""Status codes of a server that has no list of models, or (200) an empty list. For these codes the
+user gets the launcher's own message, because the text of such a response (*Not Found*) would not
+help. For any other status the user gets the server's message.
 """
 _NOT_INHERITED = (
     "ANTHROPIC_API_KEY",
@@ -163,7 +163,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
 
 def _require_proxy(url: str) -> str:
     """Return the address of the running proxy that `running_proxy` finds for `url`. Raises
-    CommandError if there is none.
+    CommandError if it finds no proxy.
     """
     proxy, _ = running_proxy(url)
     if not proxy:
@@ -209,10 +209,11 @@ def print_environment(arguments: Sequence[str]) -> int:
 
 
 def _parsed_arguments(name: str, arguments: Sequence[str]) -> tuple[LaunchArguments, list[str]]:
-    """Return the launcher's own arguments, which come first, and the rest, which the client gets.
+    """Return the launcher's own arguments, which come first, and the client's arguments, which
+    follow.
 
-    `--url URL --set NAME=VALUE -p hello` ->
-    `LaunchArguments(url="URL", options=["--set", "NAME=VALUE"])` and `["-p", "hello"]`.
+    `--url URL --set NAME=VALUE -p hello` -> `LaunchArguments(url="URL", proxy_options=["--set",
+    "NAME=VALUE"])` and `["-p", "hello"]`.
     """
     chosen, rest = LaunchArguments(), list(arguments)
     if rest[:1] in (["--save"], ["--unsave"]):
@@ -292,16 +293,16 @@ def client_facts(proxy: str, wanted: str = "") -> ClientFacts:
     try:
         facts = facts_until_window(ServerLink(behind, server_key()), model, listed)
     except CommandError:
-        # The server's certificate may be one that only the proxy trusts, by its options. Then only
-        # the list of models, which came through the proxy, gives facts.
+        # Perhaps only the proxy, by its options, trusts the server's certificate. Then the list of
+        # models, which came through the proxy, is the only source of facts.
         facts = read({"/v1/models": listed}, model)
     return ClientFacts(proxy, model, facts.window, bool(facts.sees))
 
 
 def running_proxy(url: str, *, insecure: bool = False) -> tuple[str, str]:
     """Return the address of a think-addon that runs, and the server behind it: the think-addon at
-    `url`, else one on this machine in front of the server at `url`, or in front of any server if
-    `url` is empty. Return two empty texts if there is none.
+    `url`, else a think-addon on this machine in front of the server at `url`, or in front of any
+    server if `url` is empty. Return two empty texts if none runs.
 
     All ports are asked at once, because the wait for a port that never answers takes a second.
     """
@@ -337,8 +338,8 @@ def _proxy_for(chosen: LaunchArguments, client: Client) -> Iterator[str]:
     if running and not (chosen.proxy_options or chosen.key or client.needs_own_proxy):
         yield running
         return
-    # Below 32768 no system takes a port for an outgoing connection, which could be made before the
-    # new proxy listens.
+    # Systems take ports from 32768 upwards for outgoing connections. A lower port stays free until
+    # the new proxy listens.
     port = free_port("--port", random.randrange(20_000, 32_000), LOCAL)
     web_port = free_port("--web-port", port + 1, LOCAL)
     ports = {"listen_port": str(port), "web_port": str(web_port)}

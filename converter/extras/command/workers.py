@@ -200,7 +200,7 @@ def share_port() -> None:
 
 
 def use_uvloop() -> bool:
-    """Have `asyncio.run` use uvloop if it is installed, because a chunk then takes less time.
+    """Have `asyncio.run` use uvloop if it is installed, because uvloop needs less time for a chunk.
     Return True if uvloop is installed.
     """
     try:

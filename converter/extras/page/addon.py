@@ -75,12 +75,12 @@ class Page:
 
     async def prompt_parts(self, flow: HTTPFlow, counts_tokens: bool = True) -> dict[str, object]:
         """Return the page's JSON on a prompt: the parts that the server got, with their tokens, and
-        what the server reports of the model.
+        the facts of the model that the server reports.
 
         `counts_tokens`: True for the tab *Context*. The server's tokenizer then counts the tokens
-        of each part, and all requests of the session are searched for tools that were called,
-        which takes more requests and more time. If False, the tokens are estimated, and tools that
-        only other requests of the session called count as never called.
+        of each part, and all requests of the session are searched for tools that were called, which
+        takes more requests and more time. If False, the tokens are estimated, and tools that only
+        other requests of the session called count as never called.
         """
         whole = await self.session_exchanges(flow) if counts_tokens else []
         # `sent_of` returns None if the server got the client's request unchanged.

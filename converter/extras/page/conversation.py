@@ -105,8 +105,8 @@ def _end_values(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
 
     - `ended`: mitmproxy's error, empty if there is none.
     - `status`: the response's status if it is 400 or more, else empty.
-    - `notes`: a line for each thing that the addon mended or guessed. A failure that the reply
-      itself or `ended` shows has no line.
+    - `notes`: a line for each mend and each guess of the addon. A failure that the reply itself or
+      `ended` shows has no line.
     - `kept`: True if the exchange can be kept as a recording.
     - `remedy`: options that read a misread reply rightly, else empty.
     """

@@ -255,8 +255,8 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
         with self._page.follow_list():
             while True:
                 begun = time.perf_counter()
-                # A slow page that has not read its last update gets no new one yet. It gets all
-                # changes since then in one update when it has read the last.
+                # A slow page gets no update before it has read the last one. The next update then
+                # has all changes since the last.
                 if mitmweb.has_sent_all(self) and (news := await self._open_page.next_changes()):
                     self.send(json.dumps(news).encode())
                 rest = min(max(INTERVAL, SHARE * (time.perf_counter() - begun)), _LONGEST_INTERVAL)

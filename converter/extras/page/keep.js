@@ -7,8 +7,8 @@ import { rows } from "./rows.js";
 const expectedTexts = (form) => form.elements.thinking.value + "\0" + form.elements.text.value;
 
 export const keepDialog = {
-  // Open the dialog, filled with the `thinking` and `text` of the reply. `reread` has both as the remedy of a misread reply
-  // reads them, and replaces them; {} for other replies.
+  // Open the dialog, filled with the `thinking` and `text` of the reply. For a misread reply `reread` has the `thinking` and
+  // `text` that its remedy would give: the dialog shows these. `reread` is {} for any other reply.
   open(exchange, reread) {
     const form = $("keep").querySelector("form");
     const row = rows.get(exchange.id) || {};

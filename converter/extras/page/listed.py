@@ -156,7 +156,7 @@ class ListRows:
         listed = self._view.get_by_id(name)
         return listed.timestamp_created if listed else 0.0
 
-    # mitmproxy's signals pass arguments by name, so both names are mitmproxy's.
+    # mitmproxy's signals pass `flow` and `index` by these names.
     def _mark_changed(self, flow: flow.Flow, index: int = 0) -> None:  # noqa: ARG002
         """Have the next refresh look at a flow that mitmweb has added, changed or removed."""
         self._stale[flow.id] = None

@@ -1,4 +1,4 @@
-"""The state of an open page: what it shows, and the changes that it must still get.
+"""The state of an open page: the exchanges that it shows, and the changes that it must still get.
 
 The page may show the steps of a reply, even while the reply comes. A step is one chunk from the
 server, its time, and the bytes that the client got for it, as in a golden.
@@ -88,8 +88,8 @@ class OpenPage:
     _wire: _WireView | None = None
 
     def receive(self, message: object) -> None:
-        """Store what the page asks for: exchanges (`{"choose": [ID, ...]}`), or the chunks of one
-        (`{"wire": {"id": ID, "from": INDEX}}`). Ignore any other message.
+        """Store which exchanges the page shows (`{"choose": [ID, ...]}`), or the exchange whose
+        chunks it shows (`{"wire": {"id": ID, "from": INDEX}}`). Ignore any other message.
         """
         match message:
             case {"choose": [*names]}:
@@ -157,8 +157,8 @@ class OpenPage:
     async def _followed_changes(
         self, flow: HTTPFlow, chosen: _Chosen, follower: SideReader
     ) -> Values | None:
-        """Return what `follower` has read of the exchange's reply since the last call, and the end
-        if the reply has ended. Return None if nothing has come.
+        """Return the parts of the exchange's reply that `follower` has read since the last call,
+        and the end if the reply has ended. Return None if nothing has come.
         """
         if RUNNING_RECORDS.get(chosen.flow_id) is follower.record:
             news = await _news_in_thread(follower.news)
@@ -195,8 +195,8 @@ class OpenPage:
 
 
 async def _news_in_thread(read: Callable[[], list[News]]) -> list[Values]:
-    """Call `read`, which reads the new bytes of a reply, in a thread, because there may be many;
-    return what is new as JSON values.
+    """Call `read`, which reads the new bytes of a reply, in a thread, because there may be many
+    bytes. Return the news that `read` returns as JSON values.
     """
     return await asyncio.to_thread(lambda: news_json(read()))
 

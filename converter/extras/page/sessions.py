@@ -112,10 +112,10 @@ class Sessions:
 
     def add(self, exchange: str, client: str, messages: Messages, wish: str = "") -> list[str]:
         """Put an exchange into the session that it continues, or into a new session. A request that
-        begins with a summary continues the session of which its client last asked for one.
+        begins with a summary continues the session of which its client last asked for a summary.
 
-        Return the ids of earlier exchanges whose sessions have become branches by this: their rows
-        must change.
+        Return the ids of earlier exchanges whose sessions the new exchange has made branches: their
+        rows must change.
 
         `client`: the client's name and version. `messages`: the request's messages. `wish`: `TITLE`
         or `COMPACTION` if the client asks for a title or a summary for its own use, else empty.
@@ -183,16 +183,17 @@ class Sessions:
     def _continued_session(
         self, keys: Sequence[int], messages: Messages, opening: int
     ) -> tuple[Session | None, int]:
-        """Return the session that a request continues, and the number of messages that both have.
-        Return None and 0 if the request begins a session.
+        """Return the session that a request continues, and the number of messages that request and
+        session share. Return None and 0 if the request begins a session.
 
         `keys`: the keys of the request's opening (`_prefix_keys`). `messages`: the request's
         messages, of which the first `opening` are before the model's first turn.
 
-        A request can continue a session if it begins with as many messages of the session's newest
-        request as the session's shortest request has. It continues the one with which it shares the
-        most messages, the newest of equals. A request without a model's turn must also be longer
-        than the session's shortest request, because two sessions may begin with the same question.
+        A request can continue a session if its first messages are those of the session's newest
+        request, at least as many as the session's shortest request has. Of several such sessions it
+        continues the one with which it shares the most messages, the newest of equals. A request
+        without a model's turn must also be longer than the session's shortest request, because two
+        sessions may begin with the same question.
         """
         best, most = None, 0
         for session in (each for key in keys for each in self._openings.get(key, ())):
@@ -203,9 +204,9 @@ class Sessions:
         return best, most
 
     def _find_parent(self, session: Session, client: str, opening: Messages) -> None:
-        """Make a new `session` a branch of an earlier session, if a tool call in the earlier one
-        has a text of the new one's first user messages as an argument: the call has started a
-        sub-agent, whose conversation the new session is. `opening`: the new session's messages
+        """Make a new `session` a branch of the earlier session with a tool call that has the text
+        of one of the new session's first user messages as an argument: the call has started a
+        sub-agent, and the new session is the sub-agent's. `opening`: the new session's messages
         before the model's first turn.
         """
         for plain in filter(None, map(_comparable, _user_texts(opening))):
@@ -231,10 +232,10 @@ class Sessions:
 
 
 def _prefix_keys(client: str, opening: Messages) -> list[int]:
-    """Return keys by which sessions with the same first messages are found: one for the client
-    alone, one for the client and the first message of the opening, one for the first two ... A
-    client may have added messages to the opening since the session began; a key of fewer messages
-    still finds the session then.
+    """Return keys by which sessions with the same first messages are looked up: one for the client
+    alone, one for the client and the first message of the opening, one for the first two ... If a
+    client has added messages to the opening since the session began, a key of fewer messages still
+    matches the session.
     """
     keys = [hash(client)]
     for message in opening:

@@ -78,8 +78,9 @@ class Recorder(Watcher):
         text: str | None = None,
         why: str = "",
     ) -> Future[str]:
-        """Keep a flow as the recording `name`. `thinking` and `text`: what the client should have
-        got, None if it is not to be compared; `why`: the user's reason for this expectation.
+        """Keep a flow as the recording `name`. `thinking` and `text`: the thinking and the text
+        that the client should have got, None for a text that is not compared; `why`: the user's
+        reason for this expectation.
 
         The future's result has two lines: the recording's path, and a command that checks it. The
         future has the error if the recording cannot be redacted or written. The method itself
@@ -207,8 +208,8 @@ def _copy_flow(flow: HTTPFlow) -> HTTPFlow:
     types that a flow file cannot hold.
     """
     copied: HTTPFlow = flow.copy()
-    # A copy gets another id. But ids that the addon made for calls contain the flow's id, by which
-    # the redaction recognises them.
+    # `copy` sets another id. The redaction needs the flow's own id, which is a part of the ids that
+    # the addon made for calls.
     copied.id = flow.id
     copied.metadata = {name: copied.metadata[name] for name in {METADATA} & copied.metadata.keys()}
     return copied

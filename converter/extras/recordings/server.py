@@ -131,8 +131,8 @@ class RecordedServer(ThreadingHTTPServer):
             return 200, self.model_list(path)
         if counted := self.prompt_tokens(path, body):
             return 200, counted
-        # Refused as by an older llama.cpp, which cannot end a thought while it is generated: the
-        # addon then sends the request without this field.
+        # An older llama.cpp, which cannot end a thought while it is generated, refuses this field
+        # in the same way. The addon then sends the request without the field.
         if CONTROL in read_body(body):
             return 400, {"error": {"message": f"Unknown parameter: '{CONTROL}'"}}
         message = f"no recording answers this request, {method} {path}; {_REMEDY}"
