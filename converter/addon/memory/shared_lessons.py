@@ -94,13 +94,10 @@ class SharedLessons:
             await asyncio.wait({reading.task}, timeout=reading.until - now)
 
     async def _copy_lessons(self, store: Store, upstream: Upstream) -> None:
-        def stored() -> Lessons:
-            return read_lessons(store.get(_entry_key(upstream)), time.time())
-
+        read = partial(_stored_lessons, store, upstream)
         with suppress(AwayError):  # Without these lessons, this process probes the server itself.
-            self._servers.add_lessons(
-                upstream, await run_with_memory(Memory(store=store), 0, stored)
-            )
+            lessons = await run_with_memory(Memory(store=store), 0, read)
+            self._servers.add_lessons(upstream, lessons)
 
     def write_store(self, upstream: Upstream) -> None:
         """Begin to write new lessons of this process about a server to the store. No request waits
@@ -126,9 +123,13 @@ def _write_merged(store: Store, upstream: Upstream, news: Lessons) -> None:
     """Write the lessons `news` to the store's entry of a server, together with the lessons that the
     entry already has.
     """
-    key = _entry_key(upstream)
-    before = read_lessons(store.get(key), time.time())
-    store.keep(key, write_lessons(merge_lessons(news, before)), "", [], "")
+    merged = merge_lessons(news, _stored_lessons(store, upstream))
+    store.keep(_entry_key(upstream), write_lessons(merged), "", [], "")
+
+
+def _stored_lessons(store: Store, upstream: Upstream) -> Lessons:
+    """Return the valid lessons in the store's entry of a server."""
+    return read_lessons(store.get(_entry_key(upstream)), time.time())
 
 
 def _entry_key(upstream: Upstream) -> str:

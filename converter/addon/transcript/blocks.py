@@ -42,11 +42,7 @@ def parts_of_item(item: object) -> list[Part]:
     return _parts_of_pieces(message_walk.read_item(item).pieces)
 
 
-def _as_one_part(text: str) -> list[Part]:
-    return [TextBlock(text)]
-
-
-def turns_of(messages: object, split: Split = _as_one_part) -> list[ShownTurn]:
+def turns_of(messages: object, split: Split = lambda text: [TextBlock(text)]) -> list[ShownTurn]:
     """Return the turns of a request. `messages`: the JSON value of its messages or input: a text, a
     list of messages and items, or anything else.
 
