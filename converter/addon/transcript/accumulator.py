@@ -148,12 +148,9 @@ class Accumulator:
         """Keep the fields of an event that no decoder knows. Return the parts of its `content` that
         are neither text nor thinking (such as pictures).
         """
-        beside = {
-            name: value
-            for name, value in event.inner.items()
-            if name not in (*_SHOWN_INNER, *event.covered)
-        }
-        for name, value in [*beside.items(), *event.outer.items()]:
+        shown = (*_SHOWN_INNER, *event.covered)
+        inner = {name: value for name, value in event.inner.items() if name not in shown}
+        for name, value in [*inner.items(), *event.outer.items()]:
             if name not in _NUMBERS and has_value(value):
                 self._fields.add(name, value)
         content = event.inner.get("content")

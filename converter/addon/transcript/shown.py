@@ -74,10 +74,8 @@ def part_json(shown: Part) -> Values:
 
 
 def _media_values(shown: Media) -> Values:
-    is_picture = shown.type in PICTURES and len(shown.data) <= _LARGEST_PICTURE
-    picture = (
-        {"source": f"data:{shown.type};base64,{shown.data}"} if is_picture and shown.data else {}
-    )
+    is_sent = shown.type in PICTURES and 0 < len(shown.data) <= _LARGEST_PICTURE
+    picture = {"source": f"data:{shown.type};base64,{shown.data}"} if is_sent else {}
     return {"kind": "media", "text": f"{shown.kind} {shown.line}", **picture}
 
 
