@@ -37,12 +37,20 @@ class BlanksTrimmer:
         self._behind_thought = True
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event; if it is text, without the blanks that must be removed. Blanks at the
-        end of text are held until the next event.
+        """Return the event; if it is text, with the held blanks before it, and without the blanks
+        that must be removed. Blanks at the end of text are held until the next event.
         """
         match event:
-            case Text() if not event.refusal:
-                return self._read_text(event)
+            case Text(refusal=False):
+                whole = (self._held.text if self._held else "") + event.text
+                text = whole[: max(len(whole.rstrip()), len(whole) - BLANKS_LIMIT)]
+                blanks = whole[len(text) :]
+                self._held = replace(event, text=blanks) if blanks else None
+                if not text or (self._behind_thought and text.isspace()):
+                    return []
+                left = _BEFORE_TEXT.sub("", text) if self._behind_thought else text
+                self._behind_thought = False
+                return [replace(event, text=left)] if left else []
             case Thinking():
                 self._held = None
                 self._behind_thought = True
@@ -67,15 +75,3 @@ class BlanksTrimmer:
         """
         passes = self._behind_thought and self._held is None and kind is Thinking
         return (Thinking, "") if passes else None
-
-    def _read_text(self, event: Text) -> list[Event]:
-        """Return a text event, with the held blanks before it (see `feed`)."""
-        whole = (self._held.text if self._held else "") + event.text
-        text = whole[: max(len(whole.rstrip()), len(whole) - BLANKS_LIMIT)]
-        blanks = whole[len(text) :]
-        self._held = replace(event, text=blanks) if blanks else None
-        if not text or (self._behind_thought and text.isspace()):
-            return []
-        behind, self._behind_thought = self._behind_thought, False
-        left = _BEFORE_TEXT.sub("", text) if behind else text
-        return [replace(event, text=left)] if left else []

@@ -37,14 +37,27 @@ class StopStrings:
         self._has_text = self._is_over = False
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the event, up to the first stop string in its text. Text at its end with which a
-        stop string may begin is held.
+        """Return the event, up to the first stop string in its text, and behind it a finish. Text
+        at its end with which a stop string may begin is held, and returned before the next text.
         """
         if self._is_over:
             return []
-        if isinstance(event, Text) and not event.refusal:
-            return self._read_text(event)
-        return [*self.close(), event]
+        if not isinstance(event, Text) or event.refusal:
+            return [*self.close(), event]
+        text = (self._held.text if self._held else "") + event.text
+        self._held = None
+        for match in self._pattern.finditer(text):
+            if self._has_text or text[: match.end()].strip():
+                self._is_over = self._findings.stopped = True
+                before = text[: match.end() if self._included else match.start()]
+                events = [replace(event, text=before)] if before else []
+                return [*events, Finish("stop", match[0], event.choice)]
+        self._has_text = self._has_text or bool(text.strip())
+        sizes = range(min(self._longest, len(text)), 0, -1)
+        waits = next((size for size in sizes if text[-size:] in self._begun), 0)
+        before, held = text[: len(text) - waits], text[len(text) - waits :]
+        self._held = replace(event, text=held) if held else None
+        return [replace(event, text=before)] if before else []
 
     def close(self) -> Sequence[Event]:
         """Return the held text, which is no stop string."""
@@ -61,26 +74,3 @@ class StopStrings:
         if kind is not Text:
             return kind, ""
         return (kind, self._firsts) if self._has_text else None
-
-    def _read_text(self, event: Text) -> Sequence[Event]:
-        """Return text of the answer, with the held text before it, up to the first stop string."""
-        text = (self._held.text if self._held else "") + event.text
-        self._held = None
-        for match in self._pattern.finditer(text):
-            if self._has_text or text[: match.end()].strip():
-                return self._end_at(event, text, match)
-        self._has_text = self._has_text or bool(text.strip())
-        sizes = range(min(self._longest, len(text)), 0, -1)
-        waits = next((size for size in sizes if text[-size:] in self._begun), 0)
-        before, held = text[: len(text) - waits], text[len(text) - waits :]
-        self._held = replace(event, text=held) if held else None
-        return [replace(event, text=before)] if before else []
-
-    def _end_at(self, event: Text, text: str, match: re.Match[str]) -> Sequence[Event]:
-        """End the reply at `match`, a stop string in `text`. Return the text up to the stop string,
-        as an event like `event`, and a finish.
-        """
-        self._is_over = self._findings.stopped = True
-        before = text[: match.end() if self._included else match.start()]
-        events = [replace(event, text=before)] if before else []
-        return [*events, Finish("stop", match[0], event.choice)]

@@ -39,14 +39,23 @@ class TurnEnd:
         self._held: Text | None = None
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event. End-of-turn tokens, or the beginning of a token, at the end of its text
-        are held until the next event.
+        """Return the event, with the held text before its text. End-of-turn tokens, or the
+        beginning of a token, at the end of its text are held until the next event.
         """
-        if isinstance(event, Text) and not event.refusal:
-            return self._read_text(event)
         if isinstance(event, (Finish, ToolCall)):
             return [*self.close(), event]
-        return [*self._release_held(), event]
+        if not isinstance(event, Text) or event.refusal:
+            return [*self._release_held(), event]
+        held, self._held = self._held, None
+        if held is None and "<" not in event.text:
+            return [event]
+        text = (held.text if held else "") + event.text
+        head = max(0, len(text) - _MOST)
+        match = _TAIL.search(text, text.find("<", head)) if "<" in text[head:] else None
+        begin = len(text) if match is None or match[0].isspace() else match.start()
+        rest = text[begin:]
+        self._held = replace(event, text=rest) if rest else None
+        return [replace(event, text=text[:begin])] if begin else []
 
     def close(self) -> list[Event]:
         """Drop the held text if it consists of whole tokens; else return it."""
@@ -65,16 +74,3 @@ class TurnEnd:
         """Return the held text as text of the answer."""
         held, self._held = self._held, None
         return [held] if held else []
-
-    def _read_text(self, event: Text) -> list[Event]:
-        """Return a text event, with the held text before it (see `feed`)."""
-        held, self._held = self._held, None
-        if held is None and "<" not in event.text:
-            return [event]
-        text = (held.text if held else "") + event.text
-        head = max(0, len(text) - _MOST)
-        match = _TAIL.search(text, text.find("<", head)) if "<" in text[head:] else None
-        begin = len(text) if match is None or match[0].isspace() else match.start()
-        rest = text[begin:]
-        self._held = replace(event, text=rest) if rest else None
-        return [replace(event, text=text[:begin])] if begin else []
