@@ -10,6 +10,7 @@ stream was cut into pieces.
 
 import re
 from dataclasses import replace
+from itertools import islice
 
 from converter.core.model.events import (
     BYTES_PER_TOKEN,
@@ -67,7 +68,12 @@ class LoopFinder:
         """Read the next text of the thought. Return the offset in `text` at which the period has
         come for the third time; `None` if no loop is found.
         """
-        parts = _split_text(whole := self._part + text)
+        whole = self._part + text
+        # `str.split` needs a third of the time. In ASCII text without very long words it returns
+        # the same words as `_WORD`.
+        parts = whole.split() if whole.isascii() else []
+        if not parts or max(map(len, parts)) > LONGEST_WORD:
+            parts = _WORD.findall(whole)
         held = parts.pop() if parts and not whole[-1].isspace() else ""
         begin, done = len(self._part), 0
         self._part = held
@@ -77,7 +83,8 @@ class LoopFinder:
             self._count += len(parts[done : done + few])
             done += few
             if done <= len(parts) and self._count >= LEAST and self._find_period():
-                return max(_end_of_word(whole, done) - begin, 0)
+                word = next(islice(_WORD.finditer(whole), done - 1, None))
+                return max(word.end() - begin, 0)
         return None
 
     def _find_period(self) -> bool:
@@ -95,22 +102,6 @@ class LoopFinder:
             if tail[-size:] == tail[-2 * size : -size] == tail[-3 * size : -2 * size]:
                 self.period = tuple(tail[-size:])
                 return True
-
-
-def _split_text(text: str) -> list[str]:
-    """Return the words of a text, as the pattern `_WORD` matches them."""
-    # `str.split` needs a third of the time. In ASCII text without very long words it returns the
-    # same words as `_WORD`.
-    parts = text.split() if text.isascii() else []
-    return parts if parts and max(map(len, parts)) <= LONGEST_WORD else _WORD.findall(text)
-
-
-def _end_of_word(text: str, count: int) -> int:
-    """Return the offset in `text` at which the word with the number `count` ends; the first word
-    has the number 1.
-    """
-    matches = _WORD.finditer(text)
-    return next(word.end() for number, word in enumerate(matches, 1) if number == count)
 
 
 JOINT = "\n\n"
@@ -165,9 +156,7 @@ class ThoughtEnder:
             case Finish(at_limit=True) if self._in_thought:
                 return [replace(event, reason="length")]
             case Finish(reason="stop", stop_sequence=None) if self._alone:
-                thoughts = [thinking for thinking in self._turn if isinstance(thinking, Thinking)]
-                follow = self._thoughts_as_answer if self._limits.shows else self._ask_to_continue
-                return follow(event, thoughts) if thoughts else [event]
+                return self._finish_unanswered(event)
             case Text():
                 if event.text.strip():
                     self._alone = self._in_thought = False
@@ -217,7 +206,14 @@ class ThoughtEnder:
         """Return a thinking event; if it exceeds a limit, its part before the limit and the end of
         the thought.
         """
-        text, why = self._cut_at_loop(event.text)
+        text, why = event.text, ""
+        if self._looks:
+            self._finder = self._finder or LoopFinder()
+            at = self._finder.feed(text)
+            self._looks = at is None
+            self._findings.loop = self._finder.period or self._findings.loop
+            if at is not None and self._limits.loops == "end":
+                text, why = text[:at], "loop"
         if self._limits.budget is not None:
             paid, self._left = _spend_budget(text, self._left)
             text, why = paid, why if paid == text else "budget"
@@ -226,18 +222,6 @@ class ThoughtEnder:
             self._thinks = self._in_thought = True
             return [event]
         return self._end_thought(event, text, why)
-
-    def _cut_at_loop(self, text: str) -> tuple[str, str]:
-        """Return the text up to the end of a loop, and `loop` as the reason to end the thought; the
-        whole text and an empty reason if no loop is found, or if loops are only reported.
-        """
-        if not self._looks:
-            return text, ""
-        self._finder = self._finder or LoopFinder()
-        at = self._finder.feed(text)
-        self._looks = at is None
-        self._findings.loop = self._finder.period or self._findings.loop
-        return (text, "") if at is None or self._limits.loops != "end" else (text[:at], "loop")
 
     def _end_thought(self, event: Thinking, text: str, why: str) -> list[Event]:
         """End the thought behind `text`, the part of the event's text before the limit, and note it
@@ -263,21 +247,20 @@ class ThoughtEnder:
         closed = [ThinkingEnd(event.choice)] if texts or self._thinks else []
         return [*(part_of(event, each) for each in texts), *closed]
 
-    def _thoughts_as_answer(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
-        """Return the text of all thoughts as the answer, and the finish, for a reply without an
-        answer.
+    def _finish_unanswered(self, finish: Finish) -> list[Event]:
+        """End a reply that has only thoughts. If thoughts are sent as the answer (`shows`), return
+        their text and the finish. Else note in the findings that the server must be asked to
+        continue the reply, and return the end of the thought without the finish.
         """
-        answer = "".join(thinking.text for thinking in thoughts)
-        return [ThinkingEnd(finish.choice), Text(answer, finish.choice), finish]
-
-    def _ask_to_continue(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
-        """End a reply that has only thoughts, without its finish, and note in the findings that the
-        server must be asked to continue it. Return the end of the thought.
-
-        If the thoughts came in a field, the addon adds an opener and a closer to the turn that is
-        continued. If they came in the text, the model has written these marks itself.
-        """
+        thoughts = [thinking for thinking in self._turn if isinstance(thinking, Thinking)]
+        if not thoughts:
+            return [finish]
+        if self._limits.shows:
+            answer = "".join(thinking.text for thinking in thoughts)
+            return [ThinkingEnd(finish.choice), Text(answer, finish.choice), finish]
         self._is_over = True
+        # If the thoughts came in a field, the addon adds an opener and a closer to the turn. If
+        # they came in the text, the model has written these marks itself.
         self._ends.added = 0 if self._findings.marks else 2 * MARK
         self._ends.at = sum(len(thinking.text) for thinking in thoughts)
         self._ends.turn = tuple(joined(thoughts))
