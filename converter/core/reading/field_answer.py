@@ -78,7 +78,7 @@ class FieldAnswer:
                 self._held.append(event)
                 self._size += len(text)
                 return self._release_thought()
-            case ThinkingEnd() | Text(refusal=False, own=None) if _has_no_answer(event):
+            case ThinkingEnd() | Text(refusal=False, own=None) if not _text_of(event).strip():
                 if self._may_be_answer and self._held and not self._blank:
                     self._held.append(event)
                     return []
@@ -180,11 +180,6 @@ class FieldAnswer:
         self._findings.answers_as_thinking = True
         self._held = []
         return [*thought, Text(text, choice)]
-
-
-def _has_no_answer(event: Event) -> bool:
-    """Return True if the event has no text of the answer, or only blanks."""
-    return not isinstance(event, Text) or not event.text.strip()
 
 
 def _text_of(event: Event) -> str:

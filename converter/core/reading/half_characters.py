@@ -36,8 +36,11 @@ class HalfCharacters:
         if not self._held and (text.isascii() or not _HALF.search(text)):
             return [event]
         out: Sequence[Event] = []
-        if self._held and not _continues(self._begun, event):
-            out = self.close()
+        if self._held:
+            begun, continues = self._begun, type(self._begun) is type(event)
+            if isinstance(begun, ToolCall) and isinstance(event, ToolCall):
+                continues = begun.index == event.index
+            out = [] if continues else self.close()
         text, self._held = self._held + text, ""
         if half := _FIRST_HALF.search(text):
             self._held, self._begun = half[0], event
@@ -59,15 +62,6 @@ class HalfCharacters:
         if isinstance(begun, ToolCall):
             return [ToolCall(begun.index, "", "", "\ufffd", begun.choice)]
         return _with_text(begun, "\ufffd")
-
-
-def _continues(begun: TextEvent | None, event: TextEvent) -> bool:
-    """Return True if the text of `event` continues that of `begun`: both are of one kind, and calls
-    have the same index.
-    """
-    if isinstance(begun, ToolCall) and isinstance(event, ToolCall):
-        return begun.index == event.index
-    return type(begun) is type(event)
 
 
 def _with_text(event: TextEvent, text: str) -> Sequence[Event]:

@@ -48,7 +48,12 @@ class JsonExtent:
         """
         while at < len(text):
             if self.quote:
-                at = self._read_string(text, at)
+                string = _IN_STRING[self.quote].match(text, at + self._escapes)
+                end = string.end() if string else at
+                self._escapes = text[end : end + 1] == "\\"
+                if text[end : end + 1] == self.quote:
+                    self.quote = ""
+                at = end + 1
                 continue
             if self.may_quote and (single := _SINGLE.match(text, at)):
                 self.quote, at, self.may_quote = "'", single.end(), False
@@ -82,14 +87,3 @@ class JsonExtent:
         bracket, or a quote that begins a string.
         """
         return character in '[](){}"' or (self.may_quote and character == "'")
-
-    def _read_string(self, text: str, at: int) -> int:
-        """Read text of the open string from the offset `at` on. Return the offset behind its
-        closing quote; if the string goes on, an offset at or behind the text's end.
-        """
-        string = _IN_STRING[self.quote].match(text, at + self._escapes)
-        end = string.end() if string else at
-        self._escapes = text[end : end + 1] == "\\"
-        if text[end : end + 1] == self.quote:
-            self.quote = ""
-        return end + 1

@@ -8,11 +8,6 @@ from converter.core.reading.beginning import Grammar, Mode
 from converter.core.reading.thought_row import ThoughtRow
 from converter.core.reading.tool_calls.calls_read import Tools
 
-_MODES = {
-    InitialState.THINKING: Mode.THINKING,
-    InitialState.LIKELY_THINKING: Mode.GUESSED,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class ThoughtLimits:
@@ -184,7 +179,7 @@ class Reading:
         """
         state = self.chosen_start.or_else(self.expected.initial)
         if state.inside:
-            return _MODES[state]
+            return Mode.THINKING if state is InitialState.THINKING else Mode.GUESSED
         if self.expected.off:
             return Mode.CLOSED
         marks_decide = self.chosen_start is InitialState.AUTO

@@ -57,20 +57,8 @@ class RepeatedThought:
         if self.over:
             return text
         self._held += text
-        return self._drop_thought(self._ends) if self._ends else self._compare()
-
-    def close(self) -> str:
-        """Stop the comparison, and return the held content. A repeated thought whose closer has not
-        come is dropped.
-        """
-        held, self._held = "" if self._ends else self._held, ""
-        self.over = True
-        return held
-
-    def _compare(self) -> str:
-        """Compare the held content with the thinking of the field. Return the content that need not
-        be held (see `feed`).
-        """
+        if self._ends:
+            return self._drop_thought(self._ends)
         body = self._held.lstrip()
         pair = next((pair for pair in self._pairs if body.startswith(pair[0])), None)
         if pair is None:
@@ -86,6 +74,14 @@ class RepeatedThought:
         begun = begun[: len(begun) - ends.begun_length(begun, 0)].rstrip()
         agree = self._expected.startswith(begun) or begun.startswith(self._expected)
         return self._hold_if(end is None and agree)
+
+    def close(self) -> str:
+        """Stop the comparison, and return the held content. A repeated thought whose closer has not
+        come is dropped.
+        """
+        held, self._held = "" if self._ends else self._held, ""
+        self.over = True
+        return held
 
     def _hold_if(self, undecided: bool) -> str:
         """Return nothing and hold the content if `undecided`: it may still repeat the thought. Else

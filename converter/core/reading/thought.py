@@ -13,7 +13,7 @@ from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT, GUESS_LIMI
 type ThoughtEvent = Text | Thinking | ThinkingEnd
 
 UNREADABLE_CONFIDENCE = 0.5
-"""The confidence of a thought whose attribute `confidence` is missing or is not a number."""
+"""The confidence of a thought whose attribute `confidence` is missing or is no finite number."""
 NAME = r"[A-Za-z_][\w.:-]*+"
 """The pattern of the name of an attribute in a tag."""
 _PAIR = re.compile(rf"""\s({NAME})\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
@@ -73,13 +73,13 @@ class Thought:
             return []
         if attributes is None:
             return [ThinkingEnd(self._choice, around=around)]
-        return [
-            ThinkingEnd(
-                self._choice,
-                attributes.get("thought_type"),
-                _parse_confidence(attributes.get("confidence", "")),
-            )
-        ]
+        try:
+            confidence = float(attributes.get("confidence", ""))
+        except ValueError:
+            confidence = math.nan
+        if not math.isfinite(confidence):
+            confidence = UNREADABLE_CONFIDENCE
+        return [ThinkingEnd(self._choice, attributes.get("thought_type"), confidence)]
 
 
 def part_of(event: Thinking, text: str, rest: bool = False) -> Thinking:
@@ -97,17 +97,6 @@ def part_of(event: Thinking, text: str, rest: bool = False) -> Thinking:
         if rest or isinstance(value, str)
     }
     return replace(event, text=text, own=replace(event.own, fields=fields))
-
-
-def _parse_confidence(value: str) -> float:
-    """Return the value of the attribute `confidence` as a number; `UNREADABLE_CONFIDENCE` if it is
-    no finite number.
-    """
-    try:
-        number = float(value)
-    except ValueError:
-        return UNREADABLE_CONFIDENCE
-    return number if math.isfinite(number) else UNREADABLE_CONFIDENCE
 
 
 _ATTRIBUTE = rf"""\s++{NAME}\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
@@ -161,17 +150,12 @@ class Guess:
         self._flows = self._flows or len(self.rest) > GUESS_LIMIT
         if not self._flows:
             return ""
-        offset = _offset_of_last_paragraph(self.rest, max(0, len(self.rest) - GUESS_LIMIT))
+        least = offset = max(0, len(self.rest) - GUESS_LIMIT)
+        gaps = [gap.end() for gap in _BETWEEN.finditer(self.rest) if gap.end() < len(self.rest)]
+        if gaps and gaps[-1] >= least:
+            offset = gaps[-1]
+        # The last paragraph is too long: hold it from the first word within the limit on.
+        elif least and (word := _WORD.search(self.rest, least)):
+            offset = word.end()
         passed, self.rest = self.rest[:offset], self.rest[offset:]
         return passed
-
-
-def _offset_of_last_paragraph(text: str, least: int) -> int:
-    """Return the offset at which the last paragraph begins, if this is at least `least`; else the
-    offset of the first word that begins at `least` or behind it.
-    """
-    begun = [gap.end() for gap in _BETWEEN.finditer(text) if gap.end() < len(text)]
-    if begun and begun[-1] >= least:
-        return begun[-1]
-    word = _WORD.search(text, least) if least else None
-    return word.end() if word else least

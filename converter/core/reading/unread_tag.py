@@ -28,20 +28,12 @@ def tag_at_beginning(text: str) -> Pair | None:
     match = _OPENER.match(text)
     if not match or (match["left"], match["right"]) not in _SIDES:
         return None
-    if not _THINKING.search(match["name"]):
+    left, name, right = match.groups()
+    if not _THINKING.search(name):
         return None
-    return match[0].lstrip(), _closer_for(match["left"], match["name"], match["right"])
-
-
-def _closer_for(left: str, name: str, right: str) -> str:
-    """Return the closer that probably belongs to the opener `left` + `name` + `right`."""
+    opener, closer = match[0].lstrip(), f"{left}/{name}{right}"
     for begin, end in _ENDS.items():
-        if match := re.search(begin, name, re.IGNORECASE):
-            ended = name[: match.start()] + _in_case_of(end, match[0]) + name[match.end() :]
-            return left + ended + right
-    return f"{left}/{name}{right}"
-
-
-def _in_case_of(word: str, like: str) -> str:
-    """Return `word` in upper case if `like` is in upper case; else unchanged."""
-    return word.upper() if like.isupper() else word
+        if word := re.search(begin, name, re.IGNORECASE):
+            in_case = end.upper() if word[0].isupper() else end
+            return opener, left + name[: word.start()] + in_case + name[word.end() :] + right
+    return opener, closer
