@@ -142,10 +142,13 @@ class ReadingStage:
             case Text():
                 held = self._release_all("", cut=False)
                 self._answered = True
-                return [*held, event]
-            case ThinkingEnd() if self._thought_calls:
-                self._thought_calls.end_thought()
-        return [*(self._release_possible_call() if isinstance(event, ThinkingEnd) else ()), event]
+            case ThinkingEnd():
+                if self._thought_calls:
+                    self._thought_calls.end_thought()
+                held = self._release_possible_call()
+            case _:
+                held = []
+        return [*held, event]
 
     def close(self) -> Sequence[Event]:
         """Return all that is held, as in a reply that was cut off, because no finish has come."""
@@ -226,7 +229,11 @@ class ReadingStage:
         Hold the piece if the call may repeat a call that was read from the text.
         """
         drafted = self._release_possible_call()
-        out = [] if self._in_call else _without_opener(self._release_text("", cut=False))
+        out = [] if self._in_call else self._release_text("", cut=False)
+        # A server that sends a call in fields has left an opener of this call in the text.
+        if out and isinstance(last := out[-1], Text):
+            text = without_opener(last.text)
+            out[-1:] = [replace(last, text=text)] if text else []
         self._in_call = True
         if self._reads_calls:
             self._reads_calls = False
@@ -337,13 +344,3 @@ class ReadingStage:
             self._answered = self._answered or not event.text.isspace()
         if calls and not isinstance(event, ToolCall):
             calls.end_thought()
-
-
-def _without_opener(held: list[Event]) -> list[Event]:
-    """Return the events, but not an opener of a call at the end of their text: a server that sent
-    the call in fields has left it there.
-    """
-    match held:
-        case [*before, Text() as last] if (text := without_opener(last.text)) != last.text:
-            return [*before, *([replace(last, text=text)] if text else [])]
-    return held
