@@ -108,14 +108,14 @@ ENDS = {">": Mark.WITH_ATTRIBUTES, "/>": Mark.WHOLE}
 """end of a tag with attributes -> the kind of the tag."""
 
 
-def match_attributes(buffer: str, begin: int, end: int) -> re.Match[str] | None:
-    """Return the match of the attributes in a tag that begins at `begin`, up to the tag's end;
+def match_attributes(text: str, length: int) -> re.Match[str] | None:
+    """Return the match of the attributes in the tag with which `text` begins, up to the tag's end;
     `None` if other text stands there.
 
-    `buffer[begin:end]` is the beginning of the tag, with the blank behind its name (`<thinking `).
-    The match's group `end` is `>` or `/>`; it is `None` if the buffer ends within the tag.
+    `text[:length]` is the beginning of the tag, with the blank behind its name (`<thinking `). The
+    match's group `end` is `>` or `/>`; it is `None` if `text` ends within the tag.
     """
-    return _ATTRIBUTES.match(buffer, end - 1, begin + ATTRIBUTE_LIMIT)
+    return _ATTRIBUTES.match(text, length - 1, ATTRIBUTE_LIMIT)
 
 
 _BETWEEN = re.compile(r"\n[^\S\n]*+\n\s*+")

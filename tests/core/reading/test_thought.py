@@ -86,18 +86,18 @@ OPENER = "<thinking "
     ],
 )
 def test_a_tag_is_read_as_far_as_it_has_come(rest: str, end: str | None) -> None:
-    match = match_attributes(OPENER + rest, 0, len(OPENER))
+    match = match_attributes(OPENER + rest, len(OPENER))
     assert match
     assert match["end"] == end
 
 
 @pytest.mark.parametrize("rest", ["about it", "thought=a>", '"a">'])
 def test_prose_is_no_tag(rest: str) -> None:
-    assert match_attributes(OPENER + rest, 0, len(OPENER)) is None
+    assert match_attributes(OPENER + rest, len(OPENER)) is None
 
 
 def test_a_tag_is_looked_for_within_its_limit() -> None:
-    match = match_attributes(f'{OPENER}thought="{"a" * ATTRIBUTE_LIMIT}">', 0, len(OPENER))
+    match = match_attributes(f'{OPENER}thought="{"a" * ATTRIBUTE_LIMIT}">', len(OPENER))
     assert match
     assert match["end"] is None
     assert match.end() == ATTRIBUTE_LIMIT

@@ -291,11 +291,6 @@ class Candidate:
         """True if the head has the name of an offered tool."""
         return self.start.head is Head.NAMED
 
-    @property
-    def is_python(self) -> bool:
-        """True if the call is written in Python's syntax."""
-        return isinstance(self.row.body, Python)
-
     def in_value(self, point: Point) -> bool:
         """Return True if an argument's value is open at `point`, in a form whose values stand in
         tags (`Keyed`): `<parameter=city>Os`.
@@ -403,30 +398,16 @@ class Candidate:
         rest = source.rest.lstrip(BLANKS if whole else _LINE_BLANKS)
         if len(source.rest) - len(rest) > BLANKS_LIMIT:
             return Follows.TEXT
-        if whole:
-            return _kind_behind_reply(rest, source, marks)
-        if not rest:
+        # Behind calls that must be the whole reply, marks that are dropped are skipped.
+        while whole and rest and (source.last or marks.begun_length(rest, 0) < len(rest)):
+            match = marks.search(rest)
+            mark = marks.read_mark(match[0])[0] if match and not match.start() else None
+            if not match or mark not in _NO_TEXT:
+                return Follows.THOUGHT if mark in _THOUGHT else Follows.TEXT
+            rest = rest[match.end() :].lstrip(BLANKS)
+        if whole or not rest:
             source.need_more()
             return Follows.END
         if rest[0] in BLANKS:
             return Follows.LINE_END
         return Follows.CALL if source.mark_ahead(_OPENING, _LINE_BLANKS) else Follows.TEXT
-
-
-def _kind_behind_reply(rest: str, source: Source, marks: MarkSearch) -> Follows:
-    """Return the kind of `rest`, the text behind calls that must be the whole reply. Blanks and
-    marks that are dropped are skipped.
-    """
-    while rest and (source.last or marks.begun_length(rest, 0) < len(rest)):
-        match = marks.search(rest)
-        mark = marks.read_mark(match[0])[0] if match and not match.start() else None
-        if not match or mark not in _NO_TEXT:
-            return Follows.THOUGHT if mark in _THOUGHT else Follows.TEXT
-        rest = rest[match.end() :].lstrip(BLANKS)
-    source.need_more()
-    return Follows.END
-
-
-def heads_in_section(rows: Sequence[CallRow]) -> tuple[str, ...]:
-    """Return the marks with which a further call of a section may begin, for the forms `rows`."""
-    return tuple({mark for row in rows for mark in row.in_section if mark})

@@ -45,7 +45,6 @@ from converter.core.reading.engine.candidate import (
     begins_prose,
     find_any_start,
     find_start,
-    heads_in_section,
 )
 from converter.core.reading.engine.context import BLANKS, Context
 from converter.core.reading.engine.mark_table import (
@@ -55,6 +54,7 @@ from converter.core.reading.engine.mark_table import (
     CallMark,
     MarkTable,
     is_half_closer,
+    thought_search,
 )
 from converter.core.reading.engine.outcome import Answer, CallLog, Draft, OpenThought, ReadCall
 from converter.core.reading.engine.source import Source
@@ -76,13 +76,14 @@ from converter.core.reading.engine.states import (
 from converter.core.reading.json_extent import JsonExtent
 from converter.core.reading.mark_search import Mark, MarkSearch, NeedMore, PhraseSearch
 from converter.core.reading.rows import Counts
-from converter.core.reading.thought import ENDS, Thought, ThoughtEvent, match_attributes
+from converter.core.reading.thought import ENDS, Guess, Thought, ThoughtEvent, match_attributes
+from converter.core.reading.tool_calls.bodies import Python
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.calls_read import BY_ITSELF
 from converter.core.reading.tool_calls.extent import Point
 from converter.core.reading.tool_calls.forms import SECTIONS, WHOLE
 from converter.core.reading.tool_calls.head import Expectations, Head, Tools
-from converter.core.reading.tool_calls.verdict import End, Failed, JudgedCall, Verdict
+from converter.core.reading.tool_calls.verdict import End, Failed, Verdict
 from converter.core.wire.bounds import (
     ATTRIBUTE_LIMIT,
     BLANKS_LIMIT,
@@ -231,7 +232,12 @@ class Engine:
         was cut off.
         """
         self._source.end = End.STOP if not cut and finish in (*BY_ITSELF, "") else End.CUT
-        if self._is_torn():
+        # The beginning of a mark that consists of several special tokens is dropped.
+        if (
+            self._source.rest.startswith(self._table.torn)
+            and not (self._candidate or (self._state in IN_TEXT and self._context.in_code))
+            and self._marks.is_torn(self._source.rest)
+        ):
             self._source.rest = ""
             self._emit_thought(self.thought.settle_guess())
         self._read_unread()
@@ -247,7 +253,12 @@ class Engine:
         self._emit_thought(self.thought.end())
         # No closer has come: the reply did not begin in a thought, as was guessed.
         if finish == STOP and answer:
-            self._read_as_answer(answer)
+            self._state, self._context, self.thought.row = State.HEAD, Context(), None
+            self._select_marks()
+            end, self._source.end = self._source.end, None
+            self._read_pieces(answer)
+            self._source.end = end
+            self._read_unread()
             self._emit_thought(self.thought.end())
         self._out += self.answer.release_blanks()
         self._source, self._context, self._section = Source(), Context(), None
@@ -344,17 +355,6 @@ class Engine:
         out, self._out = self._out, []
         return out if len(out) < 2 else joined(out)
 
-    def _read_as_answer(self, answer: str) -> None:
-        """Read `answer`, the end of a thought that was guessed wrongly, as text of an answer."""
-        self._state = State.HEAD
-        self.thought.forget_opener()
-        self._context = Context()
-        self._select_marks()
-        end, self._source.end = self._source.end, None
-        self._read_pieces(answer)
-        self._source.end = end
-        self._read_unread()
-
     # The loop: it emits text up to the next mark, and reads the mark.
 
     def _read_unread(self) -> None:
@@ -377,7 +377,9 @@ class Engine:
         source, marks = self._source, self._marks
         text, last = source.rest, source.last
         until = len(text) - (0 if last else marks.begun_length(text, 0))
-        match = self._next_mark(text)
+        match = marks.search(text)
+        while match and self._is_repeated(match):
+            match = marks.search(text, match.start() + 1)
         if match and not last and match.start() >= until:
             match = None  # a longer mark may begin here, if more text comes
         stop = match.start() if match else until
@@ -395,13 +397,6 @@ class Engine:
             self._take_mark(match[0])
         else:
             self._emit_if_no_phrase(lead)
-
-    def _next_mark(self, text: str) -> re.Match[str] | None:
-        """Return the match of the first mark in a text that `_is_repeated` does not skip."""
-        match = self._marks.search(text)
-        while match and self._is_repeated(match):
-            match = self._marks.search(text, match.start() + 1)
-        return match
 
     def _is_repeated(self, match: re.Match[str]) -> bool:
         """Return True if `match` is a mark of calls that stands directly behind other text of its
@@ -423,13 +418,16 @@ class Engine:
         if self._value:
             self._marks: MarkSearch = table.json_search
         elif thought.row and state in IN_THOUGHT:
-            self._marks = table.thought_search(thought.row, thought.suffix, state is State.OPENED)
+            row, suffix, calls = thought.row, thought.suffix, table.calls_in_thought
+            self._marks = thought_search(row, suffix, state is State.OPENED, calls)
         else:
+            # Directly behind a call of a section, the next call may begin without an opener.
+            section = self._section if self._section and state in BEHIND_CALL else ()
             self._marks = table.state_search(
                 state,
                 *self.answer.answer_tags,
                 late=self._late if state in (State.ANSWERING, State.CALLED) else (),
-                next_calls=heads_in_section(self._section or ()) if state in BEHIND_CALL else (),
+                next_calls=tuple({mark for row in section for mark in row.in_section if mark}),
                 thought=thought.begun,
                 emitted=thought.emitted,
             )
@@ -582,7 +580,7 @@ class Engine:
         """
         before, self._state = self.answer.take_waiting(), state
         if state is State.BEGINNING and self._guessed:
-            self.thought.begin_guess()
+            self.thought.guess = Guess()
         if state in IN_THOUGHT:
             self._emit_thought(self.thought.read(before))
         elif before:
@@ -670,7 +668,7 @@ class Engine:
         (`<thinking `). If no such tag follows, emit the first character as text.
         """
         text = self._source.rest
-        match = match_attributes(text, 0, len(literal))
+        match = match_attributes(text, len(literal))
         if match and not match["end"] and len(text) < ATTRIBUTE_LIMIT:
             self._source.need_more()
         mark = match and ENDS.get(match["end"])
@@ -691,7 +689,7 @@ class Engine:
         begins = self._state is not State.PHRASED
         self._step_behind(Mark.PHRASE if begins else Mark.PHRASE_END)
         if begins:
-            self.thought.forget_opener()
+            self.thought.row = None
         self.thought.unclosed = begins
         self.answer.has_text = True
         self._emit(self._source.take(len(literal)))
@@ -750,16 +748,6 @@ class Engine:
         elif before:
             self._out.append(Text(before, self.answer.choice))
 
-    def _is_torn(self) -> bool:
-        """Return True if the unread text is the beginning of a mark that consists of several
-        special tokens (`MarkTable.torn`). At the end of a reply such a beginning is dropped.
-        """
-        held = self._source.rest
-        if self._candidate or not held.startswith(self._table.torn):
-            return False
-        in_code = self._state in IN_TEXT and self._context.in_code
-        return not in_code and self._marks.is_torn(held)
-
     # Where a candidate begins.
 
     @property
@@ -789,31 +777,23 @@ class Engine:
         behind = text[len(literal) :]
         if self._is_empty_section(mark, behind):
             return self._drop_mark(len(literal))
-        if self._is_shown(mark):
+        context, special, in_thought = self._context, mark.special, self._in_or_behind_thought
+        if in_thought:
+            stands = Stands.IN_THOUGHT
+            shown = not special and (context.in_fence or context.quoted or context.in_sentence)
+        else:
+            doubted = context.in_sentence and not (special or self.calls.read)
+            stands = Stands.IN_SENTENCE if doubted else Stands.ALONE
+            shown = self._shown or (context.shows_calls and not special)
+        if shown:
             return self._emit_or_drop_call_mark(mark, behind)
         start = find_start(mark, text, self._tools, last, rows)
-        if start is None and self._in_or_behind_thought and self._tools is None:
+        if start is None and in_thought and self._tools is None:
             start = find_any_start(mark, behind, last)
         if start is None:
             return self._emit_or_drop_call_mark(mark, behind)
         forbidden = self._table.forbids_calls
-        return self._hold_call(Candidate.begin(mark, start, self._stands(mark), text, forbidden))
-
-    def _is_shown(self, mark: CallMark) -> bool:
-        """Return True if a call with this mark, at the present position, is only shown to the user,
-        as in code or in a quotation.
-        """
-        context = self._context
-        if not self._in_or_behind_thought:
-            return self._shown or (context.shows_calls and not mark.special)
-        return not mark.special and (context.in_fence or context.quoted or context.in_sentence)
-
-    def _stands(self, mark: CallMark) -> Stands:
-        """Return the position in the reply of a candidate that begins here, with this mark."""
-        if self._in_or_behind_thought:
-            return Stands.IN_THOUGHT
-        doubted = self._context.in_sentence and not (mark.special or self.calls.read)
-        return Stands.IN_SENTENCE if doubted else Stands.ALONE
+        return self._hold_call(Candidate.begin(mark, start, stands, text, forbidden))
 
     def _emit_or_drop_call_mark(self, mark: CallMark, behind: str) -> None:
         """Emit a mark of calls as text, or drop it, because no call that counts begins with it.
@@ -917,24 +897,19 @@ class Engine:
         if source.end:
             return self._end_candidate(candidate, *candidate.last_verdict(source.end, tools))
         if candidate.is_text:
-            self._emit_certain_text(candidate)
+            # In a thought nothing is emitted, because the text may belong to a draft.
+            if candidate.stands is not Stands.IN_THOUGHT and not self._table.forbids_calls:
+                self._emit(candidate.take_certain())
         elif candidate.length > self._limit_of(candidate):
             return self._end_at_limit(candidate)
         raise NeedMore
-
-    def _emit_certain_text(self, candidate: Candidate) -> None:
-        """Emit the part of a candidate that is text at whatever point the candidate ends. In a
-        thought, emit nothing, because the text may belong to a draft.
-        """
-        if candidate.stands is not Stands.IN_THOUGHT and not self._table.forbids_calls:
-            self._emit(candidate.take_certain())
 
     def _limit_of(self, candidate: Candidate) -> int:
         """Return the most characters of a candidate that are held: `PYTHON_LIMIT` for a call in
         Python's syntax, `WAITING_LIMIT` for another call of an offered tool that stands alone
         (`_may_break`), else `HELD_LIMIT`.
         """
-        if candidate.is_python:
+        if isinstance(candidate.row.body, Python):
             return PYTHON_LIMIT
         return WAITING_LIMIT if candidate.names_tool and self._may_break(candidate) else HELD_LIMIT
 
@@ -1026,7 +1001,17 @@ class Engine:
         self._source.rest = (behind if behind.strip(_EDGES) else "") + self._source.rest
         if self._source.last and candidate.is_half_closer(self._source.rest.strip()):
             self._source.rest = ""  # the reply ends within the call's closer
-        events = [event for call in verdict.calls for event in self._events_of(call, row.name)]
+        events: list[Event] = []
+        choice, most = self._expectations.choice, self._expectations.most
+        for call in verdict.calls[: most - len(self.calls.read)]:
+            if call.lead:
+                events.append(Text(call.lead, choice))
+            index, ends, form = len(self.calls.read), not call.is_open, f"text ({row.name})"
+            name = call.id or f"{self._expectations.ids}{index}"
+            events.append(
+                ToolCall(index, name, call.name, call.arguments, choice, read_from=form, ends=ends)
+            )
+            self.calls.read.append(ReadCall(call.name, row.name, ends))
         opened, closer = candidate.start.opened, text[point.at : point.behind]
         lacks_mark = opened and bool(row.closes) and point.end is not End.MARK
         if candidate.stands is Stands.IN_THOUGHT:
@@ -1043,19 +1028,6 @@ class Engine:
         self._select_marks()
         if verdict.failed is Failed.BROKEN and self._may_break(candidate):
             self._break_reply(verdict.broken)
-
-    def _events_of(self, call: JudgedCall, form: str) -> list[Event]:
-        """Return events for the text before a call, and for the call; none if the reply has as many
-        calls already as it may have. `form`: the name of the call's form.
-        """
-        index, choice = len(self.calls.read), self._expectations.choice
-        if index >= self._expectations.most:
-            return []
-        self.calls.read.append(ReadCall(call.name, form, not call.is_open))
-        name = call.id or f"{self._expectations.ids}{index}"
-        mark, ends = f"text ({form})", not call.is_open
-        event = ToolCall(index, name, call.name, call.arguments, choice, read_from=mark, ends=ends)
-        return [Text(call.lead, choice), event] if call.lead else [event]
 
     def _emit_as_text(self, candidate: Candidate, text: str) -> None:
         """Emit `text`, the text of a candidate that is not a call, as ordinary text.

@@ -68,17 +68,14 @@ def _marks_of_forms() -> Iterator[CallMark]:
         if form.whole:
             continue
         for mark, close in form.pairs:
-            yield CallMark(mark, _opener_of(mark), form.counts, close)
+            # A mark in a thought may have more text behind the opener with which it begins.
+            opener = max((it for it in (*OPENERS, *SECTIONS) if mark.startswith(it)), key=len)
+            yield CallMark(mark, opener, form.counts, close)
         body = form.body
         if form.alone and isinstance(body, Keyed):
             close = "" if body.open_ended else body.end[0]
             for head in body.heads:
                 yield CallMark(head, head, form.counts, close, alone=True)
-
-
-def _opener_of(mark: str) -> str:
-    """Return the longest opener of a call or section with which `mark` begins."""
-    return max((it for it in (*OPENERS, *SECTIONS) if mark.startswith(it)), key=len)
 
 
 FULL_MARKS = {row.mark: row for row in _marks_of_forms()}
@@ -147,9 +144,9 @@ class MarkTable:
         self.shows_calls = {mark for row in rows for mark in row.shown}
         self.offered, self.reads_calls = offered and bool(rows), reads_calls
         self.forbids_calls = forbids_calls
-        self._in_thought = dict.fromkeys(
-            openers_in_thought(offered, reads_calls) if rows else (), Mark.TOOL
-        )
+        self.calls_in_thought = openers_in_thought(offered, reads_calls) if rows else ()
+        # The search for the marks that count in the JSON of an answer: those of calls, if any.
+        self.json_search = _WITHIN_VALUE if reads_calls else _NO_MARKS
         others = tuple(mark for mark in CLOSERS if mark not in self.bare_closers)
         self.behind_calls = (*CALL_CLOSERS, *others)
         groups = self._marks_by_group(families, phrases)
@@ -211,17 +208,6 @@ class MarkTable:
             self._searches[key] = PhraseSearch(kinds) if has_phrases else MarkSearch(kinds)
         return self._searches[key]
 
-    def thought_search(self, row: ThoughtRow, suffix: str, head: bool) -> MarkSearch:
-        """Return the search for the marks that count in a thought which an opener of the family
-        `row` has begun. `suffix`: the suffix in this opener. `head`: the thought has no text yet.
-        """
-        return _thought_search(row, suffix, head, tuple(self._in_thought))
-
-    @property
-    def json_search(self) -> MarkSearch:
-        """The search for the marks that count in the JSON of an answer: those of calls, if any."""
-        return _WITHIN_VALUE if self.reads_calls else _NO_MARKS
-
     def _marks_by_group(
         self, families: tuple[ThoughtRow, ...], phrases: tuple[ThoughtRow, ...]
     ) -> Mapping[Group, Mapping[str, Mark]]:
@@ -249,7 +235,7 @@ class MarkTable:
             Group.DROPPED_CLOSERS: {m: Mark.UNMATCHED for m in dropped if m not in ignored},
             Group.IGNORED: ignored,
             Group.CALLS: _CALLS if any_call else {},
-            Group.THOUGHT_CALLS: self._in_thought,
+            Group.THOUGHT_CALLS: dict.fromkeys(self.calls_in_thought, Mark.TOOL),
             Group.CALL_ENDS: dict.fromkeys(CALL_CLOSERS, Mark.TOOL_END),
             Group.PHRASES: {mark: Mark.PHRASE for row in phrases for mark in row.opens},
             Group.PHRASE_ENDS: {mark: Mark.PHRASE_END for row in phrases for mark in row.closes},
@@ -257,9 +243,10 @@ class MarkTable:
 
 
 @lru_cache(maxsize=64)
-def _thought_search(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
-    """Return the search of `MarkTable.thought_search`. `calls`: the marks of calls that end a
-    thought.
+def thought_search(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
+    """Return the search for the marks that count in a thought which an opener of the family `row`
+    has begun. `suffix`: the suffix in this opener. `head`: True if the thought has no text yet.
+    `calls`: the marks of calls that end a thought (`MarkTable.calls_in_thought`).
     """
     kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closes, Mark.CLOSE)
     kinds |= dict.fromkeys(row.again, Mark.SILENT)

@@ -38,10 +38,6 @@ class OpenThought(Thought):
         """Note the opener of a thought: its family `row`, and the suffix in it."""
         self.row, self.suffix, self.begun = row, suffix, True
 
-    def forget_opener(self) -> None:
-        """Forget the last opener, because the text that follows is not in its thought."""
-        self.row = None
-
     @property
     def marks(self) -> tuple[str, str] | None:
         """The opener and closer of the last thought; `None` if it had no opener."""
@@ -58,10 +54,6 @@ class OpenThought(Thought):
     def read(self, text: str) -> Sequence[ThoughtEvent]:
         """Read text of a thought, and return its events. The end of a guessed thought is held."""
         return self.feed(self.guess.feed(text) if self.guess else text)
-
-    def begin_guess(self) -> None:
-        """Hold the end of the thought from here on, because it is only guessed (`Guess`)."""
-        self.guess = Guess()
 
     def take_guess(self) -> str:
         """Stop guessing, and return the held text, which then belongs to the answer."""
@@ -117,7 +109,9 @@ class Answer:
         """
         text_and_lead = self.take_blanks() + text
         if self._closer_left >= 0:
-            self._look_behind_closer(text_and_lead)
+            behind = text_and_lead[self._closer_left : self._closer_left + 1]
+            self.closer_apart = self.closer_apart or (behind != "" and behind in LINE_ENDS)
+            self._closer_left = -1 if behind else self._closer_left - len(text_and_lead)
         self.has_text = self.has_text or not text_and_lead.isspace()
         if waits:
             self.waiting.append(text_and_lead)
@@ -135,14 +129,6 @@ class Answer:
             self.unmatched_closer = True
             self.closer_apart = before != "" and before in LINE_ENDS + SENTENCE_ENDS
             self._closer_left = len(self.lead) + len(closer)
-
-    def _look_behind_closer(self, text: str) -> None:
-        """Set `closer_apart` if a line end follows the unmatched closer. `text`: the next text to
-        emit; its first `_closer_left` characters are the closer, and blanks before it.
-        """
-        behind = text[self._closer_left : self._closer_left + 1]
-        self.closer_apart = self.closer_apart or (behind != "" and behind in LINE_ENDS)
-        self._closer_left = -1 if behind else self._closer_left - len(text)
 
     def release_blanks(self) -> list[Text]:
         """Return the held blanks as text, because no call follows them."""

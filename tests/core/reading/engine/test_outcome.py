@@ -9,6 +9,7 @@ from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.outcome import Answer, Draft, OpenThought
 from converter.core.reading.family_choice import choose
+from converter.core.reading.thought import Guess
 from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire.bounds import GUESS_LIMIT, HELD_LIMIT
 
@@ -84,7 +85,7 @@ def test_a_guess_waits_and_is_a_thought_in_the_end() -> None:
     assert thought.read("so") == []
     assert thought.settle_guess() == [Thinking("so")]
     assert [type(event) for event in thought.end()] == [ThinkingEnd]
-    thought.begin_guess()
+    thought.guess = Guess()
     assert thought.read("b") == []
     assert thought.take_guess() == "b"
     assert thought.end() == []
@@ -97,7 +98,7 @@ def test_a_thought_knows_its_marks() -> None:
     row = choose(["think-suffix"])[0]
     thought.note_opener(row, "ab")
     assert thought.marks == ("<think:ab>", "</think:ab>")
-    thought.forget_opener()
+    thought.row = None
     assert thought.marks is None
     assert thought.begun
 
