@@ -201,9 +201,9 @@ def _lines_of_code(source: Path) -> int:
 
 
 MOST_TO_KNOW = {
-    ("rewriter",): 2_115,
-    ("stages",): 7_420,
-    ("rewriter", "stages"): 8_755,
+    ("rewriter",): 2_110,
+    ("stages",): 7_360,
+    ("rewriter", "stages"): 8_695,
 }
 """Lines of code of all files that a module of `converter.core.reply` needs: so much has to be known
 to change the way of a reply's bytes, the reading of its text, and both.
@@ -219,14 +219,14 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
 
 
 MOST_CODE = {
-    "core": 15_285,
+    "core": 15_227,
     "addon": 8_308,
     "extras": 6_001,
 }
 """Lines of code of each floor of `converter/`: none of a docstring or a comment, and no blank one, so
 that a sentence that helps costs nothing.
 """
-MOST_TESTS = 79_311
+MOST_TESTS = 79_310
 """All lines of Python in `tests/` and `laws/`."""
 SLACK = {"core": 100, "addon": 100, "extras": 100, "tests": 400}
 """So far below its bound a count may be. To raise a bound takes a line in the commit that says what
