@@ -120,6 +120,9 @@ def probe(server: str, insecure: bool = False, authority: str = "") -> tuple[str
 
     Log the fault as a warning, unless it is only that the server lists no models. Log another
     warning if the server is itself a think-addon, because its replies are rewritten already.
+
+    `insecure`: True if any certificate of the server is accepted. `authority`: the file of the
+    certificate authority to trust; empty for the public authorities.
     """
     link = ServerLink(server, server_key(), SECONDS_TO_ANSWER, insecure, authority)
     model, facts, fault = start_lines.UNKNOWN_MODEL, NO_FACTS, ""

@@ -302,7 +302,8 @@ def client_facts(proxy: str, wanted: str = "") -> ClientFacts:
 def running_proxy(url: str, *, insecure: bool = False) -> tuple[str, str]:
     """Return the address of a think-addon that runs, and the server behind it: the think-addon at
     `url`, else a think-addon on this machine in front of the server at `url`, or in front of any
-    server if `url` is empty. Return two empty texts if none runs.
+    server if `url` is empty. Return two empty texts if none runs. `insecure`: True if any
+    certificate of the think-addon at `url` is accepted.
 
     All ports are asked at once, because the wait for a port that never answers takes a second.
     """

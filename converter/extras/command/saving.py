@@ -136,9 +136,11 @@ def _json_text(entries: Mapping[str, Any]) -> str:
 
 
 def _add(path: Path, entries: dict[str, Any], values: Mapping[str, Any], outer: str = "") -> None:
-    """Add the settings `values` to the `entries` of a JSON object. Raises CommandError for a key
-    that has another value. The error names the file `path`, and the key with `outer`, the keys of
-    the objects around this one.
+    """Add the settings `values` to the `entries` of a JSON object. Raises CommandError, with the
+    name of the file `path`, for a key that has another value.
+
+    `outer`: the keys of the objects around this one, each with a dot: `env.`. The error names a key
+    with them.
     """
     for key, value in values.items():
         inner = isinstance(value, Mapping)
@@ -151,8 +153,10 @@ def _add(path: Path, entries: dict[str, Any], values: Mapping[str, Any], outer: 
 
 def _remove(entries: dict[str, Any], values: Mapping[str, Any], outer: str = "") -> list[str]:
     """Remove the settings `values`, and each object that becomes empty, from the `entries` of a
-    JSON object. Keep settings that have another value by now, and return their keys, each with
-    `outer`, the keys of the objects around this one.
+    JSON object. Keep settings that have another value by now, and return their keys.
+
+    `outer`: the keys of the objects around this one, each with a dot: `env.`. The returned keys
+    begin with them.
     """
     changed = list[str]()
     for key, value in values.items():

@@ -170,7 +170,7 @@ class Page:
 
 
 def page_address(web_url: str) -> str:
-    """Return the page's address, made from mitmweb's: `http://HOST/?token=T` ->
+    """Return the page's address, which follows from mitmweb's address: `http://HOST/?token=T` ->
     `http://HOST/think?token=T`. With the token in the address, mitmweb asks for no password.
     """
     base, question, query = web_url.partition("?")

@@ -156,7 +156,7 @@ class FirstLines(_PageHandler):
     """Serves the lines to copy that the page shows while its list is empty."""
 
     async def get(self) -> None:
-        """Answer with the proxy's address and the lines."""
+        """Answer with the proxy's address and the lines to copy."""
         proxy = first_lines.proxy_address()
         self.write({"proxy": proxy, "lines": await first_lines.lines_to_copy(self.page.client)})
 
@@ -227,6 +227,7 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
     it, because the class has its own set of `connections`.
     """
 
+    # Not the base class's set, to which mitmweb sends its broadcasts.
     connections: ClassVar[set[mitmweb.WebSocketEventBroadcaster]] = set()
 
     def initialize(self, page: Page) -> None:

@@ -205,7 +205,8 @@ def window_values(
     steps: Sequence[WireStep], begin: int, total: int, note: str = ""
 ) -> dict[str, object]:
     """Return the page's JSON for the first `WINDOW` of these steps of a reply. `begin`: the index
-    of the first of them in the reply; `total`: the number of all steps of the reply.
+    of the first of them in the reply; `total`: the number of all steps of the reply; `note`: a text
+    to show with the steps.
     """
     rows = [[at, _text(came), _text(went)] for at, came, went in steps[:WINDOW]]
     return {"from": begin, "total": total, "rows": rows, "note": note}

@@ -210,7 +210,7 @@ class Library:
         return f"{name} is not read as expected\n{unmet}\n{why}{command}\n{also}"
 
     def command_line(self, verb: str, name: str) -> str:
-        """Return the command line that runs a subcommand on a recording of this folder."""
+        """Return the command line of the subcommand `verb` for a recording of this folder."""
         return f"think-addon record {verb} {name} --dir {shlex.quote(str(self.folder))}"
 
     def golden_path(self, name: str, dialect: Dialect) -> Path:

@@ -198,7 +198,9 @@ def _last_reply() -> Flow:
 
 
 def _write_recording(flow: HTTPFlow, folder: Path, name: str, expected: Expectation | None) -> str:
-    """Write a recording; return its path and a command that checks it, as two lines."""
+    """Write a flow as a recording, and its expectation if `expected` is not None; return the
+    recording's path and a command that checks it, as two lines.
+    """
     path = recording_work.keep(flow, folder, name, expected)
     return f"kept {path}\nnext: {Library(path.parent).command_line('check', path.stem)}"
 

@@ -31,8 +31,11 @@ _LONGEST_MODEL = 60
 def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None) -> Path:
     """Write a flow as the recording `name`, and return the recording's file. An empty `name` is
     replaced by the folder's next number, endpoint and model: `0007-chat-tiny-think`. No other
-    process uses this number. Raises RecordingError if the flow holds no reply that can be kept, and
-    FileError if a file cannot be written.
+    process uses this number. `expected`: the expectation to write for a recording that has a
+    `name`, None for no expectation.
+
+    Raises RecordingError if the flow holds no reply that can be kept, and FileError if a file
+    cannot be written.
     """
     library, recording = Library(folder), flow_file.from_flow(flow, name)
     if not name:
@@ -54,9 +57,9 @@ def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | N
 
 
 def redacted_flow(flow: HTTPFlow) -> HTTPFlow:
-    """Return a flow redacted as its recording would be. It keeps its id, time, marker and
-    (redacted) comment, and the client's name and version. Raises RecordingError if the flow
-    cannot be recorded.
+    """Return a flow redacted as its recording would be. The flow keeps its id, time, marker and
+    (redacted) comment, and the client's name and version. Raises RecordingError if the flow cannot
+    be recorded.
     """
     recording = flow_file.from_flow(flow, flow.id)
     clean = flow_file.to_flow(redacted(recording), began=flow.request.timestamp_start)

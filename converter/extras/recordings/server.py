@@ -64,9 +64,9 @@ class RecordedServer(ThreadingHTTPServer):
     as fast as recorded.
     """
 
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 64
+    daemon_threads = True  # The program may end while a thread still answers a client.
+    block_on_close = False  # `server_close` does not wait for these threads.
+    request_queue_size = 64  # So many connections may wait to be accepted.
 
     def __init__(
         self, recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0
@@ -110,7 +110,8 @@ class RecordedServer(ThreadingHTTPServer):
         request = method, path, body
         if best := self._nearest(recordings, lambda each: request_fit(each.sent_request, *request)):
             return best.server_reply, best.chunks, bool(best.abort_reason)
-        # The last message of a request to continue a reply is the model's turn so far.
+        # A request to continue a reply ends with the model's turn so far. Without this message it
+        # is the request that began the reply.
         fields = read_body(body)
         messages = messages_of(fields)
         before = json.dumps(with_messages(fields, messages[:-1])).encode() if messages else b""

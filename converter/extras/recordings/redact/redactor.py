@@ -197,8 +197,8 @@ class Redaction:
         return RecordedReply(got.status, content_type_of(got.content_type), body)
 
     def redacted_chunks(self, chunks: Sequence[Chunk], stream: bool) -> tuple[Chunk, ...]:
-        """Redact the body that the chunks make up, and return it as chunks, cut where the old
-        chunks were cut. Chunks that are empty after it are left out.
+        """Redact the chunks as one body, and return the body cut into chunks at the same places.
+        Chunks that have become empty are left out. `stream`: True for the body of a stream.
         """
         ends = list(accumulate(len(chunk.data) for chunk in chunks))
         body, borders = self.redacted_body(b"".join(chunk.data for chunk in chunks), stream, ends)
