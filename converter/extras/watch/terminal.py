@@ -73,16 +73,11 @@ class Terminal(Watcher):
         this was printed last; 0 if no call is held.
         """
 
-    @property
-    def prints(self) -> bool:
-        """True if replies are printed as they come: `think_print` is on, and the program is not
-        mitmproxy's console.
-        """
-        return bool(value_of("think_print")) and self._log_handler() is not None
-
     def asked(self, seen: FlowRecord) -> None:
-        """Remember that the exchange's reply is to be printed, if `prints` is True now."""
-        if self.prints:
+        """Remember that the exchange's reply is to be printed as it comes, if `think_print` is on
+        now and the program is not mitmproxy's console.
+        """
+        if value_of("think_print") and self._log_handler():
             self._printed[seen.flow.id] = 0
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
