@@ -244,7 +244,7 @@ class AwaitedReply:
         if not self.request.exchange.is_translated or status < 400:
             return False
         too_long = context_length.overflow_in(server_message(body))
-        return too_long is not None and too_long.bound
+        return too_long is not None and too_long.at_least
 
     def rewrite(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
         """Return the client's version of a complete response of the server: a rewritten reply, a

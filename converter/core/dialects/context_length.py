@@ -127,22 +127,22 @@ class ContextOverflow:
         text: the error itself, if it has no number.
     """
 
-    tokens: int
-    most: int
-    requested: int = 0
-    bound: bool = False
+    prompt_tokens: int
+    context_tokens: int
+    reply_tokens: int = 0
+    at_least: bool = False
     text: str = ""
 
     def message(self) -> str:
         """Return the error in the Anthropic API's own sentence."""
-        if not self.most:
+        if not self.context_tokens:
             return self.text if self.text.startswith(TOO_LONG) else f"{TOO_LONG}: {self.text}"
-        if self.tokens >= self.most or not self.requested:
-            tokens = self.tokens or f"more than {self.most}"
-            return f"{TOO_LONG}: {tokens} tokens > {self.most} maximum"
+        if self.prompt_tokens >= self.context_tokens or not self.reply_tokens:
+            tokens = self.prompt_tokens or f"more than {self.context_tokens}"
+            return f"{TOO_LONG}: {tokens} tokens > {self.context_tokens} maximum"
         return (
             "input length and `max_tokens` exceed context limit: "
-            f"{self.tokens} + {self.requested} > {self.most}, "
+            f"{self.prompt_tokens} + {self.reply_tokens} > {self.context_tokens}, "
             "decrease input length or `max_tokens` and try again"
         )
 
@@ -164,7 +164,7 @@ def overflow_in(message: str) -> ContextOverflow | None:
     if not sizes:
         return ContextOverflow(0, 0, text=begun)
     tokens, most = sizes[:2] if len(sizes) > 1 else (0, sizes[0])
-    return ContextOverflow(tokens, most, bound=not tokens)
+    return ContextOverflow(tokens, most, at_least=not tokens)
 
 
 def with_name(message: str, *names: object) -> str:

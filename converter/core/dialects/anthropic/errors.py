@@ -54,8 +54,9 @@ def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[i
     """
     message = message_of_answer(status, body)
     if too_long := context_length.overflow_in(message):
-        overflow = replace(too_long, tokens=counted) if counted and too_long.most else too_long
-        return 400, error_body(overflow.message())
+        if counted and too_long.context_tokens:
+            too_long = replace(too_long, prompt_tokens=counted)
+        return 400, error_body(too_long.message())
     if status < 400:
         return 502, error_body(message)
     return _STATUS.get(status, status), error_body(message, TYPES.get(status, API_ERROR))

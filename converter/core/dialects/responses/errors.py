@@ -101,7 +101,7 @@ def _length_error(overflow: context_length.ContextOverflow) -> tuple[str, str]:
     because after `TOO_LONG` a client would compact the conversation in vain.
     """
     # The prompt fits, but the reply that the request allows is as long as the context, or longer.
-    if overflow.tokens < overflow.most <= overflow.requested:
+    if overflow.prompt_tokens < overflow.context_tokens <= overflow.reply_tokens:
         return overflow.message(), REPLY_TOO_LONG
     message = (
         "Your input exceeds the context window of this model. "
