@@ -140,15 +140,15 @@ class ReasoningMerger:
         """All field names that have come."""
         return list(self._offsets)
 
-    def feed(self, name: str, text: str, is_whole: bool = False) -> str:
+    def feed(self, name: str, text: str, may_repeat: bool = False) -> str:
         """Return the part of `text` that is new. `text` is the next piece of the field `name`.
 
-        `is_whole`: True if the server may send text of this field once more, as LiteLLM does with
+        `may_repeat`: True if the server may send text of this field once more, as LiteLLM does with
         the signature. Then a piece that equals the end of the field's text so far has nothing new.
         """
         thought, offset = self._offsets.get(name) or (None, 0)
         begin = offset - len(text)
-        if is_whole and thought and begin >= 0 and thought.text(begin, len(text)) == text:
+        if may_repeat and thought and begin >= 0 and thought.text(begin, len(text)) == text:
             return ""
         if thought is None or not thought.agrees_with(offset, text):
             text, offset = (thought.text(0, offset) if thought else "") + text, 0

@@ -297,8 +297,8 @@ class OpenAIDecoder(DialectDecoder):
             if not (thinking := thinking_in(inner[name])):
                 continue
             # LiteLLM sends a signature with the whole text of the thought once more.
-            is_whole = any(block.get("signature") for block in objects(inner[name]))
-            new = self._mergers[index].feed(name, thinking, is_whole=is_whole)
+            may_repeat = any(block.get("signature") for block in objects(inner[name]))
+            new = self._mergers[index].feed(name, thinking, may_repeat=may_repeat)
             sent = {name: inner.pop(name)}
             if thoughts and not (thoughts[-1][0] and new):
                 new, sent = thoughts[-1][0] + new, thoughts.pop()[1] | sent
