@@ -196,8 +196,8 @@ class Exchange:
         """
         if self.client.answers.own is None:
             return None
-        served = request.served and with_aliases(request.served, self.settings.models)
-        request = replace(request, id=self.id, created_at=self.created_at, served=served)
+        served = request.model_entries and with_aliases(request.model_entries, self.settings.models)
+        request = replace(request, id=self.id, created_at=self.created_at, model_entries=served)
         answer = self.client.answers.own(request, memory)
         if answer is None:
             return None

@@ -158,10 +158,10 @@ async def own_answer(pending: PendingRequest) -> Response | None:
     record, memory, sent = pending.record, pending.memory, pending.record.flow.request
     exchange = record.exchange
     page = "text/html" in sent.headers.get("accept", "")
-    request = OwnRequest(sent.method, sent.path, pending.body, page=page)
+    request = OwnRequest(sent.method, sent.path, pending.body, wants_page=page)
     if exchange.answers_with_models(sent.path):
         served = await pending.client.list_models(record.upstream, pending.keys)
-        request = replace(request, served=served)
+        request = replace(request, model_entries=served)
     work = partial(exchange.own_answer, request, memory)
     answer = await run_with_memory(memory, record.length, work)
     if failed := await wait_for_writes(memory):

@@ -53,7 +53,7 @@ def turns_of(messages: object, split: Split = lambda text: [TextBlock(text)]) ->
     for item in message_walk.walk_items(messages):
         parts = _parts_of_pieces(item.pieces)
         has_thinking = any(isinstance(part, ThinkingBlock) for part in parts)
-        if item.whole and item.speaker in message_walk.MODEL_ROLES and not has_thinking:
+        if item.is_message and item.speaker in message_walk.MODEL_ROLES and not has_thinking:
             parts = [
                 shown
                 for part in parts

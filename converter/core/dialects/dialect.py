@@ -165,8 +165,9 @@ class OwnRequest:
     Attributes:
         id: the id for an object that the request creates.
         created_at: the time of the request, in seconds since 1970.
-        served: the entries of the server's list of models; empty unless the answer needs them.
-        page: True if a browser asks for a page.
+        model_entries: the entries of the server's list of models; empty unless the answer needs
+            them.
+        wants_page: True if a browser asks for a page.
     """
 
     method: str
@@ -174,8 +175,8 @@ class OwnRequest:
     body: bytes = b""
     id: str = "0"
     created_at: int = 0
-    served: Sequence[dict[str, object]] = ()
-    page: bool = False
+    model_entries: Sequence[dict[str, object]] = ()
+    wants_page: bool = False
 
 
 SAMPLING: Mapping[str, object] = {"seed": 1, "temperature": 0.7}

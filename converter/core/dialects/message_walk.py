@@ -69,13 +69,13 @@ class Piece(NamedTuple):
 
 
 class WalkedItem(NamedTuple):
-    """A message or item, with its speaker and blocks. `whole` is True for a message, which may have
-    several blocks, and False for any other item.
+    """A message or item, with its speaker and blocks. `is_message` is True for a message, which may
+    have several blocks, and False for any other item.
     """
 
     speaker: str
     pieces: list[Piece]
-    whole: bool
+    is_message: bool
 
 
 def walk_items(messages: object) -> Iterator[WalkedItem]:
@@ -83,7 +83,7 @@ def walk_items(messages: object) -> Iterator[WalkedItem]:
     other value.
     """
     if isinstance(messages, str):
-        yield WalkedItem("user", [Piece(TextBlock(messages))], whole=False)
+        yield WalkedItem("user", [Piece(TextBlock(messages))], is_message=False)
     elif isinstance(messages, list):
         yield from map(read_item, messages)
     elif has_value(messages):
@@ -95,11 +95,12 @@ def read_item(value: object) -> WalkedItem:
     fields = value if isinstance(value, dict) else {}
     kind, role = str(fields.get("type") or "message"), fields.get("role")
     if kind == "message" and isinstance(role, str) and 0 < len(role) <= _LONGEST_ROLE:
-        return WalkedItem(role, _read(value, partial(_read_message, role=role), _HEAD), whole=True)
+        pieces = _read(value, partial(_read_message, role=role), _HEAD)
+        return WalkedItem(role, pieces, is_message=True)
     rows = (row for ending, row in SHOWN_ITEMS.items() if kind.endswith(ending))
     if row := next(rows, None):
-        return WalkedItem(row.speaker, _read(value, row.read, _HEAD), whole=False)
-    return WalkedItem(_UNKNOWN, [Piece(Unread("", value))], whole=False)
+        return WalkedItem(row.speaker, _read(value, row.read, _HEAD), is_message=False)
+    return WalkedItem(_UNKNOWN, [Piece(Unread("", value))], is_message=False)
 
 
 def read_content(value: object, depth: int = _DEPTH) -> list[Piece]:

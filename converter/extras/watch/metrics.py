@@ -35,7 +35,7 @@ MOST_KINDS = Bound(50, "kinds", "kinds of mending in the metrics", "counted as `
 PATH = "/metrics"
 _PATIENCE = 5.0
 _LONGEST_HEAD = 8192
-_OF_A_REPLY = ["model", "server"]
+_REPLY_LABELS = ["model", "server"]
 BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 """The histograms' bounds in seconds: from the replies of a small local model to minutes of thinking
 by a large one.
@@ -140,12 +140,12 @@ class Metrics(Collector):
         writes them.
         """
         for name, (label, meaning) in _LABELS.items():
-            yield _counter_family(name, meaning, [*_OF_A_REPLY, label], self._counts[name])
+            yield _counter_family(name, meaning, [*_REPLY_LABELS, label], self._counts[name])
         for name, meaning in _COUNTS.items():
-            yield _counter_family(name, meaning, _OF_A_REPLY, self._counts[name])
+            yield _counter_family(name, meaning, _REPLY_LABELS, self._counts[name])
         for name, meaning in TIMES.items():
             times = HistogramMetricFamily(
-                f"think_{name}_seconds", f"{meaning}.", labels=_OF_A_REPLY
+                f"think_{name}_seconds", f"{meaning}.", labels=_REPLY_LABELS
             )
             for pair, histograms in sorted(self._times.items()):
                 times.add_metric(pair, histograms[name].totals, histograms[name].sum)

@@ -144,7 +144,7 @@ def test_fields_that_nobody_read_stand_beside_the_blocks() -> None:
 def test_a_message_without_a_usable_role_stays_as_it_came(role: object) -> None:
     message = {"role": role, "content": "Hi"}
     (item,) = walk_items([message])
-    assert (item.speaker, _blocks(item), item.whole) == ("?", [Unread("", message)], False)
+    assert (item.speaker, _blocks(item), item.is_message) == ("?", [Unread("", message)], False)
 
 
 def test_results_in_results_are_read_to_a_depth() -> None:
@@ -168,7 +168,7 @@ def test_an_object_that_no_row_reads_stays_as_it_came(odd: object) -> None:
 
 
 def test_an_input_may_be_a_text_or_nothing() -> None:
-    assert [*walk_items("Hi")] == [WalkedItem("user", [Piece(TextBlock("Hi"))], whole=False)]
+    assert [*walk_items("Hi")] == [WalkedItem("user", [Piece(TextBlock("Hi"))], is_message=False)]
     assert [*walk_items(None)] == [*walk_items([])] == [*walk_items({})] == []
 
 

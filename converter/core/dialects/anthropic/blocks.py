@@ -173,18 +173,18 @@ DOCUMENT_SOURCES: dict[str, Reader[tuple[TextBlock | Image, ...] | MediaSource]]
     "text": _plain_text,
     "content": lambda source: read_blocks(source, "content", INNER_BLOCKS),
 }
-_SHOWN: dict[str, Reader[TextBlock | Image | Document]] = {
+_CONTENT_BLOCKS: dict[str, Reader[TextBlock | Image | Document]] = {
     **INNER_BLOCKS,
     "document": _document,
     "search_result": _search_result,
 }
 RESULT_BLOCKS: dict[str, Reader[TextBlock | Image | Document]] = {
-    **_SHOWN,
+    **_CONTENT_BLOCKS,
     "tool_reference": lambda block: TextBlock(f"Tool: {block.required('tool_name', str)}"),
 }
 SYSTEM_BLOCKS: dict[str, Reader[TextBlock]] = {"text": _text}
 ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
-    "user": {**_SHOWN, "tool_result": partial(_tool_result, left_out=[])},
+    "user": {**_CONTENT_BLOCKS, "tool_result": partial(_tool_result, left_out=[])},
     "assistant": {
         "text": _text,
         "thinking": _thinking,

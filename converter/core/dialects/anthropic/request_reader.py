@@ -45,7 +45,7 @@ from converter.core.wire.json_text import as_object
 # Claude Code, from 2.1.29 on, begins its first system block with this line. A number in the line
 # changes with each request. So the line is removed: with it, no prompt would begin like the one
 # before, and a server's prompt cache would be useless.
-BILLING_LINES = re.compile(r"\A(?:x-anthropic-billing-header:[^\n]*\n*)+")
+BILLING_START = re.compile(r"\A(?:x-anthropic-billing-header:[^\n]*\n*)+")
 
 _OMITTED = "omitted"
 THINKING_MODES: dict[str, ThinkingMode] = {mode: mode for mode in get_args(ThinkingMode.__value__)}
@@ -110,7 +110,7 @@ def _system_texts(blocks: Iterable[Block]) -> tuple[str, ...]:
     """Return the texts of a system prompt. Claude Code's billing lines and blank texts are left
     out.
     """
-    texts = (BILLING_LINES.sub("", block.text) for block in blocks if isinstance(block, TextBlock))
+    texts = (BILLING_START.sub("", block.text) for block in blocks if isinstance(block, TextBlock))
     return tuple(text for text in texts if text.strip())
 
 

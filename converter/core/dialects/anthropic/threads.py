@@ -38,20 +38,20 @@ class Thread:
 
     Attributes:
         memory: keeps the turns.
-        previous: the id of the thread's last reply; empty if this request begins the thread.
-        own: the fields of this request that are kept: its new messages, and, if it begins the
-            thread, the fields `CREATE_ONLY`.
+        previous_id: the id of the thread's last reply; empty if this request begins the thread.
+        kept_fields: the fields of this request that are kept: its new messages, and, if it begins
+            the thread, the fields `CREATE_ONLY`.
     """
 
     memory: Memory
-    previous: str = ""
-    own: Mapping[str, object] = field(default_factory=dict)
+    previous_id: str = ""
+    kept_fields: Mapping[str, object] = field(default_factory=dict)
 
     def keep(self, reply: Mapping[str, object]) -> None:
         """Keep a reply, together with its request, under the reply's id."""
         turn = {"role": "assistant", "content": reply["content"]}
-        value = json_text.write({**self.own, "reply": turn})
-        previous = self.previous and _PREFIX + self.previous
+        value = json_text.write({**self.kept_fields, "reply": turn})
+        previous = self.previous_id and _PREFIX + self.previous_id
         self.memory.keep(f"{_PREFIX}{reply['id']}", value, previous)
 
 
@@ -91,7 +91,7 @@ def with_kept_turns(body: object, memory: Memory) -> tuple[object, Thread | None
     if not memory.bounds.keeps:
         raise unsupported_error()
     if thread.one_of("type", ("create", "continue")) == "create":
-        return body, Thread(memory, own=_kept_fields(request.values, *CREATE_ONLY))
+        return body, Thread(memory, kept_fields=_kept_fields(request.values, *CREATE_ONLY))
     previous = thread.required("previous_message_id", str)
     history = memory.history(_PREFIX + previous)
     if not history:

@@ -54,15 +54,15 @@ def answer(request: OwnRequest, _: Memory) -> tuple[int, Mapping[str, object] | 
     path = request.path.partition("?")[0].rstrip("/")
     match path.rpartition("/api/")[2]:
         case "":
-            return None if request.page else (200, "Ollama is running")
+            return None if request.wants_page else (200, "Ollama is running")
         case "version":
             return 200, {"version": VERSION}
         case "tags":
-            return 200, {"models": [_entry_of_tags(entry) for entry in request.served]}
+            return 200, {"models": [_entry_of_tags(entry) for entry in request.model_entries]}
         case "ps":
-            return 200, {"models": [_entry_of_ps(entry) for entry in request.served]}
+            return 200, {"models": [_entry_of_ps(entry) for entry in request.model_entries]}
         case "show":
-            return _show(request.body, request.served)
+            return _show(request.body, request.model_entries)
     message = "models are managed at the server behind think-addon, which is no Ollama"
     return 501, {"error": message}
 

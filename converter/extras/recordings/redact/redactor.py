@@ -29,7 +29,7 @@ from converter.addon.redact.scrubber import (
     secrets_of_headers,
     secrets_of_link,
 )
-from converter.core.dialects.anthropic.request_reader import BILLING_LINES
+from converter.core.dialects.anthropic.request_reader import BILLING_START
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import by_headers, find_endpoint
 from converter.core.wire import json_text
@@ -177,10 +177,10 @@ class Redaction:
         # Claude Code's billing line is left out: it differs in each request, and the addon does not
         # send it to a server.
         if isinstance(system := fields.get("system"), str):
-            fields["system"] = BILLING_LINES.sub("", system)
+            fields["system"] = BILLING_START.sub("", system)
         for block in json_text.objects(system):
             if isinstance(text := block.get("text"), str):
-                block["text"] = BILLING_LINES.sub("", text)
+                block["text"] = BILLING_START.sub("", text)
         clean, _ = self.redacted_body(json_text.write(fields), stream=False)
         return json_text.write(json_text.read(clean))
 

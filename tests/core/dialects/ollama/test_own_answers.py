@@ -20,7 +20,9 @@ VLLM = {"id": "org/GLM-4.5V", "max_model_len": 65536, "capabilities": ["vision"]
 
 
 def answer_to(method: str, path: str, page: bool = False, **body: object) -> tuple[int, Any]:
-    answer_to = OwnRequest(method, path, json.dumps(body).encode(), served=(LLAMA, VLLM), page=page)
+    answer_to = OwnRequest(
+        method, path, json.dumps(body).encode(), model_entries=(LLAMA, VLLM), wants_page=page
+    )
     answered = answer(answer_to, Memory())
     assert answered
     return answered
@@ -34,7 +36,7 @@ def test_it_runs_and_says_which_api_it_speaks() -> None:
 
 
 def test_a_browser_gets_the_servers_own_page() -> None:
-    assert answer(OwnRequest("GET", "/", page=True), Memory()) is None
+    assert answer(OwnRequest("GET", "/", wants_page=True), Memory()) is None
 
 
 def test_models_are_listed_as_served() -> None:
@@ -74,7 +76,7 @@ def test_what_the_server_denies_or_never_reported_is_not_claimed() -> None:
         "meta": {"n_ctx_train": 65536},
         "capabilities": {"reasoning": False},
     }
-    answer_to = OwnRequest("POST", "/api/show", b'{"model": "m"}', served=(entry,))
+    answer_to = OwnRequest("POST", "/api/show", b'{"model": "m"}', model_entries=(entry,))
     answered = answer(answer_to, Memory())
     assert answered
     assert isinstance(answered[1], dict)
