@@ -15,9 +15,8 @@ def is_stream(content_type: str, body: bytes = b"") -> bool:
     """Return True if a reply is a stream, by its first bytes or by its `content-type`. The bytes
     count first, because servers send wrong types.
     """
-    if body and any(form.begins.match(body) for form in FRAMINGS):
-        return True
-    return _is_stream_type(content_type)
+    begins = bool(body) and any(form.begins.match(body) for form in FRAMINGS)
+    return begins or _is_stream_type(content_type)
 
 
 @lru_cache(maxsize=64)

@@ -3,6 +3,7 @@
 from converter.core.dialects import model_facts
 from converter.core.dialects.error_words import string_of
 from converter.core.wire import json_text
+from converter.core.wire.json_text import objects
 
 
 def anthropic_models(body: bytes) -> dict[str, object] | None:
@@ -13,14 +14,10 @@ def anthropic_models(body: bytes) -> dict[str, object] | None:
     if "has_more" in body_read or body_read.get("type") == "model":
         return None  # already in this format
     if isinstance(listed := body_read.get("data"), list):
-        models = [_model(entry) for entry in listed if isinstance(entry, dict) and _name(entry)]
+        models = [_model(entry) for entry in objects(listed) if string_of(entry.get("id"))]
         ids = [model["id"] for model in models] or [None]
         return {"data": models, "has_more": False, "first_id": ids[0], "last_id": ids[-1]}
-    return _model(body_read) if _name(body_read) else None
-
-
-def _name(entry: dict[str, object]) -> str:
-    return string_of(entry.get("id"))
+    return _model(body_read) if string_of(body_read.get("id")) else None
 
 
 def _model(entry: dict[str, object]) -> dict[str, object]:
