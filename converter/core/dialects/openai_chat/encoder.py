@@ -50,7 +50,7 @@ PING = b": ping\n"
 blank line some clients would take it for an event of its own, and fail because it has no data.
 """
 NO_CONTEXT = ReplyContext()
-_FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
+_FIRST_DELTA: Mapping[str, object] = {"role": "assistant", "content": ""}
 """The first delta that a client gets if the server speaks another dialect."""
 
 _CALL_FIELDS = frozenset(("name", *ARGUMENT_KEYS))
@@ -73,29 +73,34 @@ type _FrameEvent = Opaque | Text | Thinking | ToolCall | Finish | Usage
 
 @dataclass(slots=True)
 class _OpenFrame:
-    """The body of a frame that is being put together: events are added until one does not fit.
-
-    Attributes:
-        choice: the index of the choice of all events; None before an event of a choice was added.
-        last: the order (`_ORDER`) of the last event that was added.
-        inner: the fields of the delta.
-        outer: the fields of the choice beside its delta.
-    """
+    """The body of a frame that is being put together: events are added until one does not fit."""
 
     choice: int | None = None
-    last: int = -1
+    """The index of the choice to which all events belong; None before an event of a choice was
+    added.
+    """
+    last_order: int = -1
+    """The order (`_ORDER`) of the last event that was added; -1 before the first one."""
     inner: dict[str, object] = field(default_factory=dict)
+    """The fields of the delta."""
     outer: dict[str, object] = field(default_factory=dict)
-    # pieces of calls, as JSON; for a whole reply pairs of a call's index and a piece
+    """The fields of the choice beside its delta."""
     calls: list[object] = field(default_factory=list)
+    """The entries of `tool_calls`, as JSON; for a whole reply pairs of a call's index and an entry.
+    """
     finish: str | None = None
+    """The word for why the choice ended, in chat completions; None if it has not ended."""
     usage: object = None
+    """The counts, as JSON; None if the frame has none."""
 
     def takes(self, event: _FrameEvent) -> bool:
+        """Return True if the event fits into the frame: if it belongs to the same choice, and comes
+        after the events before it in the order of `_ORDER`.
+        """
         order = _ORDER[type(event)]
         same_choice = isinstance(event, Usage) or self.choice in (None, event.choice)
         return same_choice and (
-            order > self.last or (order == self.last and isinstance(event, ToolCall))
+            order > self.last_order or (order == self.last_order and isinstance(event, ToolCall))
         )
 
 
@@ -139,20 +144,17 @@ class OpenAIEncoder(Encoder):
         `raw`: the server's frame, if it holds exactly these events in this dialect.
         """
         frames = [each for each in self.frames(events, raw) if each]
-        if not self._whole:
-            sent = (
-                self._silent.feed(each) if isinstance(each, bytes) else _frame_of(each)
-                for each in frames
-            )
-            return [*filter(None, sent)]
+        sent: list[bytes] = []
         for each in frames:
-            if isinstance(each, bytes):
+            if not self._whole:
+                sent.append(self._silent.feed(each) if isinstance(each, bytes) else _frame_of(each))
+            elif isinstance(each, bytes):
                 self._raw.append(each)
             elif "choices" in each:
                 self._add_to_whole_reply(each)
             else:
                 self._error, self.failure = each, str(as_object(each["error"])["message"])
-        return []
+        return [*filter(None, sent)]
 
     def record_unparsed_text(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Record text that did not come through `feed`, because the fast path rewrote its frames
@@ -246,7 +248,7 @@ class OpenAIEncoder(Encoder):
         """
         match event:
             case Start() if own_fields(event.own, NAME) is None:
-                first = [] if self.foreign else [Opaque(NAME, _FIRST, {})]
+                first = [] if self.foreign else [Opaque(NAME, _FIRST_DELTA, {})]
                 self.foreign = True
                 return [event, *first]
             case Finish(stop_sequence=str(stop), server_word=word) if stop and (
@@ -304,7 +306,7 @@ class OpenAIEncoder(Encoder):
         yield body
 
     def _add_event(self, frame: _OpenFrame, event: _FrameEvent) -> None:
-        frame.last = _ORDER[type(event)]
+        frame.last_order = _ORDER[type(event)]
         if isinstance(event, Usage):
             own = own_fields(event.own, NAME)
             frame.usage = _counts(event) if own is None else own

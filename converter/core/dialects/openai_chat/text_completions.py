@@ -14,15 +14,15 @@ _WHOLE, _CHUNK = ("chat.completion", "message"), ("chat.completion.chunk", "delt
 class TextCompletionDecoder(OpenAIDecoder):
     """Takes the frames of a text completion and returns events."""
 
-    _begun = False
+    _has_begun = False
 
     def _read(self, parsed: object, frame: Frame) -> list[Event]:
         """Return the frame's events. The first frame gets a role, as in a chat completion."""
         body, choices = as_object(parsed), as_object(parsed).get("choices")
         if not isinstance(choices, list):
             return super()._read(parsed, frame)
-        head = {} if self._begun else {"role": "assistant"}
-        self._begun = self._begun or bool(choices)
+        head = {} if self._has_begun else {"role": "assistant"}
+        self._has_begun = self._has_begun or bool(choices)
         kind, key = _WHOLE if frame.is_body else _CHUNK
         chat = [dict(as_object(choice)) for choice in choices]
         for choice in chat:
