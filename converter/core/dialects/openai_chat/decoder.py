@@ -204,27 +204,26 @@ class OpenAIDecoder(DialectDecoder):
         names = list(event.own.fields)
         return merger.names == names and merger.feed(names[0], event.text) == event.text
 
-    def _failure(self, error: Failure, inner: object, frame: Frame) -> Failure:
+    def _failure(self, error: Failure, parsed: object, frame: Frame) -> Failure:
         """Return the event for an error in a frame. An error in OpenAI's own format keeps the frame
-        in `own`, so that the encoder can send it as it came. `inner`: the frame's JSON.
+        in `own`, so that the encoder can send it as it came. `parsed`: the frame's JSON.
         """
-        inner = as_object(as_object(inner).get("error"))
-        as_usual = inner.get("message") == error.message
+        as_usual = as_object(as_object(parsed).get("error")).get("message") == error.message
         own = self._own(frame) if as_usual and not frame.raw.startswith(b"error") else None
         return replace(error, own=own)
 
-    def _read(self, inner: object, frame: Frame) -> list[Event]:
-        body = object_of(inner)
+    def _read(self, parsed: object, frame: Frame) -> list[Event]:
+        body = object_of(parsed)
         usage = body.get("usage")
         if _mended_usage(body):
             raise MisshapenError
         choices = body.get("choices")
         if choices is None and isinstance(usage, dict):
             choices = []
-        if not choices and not isinstance(choices, list):
-            return [OpaqueFrame(self._own(frame))]  # JSON that is no chat completion
         if not isinstance(choices, list):
-            raise MisshapenError
+            if choices:
+                raise MisshapenError
+            return [OpaqueFrame(self._own(frame))]  # JSON that is no chat completion
         whole = any(isinstance(choice, dict) and choice.get("message") for choice in choices)
         head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
         beside = isinstance(usage, dict) or not head.keys() <= SAME_IN_EVERY_FRAME
@@ -233,19 +232,17 @@ class OpenAIDecoder(DialectDecoder):
             for position, choice in enumerate(choices)
             for event in self._read_choice(object_of(choice), position, beside)
         ]
-        out: list[Event] = []
         if head != self._head:
             self._head = head
             names = string_of(head.get("id")), string_of(head.get("model"))
-            out.append(Start(*names, Own(NAME, head)))
-        out += events
+            events.insert(0, Start(*names, Own(NAME, head)))
         if isinstance(usage, dict):
-            out.append(usage_of(usage))
+            events.append(usage_of(usage))
         # A whole reply was cut if a choice has the `finish_reason` null: Ollama 0.5.4 sends this in
         # JSON mode if the model repeats itself. A choice without the field has ended.
         if whole and all(as_object(each).get("finish_reason", "") is not None for each in choices):
-            out.append(End())
-        return out
+            events.append(End())
+        return events
 
     def _read_choice(self, choice: dict[str, object], position: int, more: bool) -> Iterator[Event]:
         """Yield the events of a choice.
