@@ -26,9 +26,11 @@ from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import as_object
 
 LEFT_OUT = "{} thought(s) left out that the input refers to: they are no longer kept here"
+"""The note about references to thoughts that the memory does not have; `{}`: how many."""
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
+    """Return True if the JSON of a frame or of a whole reply is of this dialect."""
     kind = body.get("type")
     return body.get("object") == "response" or (
         isinstance(kind, str) and kind.startswith("response.")
@@ -39,8 +41,8 @@ def _read_request(body: object, context: RequestContext) -> Conversation:
     """Return the conversation of a request, with the kept history to which the request refers. If
     there is a memory, the conversation's `own` has the function that will keep the response in it.
 
-    `context.turn_of` spares reading turns again that the request before had, too. It is used only
-    if the client sends its whole history itself; else no request repeats a turn.
+    `context.turn_of` is used only if the client itself sends its whole history, so that each
+    request repeats the turns of the request before.
     """
     purpose, memory = context.purpose, context.memory
     if purpose is Purpose.COMPACTION:
@@ -60,6 +62,7 @@ def _read_request(body: object, context: RequestContext) -> Conversation:
 
 
 def _refusal(error: RequestError) -> tuple[int, Mapping[str, object]]:
+    """Return the status and body of the answer to a request that is refused with this error."""
     code = str(error.details.get("code", ""))
     return error.status, errors.error_body(error.message, error.status, error.path, code)
 
@@ -108,3 +111,4 @@ RESPONSES = Dialect(
         ),
     ),
 )
+"""The dialect of the Responses API."""

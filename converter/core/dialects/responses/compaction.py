@@ -1,9 +1,10 @@
-"""Compaction: the model writes a summary of the conversation, and an item `compaction` with this
-summary, encoded so that clients do not read it, takes the conversation's place.
+"""Compaction: the model writes a summary of the conversation, which from then on stands in place of
+the conversation. The client gets an item `compaction` with the encoded summary, and sends this item
+back in its later requests.
 
-Codex 0.169 asks for a compaction with an item `compaction_trigger` if its provider has the name
-OpenAI; it ends the session unless it gets exactly one item `compaction`. If the provider has
-another name, Codex asks for a summary in plain text instead.
+Codex 0.169 requests a compaction with an item `compaction_trigger` if the provider in its settings
+has the name OpenAI; it ends the session unless it gets exactly one item `compaction`. If the
+provider has another name, Codex requests a summary as the text of a usual reply.
 """
 
 from collections.abc import Iterable
@@ -14,14 +15,20 @@ from converter.core.model.conversation import TextBlock
 from converter.core.wire.checked import Fields
 
 ITEM = "compaction"
+"""Type of the item that has the summary of a conversation."""
 TRIGGER = "compaction_trigger"
+"""Type of the item with which a client requests a compaction."""
 PROMPT = (
     "Your next message will stand in place of this conversation. Sum up all that is needed to go "
     "on with the work: what was asked for, what was done and found out (files, commands, results, "
     "decisions and their reasons), and what is left to do. Write the summary and nothing else."
 )
+"""Text of the user's turn that is added to the conversation, so that the model writes the summary.
+"""
 SUMMARY_HEAD = "Summary of the conversation so far:\n\n"
+"""Beginning of the text block in which the model gets the summary in later requests."""
 NO_SUMMARY = "the model wrote no summary of the conversation, or only a part of one"
+"""The error's message for a request to `/responses/compact` that gave no summary."""
 
 
 def trigger_request(body: object) -> object:
@@ -38,14 +45,16 @@ def trigger_request(body: object) -> object:
 
 
 def user_messages(items: Iterable[object]) -> tuple[dict[str, object], ...]:
-    """Return the messages of the user among these items. `/responses/compact` answers with them,
-    unchanged, and with the summary of the conversation.
+    """Return the messages of the user among these items. The answer of `/responses/compact` has
+    these messages, and behind them the summary of the conversation.
     """
     return tuple(item for item in items if isinstance(item, dict) and item.get("role") == "user")
 
 
 def compaction_item(id_part: str, summary: str) -> dict[str, object]:
-    """Return an item `compaction` with this summary. `id_part`: its id without the prefix."""
+    """Return an item `compaction` with this summary. `id_part`: the item's id without its prefix:
+    `7_0` -> `cmp_7_0`.
+    """
     return {"id": f"cmp_{id_part}", "type": ITEM, "encrypted_content": thoughts.encode(summary)}
 
 

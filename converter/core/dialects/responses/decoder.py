@@ -45,8 +45,11 @@ from converter.core.wire.sse import Frame
 NAME = "responses"
 """Name of the dialect, in the `Own` data of its events."""
 _START_FIELDS = ("id", "created_at")
+"""Fields of a server's response that are in the `own` of the `Start`."""
 _FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomplete_details")
-"""Fields of a response that are not in `End.own`, because other events have their meaning."""
+"""Fields of a server's response that are not in the `own` of the `End`, because other events have
+their meaning.
+"""
 
 
 @dataclass(slots=True)
@@ -84,12 +87,16 @@ class ResponsesDecoder(DialectDecoder):
         }
 
     def _failure(self, error: Failure, parsed: object, _: Frame) -> Failure | None:
+        """Return the event for an error in a frame. None if the frame holds a whole response: then
+        `_end` reads the error in it.
+        """
         fields = as_object(parsed)
         if fields.get("object") == "response" or isinstance(fields.get("response"), dict):
-            return None  # `_end` reads the error, because the frame holds a whole response
+            return None
         return _kind_from_code(error)
 
     def _read(self, parsed: object, _: Frame) -> Iterator[Event]:
+        """Yield the events for the JSON of a frame, or of a whole response."""
         event = object_of(parsed)
         kind = str(event.get("type") or "")
         if event.get("object") == "response":
@@ -106,6 +113,7 @@ class ResponsesDecoder(DialectDecoder):
             yield from self._readers[kind](event, self._item(event))
 
     def _start(self, response: dict[str, object]) -> Iterator[Event]:
+        """Yield the `Start`, if this is the first frame that has the response."""
         if not self._started:
             self._started = True
             own = {name: response[name] for name in _START_FIELDS if name in response}
@@ -114,13 +122,16 @@ class ResponsesDecoder(DialectDecoder):
             )
 
     def _end(self, response: dict[str, object]) -> Iterator[Event]:
+        """Yield the events for the end of a response: its error if it failed; else its finish, its
+        counts and the `End`.
+        """
         if response.get("status") == "failed":
             yield _kind_from_code(server_error(response) or Failure(NO_MESSAGE))
             return
         word = string_of(as_object(response.get("incomplete_details")).get("reason"))
         ended = "tool_calls" if self._called else "stop"
         if response.get("status") == "incomplete":
-            # For a server that gives no reason why the response is incomplete, or an unknown one.
+            # `length` counts only if the server gives no reason, or an unknown one.
             ended = "length"
         meaning = meaning_of(word)
         yield Finish(meaning if is_standard(meaning) else ended, server_word=word)
@@ -151,13 +162,15 @@ class ResponsesDecoder(DialectDecoder):
         return item
 
     def _text(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
+        """Yield the event for a delta of the answer's text, or of a refusal."""
         delta = as_text(event["delta"])
         item.delta_length += len(delta)
         yield Text(delta, refusal="refusal" in str(event["type"]))
 
     def _thought(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Yield the event for a delta of a thought. A server may send a thought's raw text, its
-        summary or both. A delta gives no event if its text came in the other field already.
+        summary, or the same text as raw text and as summary. Text that came before under the other
+        name gives no event.
         """
         item.merger = item.merger or ReasoningMerger()
         new = item.merger.feed(str(event["type"]), as_text(event["delta"]))
@@ -168,8 +181,8 @@ class ResponsesDecoder(DialectDecoder):
     def _arguments(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Yield the event for a delta of a call's arguments.
 
-        Yield nothing if no `ToolCall` has begun the call, because it has a namespace or was not
-        announced: such a call is emitted as a whole when its item is complete.
+        Yield nothing for a call that has a namespace, or whose item was not announced: no
+        `ToolCall` has begun it, and it is emitted as a whole when its item is complete.
         """
         if item.has_call_event:
             delta = as_text(event["delta"])
@@ -187,6 +200,9 @@ class ResponsesDecoder(DialectDecoder):
             yield self._call(fields, item, "")
 
     def _call(self, fields: dict[str, object], item: _Item, arguments: str) -> ToolCall:
+        """Return the event that begins a plain call, with the arguments that it has already.
+        `fields`: the fields of its item.
+        """
         self._called = item.has_call_event = True
         name = string_of(fields.get("name"))
         return ToolCall(item.output_index, id_of(fields.get("call_id")), name, arguments)
@@ -220,6 +236,9 @@ class ResponsesDecoder(DialectDecoder):
 
 
 def _is_plain_call(item: dict[str, object]) -> bool:
+    """Return True if an item is a call of a function without a namespace, because a `ToolCall` has
+    no field for a namespace.
+    """
     return item.get("type") == "function_call" and not item.get("namespace")
 
 

@@ -15,9 +15,15 @@ from converter.core.dialects import context_length
 from converter.core.dialects.error_words import message_of_answer
 
 TOO_LONG = "context_length_exceeded"
+"""Code of the error for a prompt that is longer than the model's context."""
 REPLY_TOO_LONG, REPLY_LENGTH_FIELD = "integer_above_max_value", "max_output_tokens"
+"""Code of the error for a request that allows a reply too long for the model's context, and the
+field of the request that allows it.
+"""
 BAD_REQUEST = "invalid_request_error"
+"""Type of the error for a request that the client has to change."""
 SERVER_ERROR = "server_error"
+"""Type, and code in a failed response, of an error for which the request is not to blame."""
 FINAL_CODE = "invalid_prompt"
 """Code of a failed response if the same request would fail again. Codex then shows the error's
 message and does not repeat the request.
@@ -31,7 +37,11 @@ _TYPES = {
     404: BAD_REQUEST,
     429: "rate_limit_error",
 }
+"""HTTP status that the client gets -> type of the error. Any other status from 500 on is a
+`SERVER_ERROR`, any other status below 500 a `BAD_REQUEST`.
+"""
 _CODES = {401: "invalid_api_key", 404: "not_found", 429: "rate_limit_exceeded"}
+"""HTTP status that the client gets -> code of the error, if nothing else decides the code."""
 _CLIENT_STATUS = {413: 400, 422: 400, 500: 400, 501: 400, 502: 400, 529: 503}
 """HTTP status from the server -> status that the client gets. A local server's 500 mostly comes
 from a chat template or a grammar. A repeated request would get it again: so it becomes 400.
@@ -46,7 +56,8 @@ def error_body(
     message: str, status: int = 400, param: str = "", code: str = ""
 ) -> dict[str, object]:
     """Return the body of an error. `param`: the path of the wrong field of the request, such as
-    `input.0.content`. `code`: the API's code; if it is empty, it follows from the status.
+    `input.0.content`. `code`: the code of the error; if it is empty, the code follows from the
+    status.
     """
     if too_long := context_length.overflow_in(message):
         message, code = _length_error(too_long)
@@ -77,7 +88,8 @@ def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
     """Return the field `error` of a response that failed in mid-stream. If the same request would
     fail again, as after a server's status 500, the error's code is in `FINAL_CODES`.
 
-    `kind`: the type of the server's error. `status`: the HTTP status that it would have, else 0.
+    `kind`: the type of the server's error. `status`: the HTTP status that the error would have
+    outside a stream; 0 if the server names none.
     """
     if too_long := context_length.overflow_in(message):
         own, code = _length_error(too_long)
@@ -97,10 +109,11 @@ def error_of_kind(message: str, kind: str, status: int) -> dict[str, object]:
 
 def _length_error(overflow: context_length.ContextOverflow) -> tuple[str, str]:
     """Return the message and the code of the error for a request that does not fit into the model's
-    context. If only the reply is too long that the request allows, the code is `REPLY_TOO_LONG`,
-    because after `TOO_LONG` a client would compact the conversation in vain.
+    context.
+
+    If the prompt fits, and the request allows a reply as long as the context or longer, the code is
+    `REPLY_TOO_LONG`: after `TOO_LONG` a client would compact the conversation in vain.
     """
-    # The prompt fits, but the reply that the request allows is as long as the context, or longer.
     if overflow.prompt_tokens < overflow.context_tokens <= overflow.reply_tokens:
         return overflow.message(), REPLY_TOO_LONG
     message = (

@@ -1,7 +1,7 @@
 """Reader of the input items of a Responses request: it turns them into turns of a conversation.
 
-Calls that only OpenAI's servers make (web search, a computer), and their outputs, are left out, as
-is everything else that another server cannot use. A note names each such type once.
+Calls of tools that only OpenAI's servers run (web search, a computer), the outputs of these calls,
+and all else that another server cannot use, are left out. A note names each type that was left out.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,11 @@ ROLES: dict[str, Role] = {
     "user": "user",
     "assistant": "assistant",
 }
+"""`role` of a message -> role of its turn."""
 NO_CALL = "No tool call found for function call output with call_id {}."
+"""The error's message for a tool's output whose call is not in the conversation; `{}`: the call's
+id.
+"""
 OFFERING = ("additional_tools", "tool_search_output")
 """Types of items that list further tools, beside those in the request's field `tools`."""
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output")
@@ -123,6 +127,9 @@ class Items:
         return turn, bool(left_out) or kind in OFFERING
 
     def _tool_list(self, item: Fields) -> tuple[ContentBlock, ...]:
+        """Return the output of a tool search for the model: a text with the names of the functions
+        for the tools that the search has found.
+        """
         names = list[str]()
         for tool in item.children("tools"):
             name = tool.optional("name", str) or ""

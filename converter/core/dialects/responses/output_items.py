@@ -14,11 +14,12 @@ from converter.core.dialects.responses import thoughts
 from converter.core.dialects.responses.tools import CALL_KINDS, ToolName, name_fields
 
 RUNNING, COMPLETED, INCOMPLETE = "in_progress", "completed", "incomplete"
+"""Values of an item's `status`."""
 
 
 class OutputItem(ABC):
-    """An item of the output, which collects its pieces and returns the events for them. A type of
-    item that clients cannot read in pieces returns no event before it is complete.
+    """An item of the output: it collects pieces of text, and returns the events for them. An item
+    of a type that clients cannot read in pieces gives no event before it is complete.
     """
 
     def __init__(self, item_id: str, index: int) -> None:
@@ -41,6 +42,7 @@ class OutputItem(ABC):
         """
 
     def _event(self, kind: str, **fields: object) -> dict[str, object]:
+        """Return the event `response.{kind}` for this item, with these further fields."""
         return {
             "type": f"response.{kind}",
             "item_id": self._id,
@@ -119,6 +121,7 @@ class TextItem(OutputItem):
         self._format, self._sealed = form, sealed
 
     def _event(self, kind: str, **fields: object) -> dict[str, object]:
+        """Return the event `response.{kind}` for the item's only part."""
         return super()._event(kind, **{self._format.index_field: 0}, **fields)
 
     def start(self) -> list[dict[str, object]]:
@@ -157,6 +160,9 @@ class OtherCall(OutputItem):
         self._call_id, self._tool = call_id, tool
 
     def _item(self, status: str, fields: dict[str, object]) -> dict[str, object]:
+        """Return the item of the call with this `status`. `fields`: those that only a call of this
+        type of tool has.
+        """
         head = {"id": self._id, "type": self._kind.item_type, "status": status}
         return {**head, "call_id": self._call_id, **fields}
 
@@ -177,6 +183,7 @@ class FunctionCall(OtherCall):
     """A call of a function. Its arguments are sent piece by piece, as they come."""
 
     def _call_item(self, status: str, arguments: str) -> dict[str, object]:
+        """Return the item of the call. `arguments`: the call's arguments, as JSON text."""
         return self._item(status, {**name_fields(self._tool), "arguments": arguments})
 
     def start(self) -> list[dict[str, object]]:

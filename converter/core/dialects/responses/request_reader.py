@@ -1,5 +1,5 @@
-"""Reader of a Responses request: it returns the conversation, and what the request decides about
-the response (`ResponseContext`).
+"""Reader of a Responses request: it returns the conversation, and the request's decisions about the
+response (`ResponseContext`).
 
 Fields that only OpenAI's servers use (`include`, `store`, `client_metadata`, `prompt_cache_key`,
 `service_tier`, `text.verbosity`) are dropped without a note, because Codex sends them with every
@@ -98,12 +98,17 @@ UNNOTED_FIELDS = names_in("""
 """)
 """Fields of the API that mean nothing to a local server. They are dropped without a note."""
 _MEMORY_FIELDS = frozenset({"conversation", "input", "previous_response_id"})
-"""Fields that are read elsewhere (`state.py`), and so are not reported as left out."""
+"""Fields that `input_items` and `state.py` read, so that no note reports them as left out."""
 _AS_NAMED = ("low", "medium", "high", "xhigh", "max", "ultra")
+"""Values of `reasoning.effort` that a conversation's effort has, too."""
 EFFORTS = {"minimal": "low", **{name: name for name in _AS_NAMED}}
+"""`reasoning.effort` of a request -> effort of the conversation."""
 CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
+"""`tool_choice` of a request, or the `mode` in it -> mode of the conversation's tool choice."""
 NO_BACKGROUND = "Background mode is not supported: this server keeps no queue of responses"
+"""The error's message for a request with `background: true`."""
 NO_TEMPLATES = "Prompt templates are kept by OpenAI: this server has none"
+"""The error's message for a request with `prompt`, which refers to a prompt template."""
 _SWITCHES = {
     "none": ThinkingSwitch("disabled"),
     **dict.fromkeys(EFFORTS, ThinkingSwitch("adaptive")),
@@ -120,7 +125,7 @@ tried does.
 def read(
     body: object, items: Iterable[object] | None = None, turn_of: TurnOf = read_anew
 ) -> tuple[Conversation, ResponseContext]:
-    """Return the request's conversation, and what the request decides about its response. Raises
+    """Return the request's conversation, and the request's decisions about its response. Raises
     RequestError.
 
     Arguments:
@@ -199,6 +204,7 @@ def input_items(request: Fields) -> list[object]:
 
 
 def _has_history(request: Fields) -> bool:
+    """Return True if the request refers to an earlier response or to a conversation."""
     return any(request.values.get(name) for name in ("previous_response_id", "conversation"))
 
 
@@ -226,15 +232,22 @@ def _choice(
 
 
 def _function_name(tool: Fields, toolbox: Toolbox) -> str:
+    """Return the name of the function for a tool to which `tool_choice` refers. `tool`: the object
+    in `tool_choice` with the tool's type or name.
+    """
     name = tool.optional("name", str) or tool.optional("type", str) or ""
     return toolbox.function_name(name, tool.optional("namespace", str) or "")
 
 
 def _effort(request: Fields) -> str:
+    """Return the request's `reasoning.effort`; empty if it has none."""
     return request.within("reasoning").optional("effort", str) or ""
 
 
 def _extensions(request: Fields, form: Fields) -> dict[str, object]:
+    """Return the fields that go on to the chat server beside those of the conversation: fields of
+    local servers, stop strings, and the format `json_object`. `form`: the request's `text.format`.
+    """
     fields = {name: value for name, value in request.values.items() if name in SERVER_FIELDS}
     stop = {"stop": request.value("stop")} if request.value("stop") else {}
     if form.values.get("type") == "json_object":
@@ -243,6 +256,9 @@ def _extensions(request: Fields, form: Fields) -> dict[str, object]:
 
 
 def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
+    """Yield the notes on all that was left out. `items`: the types of items and of their parts that
+    were left out.
+    """
     truncation = request.value("truncation")
     read_fields = request.requested | _MEMORY_FIELDS | UNNOTED_FIELDS | SERVER_FIELDS
     set_fields = {

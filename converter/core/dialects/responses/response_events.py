@@ -45,6 +45,7 @@ from converter.core.model.events import (
 from converter.core.wire.bounds import OUTPUT_LIMIT, TooMuchError
 
 FILTERED = "the server's content filter stopped the reply"
+"""The error's message for Codex if a content filter ended the reply."""
 REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Reason of a finish -> `reason` in the `incomplete_details` of a response. After any other finish
 the response is complete.
@@ -74,9 +75,11 @@ def usage_json(usage: Usage | None, thinking: int, text: int) -> Mapping[str, ob
 
 
 _PIECE_COST, _ITEM_COST = 16, 512
-
-
+"""How many characters a piece of text, and an item, count beside their text against `OUTPUT_LIMIT`,
+because even a short one needs memory.
+"""
 CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
+"""The error's message for a reply that ended inside a call, although its finish names no cut."""
 COUNTER = "sequence_number"
 """The field with the number of an event in its stream."""
 
@@ -93,6 +96,7 @@ class ResponsesEncoder(BlockWriter):
     """
 
     reply = "response"
+    """Name for a reply of this dialect in log lines, behind the word *a*."""
 
     def __init__(self, context: ReplyContext, whole: bool = False) -> None:
         super().__init__(context.shown, whole)
@@ -190,14 +194,20 @@ class ResponsesEncoder(BlockWriter):
             yield {"type": f"response.{kind}", "response": self._result}
 
     def _write_bookkeeping(self, event: Event) -> Iterator[dict[str, object]]:
+        """Yield the events for an event without content. A `Start` that comes after a ping
+        completes the response that the ping has begun.
+        """
         if isinstance(event, Start) and self._started and not self._result["model"]:
-            # A ping has begun the response, before the server's first frame told the model's name:
-            # mlx-lm 0.32 sends comments before it.
+            # mlx-lm 0.32 sends comments, which become pings, before its frame with the model's
+            # name.
             own = own_fields(event.own, NAME) or {}
             self._result = {**self._result, "model": event.model, **own}
         yield from super()._write_bookkeeping(event)
 
     def _stop(self, own: Own | None = None) -> Iterator[dict[str, object]]:
+        """Yield the events that end the open item and the response. `own`: the fields of the
+        server's response, if the server speaks this dialect.
+        """
         reason = REASONS.get(self._ending.reason)
         yield from self.finish(whole=not reason)
         error: dict[str, object] = {}
@@ -216,6 +226,7 @@ class ResponsesEncoder(BlockWriter):
         yield self._last_event({**(own_fields(own, NAME) or {}), **ending})
 
     def _fail(self, event: Failure) -> Iterator[dict[str, object]]:
+        """Yield the events that end the open item and a failed response."""
         if not self._started:
             yield from self._start(Start("", ""))
         yield from self.finish(whole=False)
@@ -224,7 +235,7 @@ class ResponsesEncoder(BlockWriter):
 
     def _last_event(self, ending: dict[str, object]) -> dict[str, object]:
         """Return the last event of the stream, with the whole response, and keep the response for
-        later requests. `ending`: fields of the response that tell how it ended.
+        later requests. `ending`: the response's `status`, and further fields about its end.
         """
         self._over = True
         self._result = {
@@ -238,9 +249,9 @@ class ResponsesEncoder(BlockWriter):
         return {"type": f"response.{ending['status']}", "response": self._result}
 
     def finish(self, whole: bool) -> Iterator[dict[str, object]]:
-        """Yield the events that end the open item, and, if a compaction was asked for, those of the
-        item with its summary. `whole`: True if the reply was neither cut nor aborted. If False, the
-        last item is marked as incomplete, and no summary is sent.
+        """Yield the events that end the open item, and, if the client requested a compaction, those
+        of the item with its summary. `whole`: True if the reply was neither cut nor aborted. If
+        False, the last item is marked as incomplete, and no summary is sent.
         """
         yield from self._cut_call()
         self._status = COMPLETED if whole or self._open == CALL else INCOMPLETE
@@ -257,6 +268,9 @@ class ResponsesEncoder(BlockWriter):
         yield from self._close_block()
 
     def _write_text(self, text: str) -> Iterator[dict[str, object]]:
+        """Yield the events for a text. The text of a compaction gives none: it is the summary,
+        which is sent in one item at the end.
+        """
         if self._requested.is_compaction:
             self._summary.append(text)
         else:
@@ -291,10 +305,16 @@ class ResponsesEncoder(BlockWriter):
         return self._item.start()
 
     def _fill(self, text: str, pieces: int = 1) -> list[dict[str, object]]:
+        """Add text to the open item, and return the events for it. `pieces`: the number of frames
+        that have the text.
+        """
         self._count_length(len(text) + pieces * _PIECE_COST)
         return self._item.feed(text) if self._item else []
 
     def _finish(self, kind: str, signature: str) -> Iterator[dict[str, object]]:  # noqa: ARG002
+        """Yield the events that end the open item, and add the item to `output`. An item that was
+        sent complete needs neither.
+        """
         if self._item is None:
             return
         item, events = self._item.finish(self._status)
@@ -304,11 +324,16 @@ class ResponsesEncoder(BlockWriter):
         self.output.append(item)
 
     def _abandon_call(self) -> None:
+        """Give up the open call, which has not ended. Its item gets no `output_item.done`, after
+        which Codex would run the call.
+        """
         self.cut = True
-        # The call's item gets no `output_item.done`, after which Codex would run the call.
         self._open = self._item = None
 
     def _write_other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
+        """Yield the events for an item that only servers of this dialect send. A field that the
+        user's field map turned into a block gives a note, because this dialect cannot hold it.
+        """
         if isinstance(event, MappedField):
             self.note_left_out({event.key})
         elif event.dialect == NAME:

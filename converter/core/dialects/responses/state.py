@@ -27,7 +27,9 @@ from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import as_object, objects
 
 TWO_REFERENCES = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'."
+"""The error's message for a request that refers to a response and to a conversation."""
 KEPT_STATUSES = ("completed", "incomplete")
+"""Statuses of the responses that are kept: a failed response is not."""
 REFERS = (
     '"(?:previous_response_id|conversation|item_reference)"',
     r'\{(?:\s*+"id"\s*+:\s*+"(?:[^"\\]|\\.)*+"\s*+,?)++\s*+\}',
@@ -36,13 +38,12 @@ REFERS = (
 and an object with no other field than `id`.
 """
 REMOVED_FIELD = "removed"
-"""The field of an entry which says that a client has removed an item from the conversation: the
-item's id.
-"""
+"""The field of an entry with the id of an item that a client has removed from the conversation."""
 _RESPONSE_PREFIX = "resp_"
+"""Prefix of the ids of responses."""
 _ITEM_ID = re.compile(r"[a-z]+_(.+)_(?:in)?\d+")
-"""Ids of items by which their response is found: `resp_7` gives the id `msg_7_0` to an item of its
-output, and `msg_7_in0` to an item of its request.
+"""Pattern of the ids of items from which the id of their response follows: `resp_7` gives the id
+`msg_7_0` to an item of its output, and `msg_7_in0` to an item of its request.
 """
 _REASONING_PREFIX = "rs_"
 """Prefix of the ids of reasoning items. A conversation can go on without such an item."""
@@ -55,9 +56,13 @@ UNREADABLE = " What is kept of it cannot be read."
 damaged or was written by another version.
 """
 NO_SOCKET = "This server answers over HTTP: POST the request instead of opening a WebSocket."
+"""The error's message for a client that tries to open a WebSocket."""
 NO_STREAM = "This response cannot be streamed because it was not created with background=true."
+"""The error's message for a client that wants a kept response as a stream."""
 NO_CANCEL = "Cannot cancel a synchronous response."
+"""The error's message for a client that wants to cancel a kept response, which has ended."""
 NO_SUCH = "Invalid URL ({} {})"
+"""The error's message for a method and a path that `_ROWS` lacks."""
 PAGE = 20
 """How many items an answer lists at once if the client sets no `limit`."""
 _DIGITS = 6
@@ -95,7 +100,8 @@ class WholeInput:
 
 def whole_input(memory: Memory, body: object) -> WholeInput:
     """Return the whole input of a request: its history, and its own items with kept items in place
-    of references. Raises RequestError if the memory lacks one of them.
+    of references. Raises RequestError if the memory lacks a part of the history, or an item without
+    which the conversation cannot go on.
     """
     request = Fields(body)
     refuse_unsupported(request)
@@ -147,8 +153,9 @@ def keep_response(
 def memory_names(items: Iterable[object], key: str = "") -> list[str]:
     """Return the names by which the memory shall find an entry with these items.
 
-    `key`: the id of the response whose entry it is, if any. An item with an id from this response
-    needs no name, because the id says which response it is: `msg_7_0` -> `resp_7`.
+    `key`: the id of the response, for the entry of a response; empty for any other entry. An item
+    with an id from this response needs no name, because the response's id follows from it:
+    `msg_7_0` -> `resp_7`.
     """
     ids = (str(item.get("id")) for item in items if isinstance(item, dict))
     return [ITEM_PREFIX + name for name in ids if not key or _response_of_item(name) != key]
@@ -177,8 +184,8 @@ def _resolve_reference(memory: Memory, item: object) -> object | None:
     """
     fields = as_object(item)
     name = fields.get("id")
-    # The AI SDK sends references with a type. The API also takes an object with an id alone for
-    # one.
+    # The AI SDK sends references with a type. To the API an object with no field but an id is a
+    # reference, too.
     is_reference = fields.get("type") == "item_reference" or fields.keys() == {"id"}
     if not (is_reference and isinstance(name, str)):
         return item
@@ -205,6 +212,7 @@ def items_of(history: Iterable[bytes]) -> list[object]:
 
 
 def _items_of_entry(kept: dict[str, object]) -> Iterator[object]:
+    """Yield the items of an entry: those of the request, then those of the response's output."""
     yield from list_of(kept.get("input"))
     yield from list_of(as_object(kept.get("response")).get("output"))
 
@@ -270,6 +278,9 @@ def _kept_object(memory: Memory, key: str, kind: str) -> dict[str, object]:
 
 
 def _retrieve(memory: Memory, request: OwnRequest, key: str) -> dict[str, object]:
+    """Return the kept response with this id. Raises RequestError if there is none, or if the client
+    wants a stream.
+    """
     response = _kept_object(memory, key, "response")
     if _query(request).get("stream") == "true":
         raise RequestError("", NO_STREAM)
@@ -277,6 +288,7 @@ def _retrieve(memory: Memory, request: OwnRequest, key: str) -> dict[str, object
 
 
 def _cancel(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
+    """Raise RequestError, because each kept response has ended, so that it cannot be cancelled."""
     _kept_object(memory, key, "response")
     raise RequestError("", NO_CANCEL)
 
@@ -289,6 +301,7 @@ def _remover_of(kind: str, name: str) -> _Row:
     """
 
     def drop(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
+        """Remove the entry with this id, and return the API's answer."""
         _kept_object(memory, key, kind)
         memory.forget(key)
         return {"id": key, "object": name, "deleted": True}
@@ -325,6 +338,9 @@ def _all_items(memory: Memory, key: str) -> list[dict[str, object]]:
 
 
 def _item_at_path(memory: Memory, item_path: str) -> dict[str, object]:
+    """Return an item of a kept conversation. `item_path`: the ids of conversation and item, as in
+    `conv_7/items/msg_conv_7_in0`. Raises UnknownError if either is not kept.
+    """
     key, name = item_path.split("/items/")
     for item in _all_items(memory, key):
         if item.get("id") == name:
@@ -344,7 +360,7 @@ def _add_items(memory: Memory, request: OwnRequest, key: str) -> dict[str, objec
 
 def _remove_item(memory: Memory, request: OwnRequest, item_path: str) -> dict[str, object]:
     """Remove an item from its conversation, and return the conversation's object. `item_path`: the
-    ids of both, as in `conv_7/items/msg_7_in0`.
+    ids of conversation and item, as in `conv_7/items/msg_conv_7_in0`.
     """
     key, name = item_path.split("/items/")
     _item_at_path(memory, item_path)
@@ -354,6 +370,10 @@ def _remove_item(memory: Memory, request: OwnRequest, item_path: str) -> dict[st
 
 
 def _new_items(body: object, name: str) -> list[dict[str, object]]:
+    """Return the items in the JSON of a request, as the API shows them later. An item without an id
+    gets one from `name`, the id of the entry that will hold the items: `conv_7` ->
+    `msg_conv_7_in0`.
+    """
     items = Fields(body).optional("items", list) or []
     return objects([shown_item(item, f"{name}_in{at}") for at, item in enumerate(items)])
 
@@ -368,6 +388,7 @@ def _list(items_of_key: Callable[[Memory, str], list[dict[str, object]]]) -> _Ro
     """
 
     def page(memory: Memory, request: OwnRequest, key: str) -> dict[str, object]:
+        """Return the page that the request's query chooses."""
         items, query = items_of_key(memory, key), _query(request)
         if query.get("order") != "asc":
             items = items[::-1]
@@ -380,6 +401,7 @@ def _list(items_of_key: Callable[[Memory, str], list[dict[str, object]]]) -> _Ro
 
 
 def _list_object(items: list[dict[str, object]], more: bool) -> dict[str, object]:
+    """Return the API's object `list` with these items. `more`: True if more items follow them."""
     names = [item.get("id") for item in items] or [None]
     return {
         "object": "list",
@@ -391,11 +413,15 @@ def _list_object(items: list[dict[str, object]], more: bool) -> dict[str, object
 
 
 def _query(request: OwnRequest) -> Mapping[str, str]:
+    """Return the names and values in the query of the request's path."""
     return dict(parse_qsl(request.path.partition("?")[2]))
 
 
 _RESPONSES, _CONVERSATIONS = r"/responses/(?P<key>[^/]+)", r"/conversations/(?P<key>[^/]+)"
 _ITEM_PATH = r"/conversations/(?P<key>[^/]+/items/[^/]+)"
+"""Pattern of the path of an item. `key`: the ids of conversation and item, with `/items/` between
+them.
+"""
 _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
     (method, re.compile(pattern + r"\Z"), row)
     for method, pattern, row in (
@@ -412,3 +438,6 @@ _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
         ("DELETE", _ITEM_PATH, _remove_item),
     )
 )
+"""HTTP method, pattern of the path, and the function that answers. The pattern's group `key` is the
+third argument of the function.
+"""

@@ -34,8 +34,8 @@ def decode(content: str) -> str | None:
 
 
 NOT_OF_THE_API = "client_metadata"
-"""A field that Codex sends in each request. The API does not have it; only OpenAI's own servers for
-Codex read it.
+"""A field that Codex sends in each request. OpenAI's own servers for Codex read it; the Responses
+API does not have it.
 """
 
 
@@ -60,6 +60,9 @@ def native_request(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _native_item(item: object) -> object:
+    """Return an item of the input in the form that local servers accept: a thought with a raw text,
+    and without an `encrypted_content` that the addon wrote; any other item unchanged.
+    """
     if not isinstance(item, dict) or item.get("type") != "reasoning":
         return item
     sealed = item.get("encrypted_content")

@@ -27,6 +27,7 @@ from converter.core.wire.partial_json import WRAPPED
 NAME_LIMIT = 64
 """The most characters of a function's name that OpenAI and vLLM accept."""
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
+"""A character that a function's name may not have in chat completions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,9 @@ def flat_name(name: str, namespace: str = "") -> str:
 
 
 def _custom(name: str, description: str, entry: Fields) -> Tool:
+    """Return the function for a custom tool. If only input that fits a grammar is allowed, the
+    grammar is written into the function's description.
+    """
     form = entry.within("format")
     if definition := form.optional("definition", str):
         syntax = form.optional("syntax", str) or "text"
@@ -163,6 +167,7 @@ def name_fields(tool: ToolName) -> dict[str, object]:
 
 
 def _read_arguments(item: Fields) -> Mapping[str, object]:
+    """Return the input of an earlier call, from the `arguments` of its item."""
     return read_arguments(item.values.get("arguments"))
 
 
