@@ -32,8 +32,8 @@ from converter.core.wire.checked import Fields
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
-    """Return True if a body is of this dialect. So is a body with an `error` and no `type` beside
-    it, although some Messages servers send such errors, too.
+    """Return True if a body is of this dialect. A body with an `error` and no `type` beside it
+    counts as one, although some servers of the Messages API send such errors, too.
     """
     return (
         "choices" in body
@@ -57,7 +57,8 @@ def _thinking(part: Fields) -> ThinkingBlock:
     thinking = thinking_in(value)
     if value and not thinking:
         raise part.error("thinking", "Input should be text")
-    # a field of Mistral's API: it is read only because views show all fields that were not read
+    # A view of the request shows all fields that were not read. This field of Mistral's API means
+    # nothing to people, so it is read here.
     part.value("closed")
     return ThinkingBlock(thinking)
 
@@ -81,9 +82,10 @@ OPENAI_CHAT = Dialect(
         blocks={**PARTS, "thinking": _thinking},
     ),
     Answers(error_body, error_reply, models=model_facts.with_facts),
-    # `/v1` may be missing: a server's base URL may end in it
+    # The path may lack `/v1`, because a server's base URL may end in it.
     (Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/chat/completions", "chat"),),
 )
+"""The dialect of chat completions."""
 TEXT_COMPLETIONS = replace(
     OPENAI_CHAT,
     wire=replace(OPENAI_CHAT.wire, decoder=TextCompletionDecoder, keeps_raw=False),

@@ -59,8 +59,8 @@ SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint",
 def tool_calls(inner: dict[str, object], index: int, *, whole: bool = False) -> list[ToolCall]:
     """Remove the calls from a choice's message or delta, and return them.
 
-    A `function_call` beside `tool_calls` repeats the call for clients from before 2024, and is
-    dropped.
+    A `function_call` beside `tool_calls` is dropped: it repeats the call for clients from before
+    2024.
 
     Arguments:
         inner: the message or delta.
@@ -126,7 +126,8 @@ def usage_of(entry: dict[str, object]) -> Usage:
     details = entry.get("completion_tokens_details")
     prompt, counted = entry.get("prompt_tokens_details"), as_count(entry, "prompt_tokens") or 0
     cached = as_count(prompt, "cached_tokens")
-    # if more tokens are cached than the prompt has, the server counts the two separately
+    # If more tokens are cached than the prompt has, the server does not count the cached ones as
+    # tokens of the prompt.
     apart = cached if cached and cached > counted else 0
     return Usage(
         counted + apart,
@@ -139,9 +140,9 @@ def usage_of(entry: dict[str, object]) -> Usage:
 
 
 def _mended_usage(body: Mapping[str, object]) -> dict[str, object]:
-    """Return a body's `usage` with the prompt's tokens from `timings`, if it has 0 of them: some
-    versions of llama.cpp write 0 (a report of 2026). Return an empty object if the `usage` of the
-    body needs no mending.
+    """Return a body's `usage` with the count of the prompt's tokens from `timings`, if the count in
+    `usage` is 0, as some versions of llama.cpp write it (a report of 2026). Return an empty object
+    if the `usage` needs no mending.
     """
     usage, timings = as_object(body.get("usage")), body.get("timings")
     prompt = (as_count(timings, "prompt_n") or 0) + (as_count(timings, "cache_n") or 0)
@@ -169,8 +170,8 @@ STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 the number of a token.
 """
 _KEPT_IN_LIST = Own(NAME)
-"""The `own` of a text that came in a list of parts, if an `Opaque` holds the whole list. An encoder
-of this dialect then writes the list, and not the text a second time.
+"""The `own` of a text from a list of parts if an `Opaque` holds the whole list, so that an encoder
+of this dialect writes the list, and not the text a second time.
 """
 
 
@@ -190,13 +191,15 @@ class OpenAIDecoder(DialectDecoder):
         self._mergers: defaultdict[int, ReasoningMerger] = defaultdict(ReasoningMerger)
 
     def _events_of_done(self, frame: Frame) -> list[Event]:
+        """Return the `End` for a frame `[DONE]`."""
         return [End(self._own(frame))]
 
     def record_unparsed(self, event: TextEvent) -> bool:
-        """Record text of frames that the decoder did not get, because the fast path rewrote them
-        without parsing them. They were like the last frame, and `event` has their text. Return
-        False if the decoder would have returned another event: if a thought came under several
-        field names, or if some of its text repeats earlier text.
+        """Record text of frames that the fast path rewrote without parsing them, so that the
+        decoder did not get them. `event`: the event of the last frame that the decoder got, with
+        the text of the frames that followed. Return False if the decoder would have returned
+        another event: if a thought comes under several field names, or if some of its text repeats
+        earlier text.
         """
         if not (isinstance(event, Thinking) and event.own):
             return True
@@ -213,6 +216,9 @@ class OpenAIDecoder(DialectDecoder):
         return replace(error, own=own)
 
     def _read(self, parsed: object, frame: Frame) -> list[Event]:
+        """Return the events for the JSON of a frame or of a whole body. Raises MisshapenError if
+        its shape would make clients fail.
+        """
         body = object_of(parsed)
         usage = body.get("usage")
         if _mended_usage(body):
@@ -250,8 +256,8 @@ class OpenAIDecoder(DialectDecoder):
         Arguments:
             position: the choice's position in the frame's list of choices.
             more: True if the frame has counts, or fields of the server's own, beside its choices.
-                Then the choice gets an `Opaque`, even an empty one. While text is held, it marks
-                the position of these fields in the stream.
+                Then the choice gets an `Opaque`, even an empty one, because it marks the position
+                of these fields in the stream while text is held.
         """
         index = choice_index(choice, position)
         key = "message" if choice.get("message") else "delta"
@@ -278,14 +284,14 @@ class OpenAIDecoder(DialectDecoder):
         word = string_of(reason).strip()
         if word or (reason is not None and not isinstance(reason, str)):
             stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
-            # some servers send a number in place of a word: it is read as `stop`
+            # Some servers send a number in place of a word: the number is read as `stop`.
             meaning = meaning_of(word or "stop")
             yield Finish(meaning, string_of(stops[0]) if stops else None, index, server_word=word)
 
     def _read_thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
         """Remove the reasoning fields from a delta or message, and return the thoughts in them. A
-        field that repeats the text of another field makes no second thought. `index`: that of the
-        choice.
+        field that repeats the text of another field makes no second thought. `index`: the index of
+        the choice.
         """
         thoughts: list[tuple[str, dict[str, object]]] = []
         for name in [name for name in self._thinking if name in inner]:
@@ -303,6 +309,9 @@ class OpenAIDecoder(DialectDecoder):
         return [Thinking(text, index, Own(NAME, sent)) for text, sent in thoughts]
 
     def _read_text(self, inner: dict[str, object], index: int) -> list[Event]:
+        """Remove the answer's text and a refusal from a delta or message, and return their events.
+        `index`: the index of the choice.
+        """
         content = inner.get("content")
         if isinstance(content, list) and any(
             object_of(part).get("type", "text") != "text" for part in content
@@ -367,6 +376,9 @@ def mend(value: object) -> object:
 
 
 def _mend_choice(choice: object, position: int) -> object:
+    """Return a choice with small faults mended: in its index, in its texts, in the indexes of its
+    calls. `position`: the choice's position in the frame's list of choices.
+    """
     if not isinstance(choice, dict):
         return choice
     key = "message" if choice.get("message") else "delta"
@@ -378,7 +390,7 @@ def _mend_choice(choice: object, position: int) -> object:
     fields = {
         name: value
         for name, value in inner.items()
-        # a number in a reasoning field is no thought
+        # A number in a reasoning field is no thought.
         if not (name in REASONING_FIELDS and isinstance(value, (bool, int, float)))
     }
     for name in ("content", "refusal"):

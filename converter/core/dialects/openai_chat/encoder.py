@@ -1,4 +1,4 @@
-"""Encoder of chat completions: the frames of a stream, or one whole body, joined from them.
+"""Encoder of chat completions: the frames of a stream, or one whole body, joined from such frames.
 
 A frame that nothing has changed is sent as the bytes that came, unless the client wants thinking
 under another field name. Events of another dialect are written with the usual fields of chat
@@ -46,25 +46,33 @@ from converter.core.wire.sse import write_frame
 _CHUNK, _WHOLE = "chat.completion.chunk", "chat.completion"
 
 PING = b": ping\n"
-"""A comment without a blank line after it: a client reads it as a line of the next event. After a
-blank line some clients would take it for an event of its own, and fail because it has no data.
+"""A comment without a blank line after it, so that a client reads it as a line of the next event.
+If a blank line followed, some clients would take the comment for an event, and fail because it has
+no data.
 """
 NO_CONTEXT = ReplyContext()
+"""The context of an encoder that knows nothing of the request: all facts have their defaults."""
 _FIRST_DELTA: Mapping[str, object] = {"role": "assistant", "content": ""}
 """The first delta that a client gets if the server speaks another dialect."""
 
 _CALL_FIELDS = frozenset(("name", *ARGUMENT_KEYS))
-"""Fields of a call's function that are written from the event, as the assembler has emitted it, and
-not from the server's entry.
+"""Fields of a call's `function` that are written from the event that the assembler has emitted, and
+not from the server's entry in `tool_calls`.
 """
 _ENTRY_FIELDS = frozenset(("index", "id", "function", "custom", "parameters"))
-"""Fields of a call's entry that are written from the event, and not from the server's entry."""
+"""Fields of an entry in `tool_calls` that are written from the event, and not from the server's
+entry.
+"""
 _ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
-"""The order of events within one frame. An event that would break this order begins another frame.
+"""The order of events within one frame: an event begins another frame if its number is not higher
+than that of the event before. Only calls may follow calls.
 """
 
 
 def _own_head_fields(head: Mapping[str, object]) -> dict[str, object]:
+    """Return the server's own fields beside `choices`. `head`: all fields beside `choices` and
+    `usage`.
+    """
     return {name: value for name, value in head.items() if name not in SAME_IN_EVERY_FRAME}
 
 
@@ -112,6 +120,7 @@ class OpenAIEncoder(Encoder):
     """
 
     failure = ""
+    """The message of an error that the client got instead of a whole reply."""
 
     def __init__(self, context: ReplyContext = NO_CONTEXT, whole: bool = False) -> None:
         self._context, self._whole = context, whole
@@ -121,9 +130,10 @@ class OpenAIEncoder(Encoder):
         self._head: Mapping[str, object] = {}
         self._after_thought: set[int] = set()
         self._apart = TextApart()
-        # choice -> the reasoning fields that the encoder has added to the server's own
+        # Index of a choice -> names of the reasoning fields that the encoder has added to those of
+        # the server.
         self._added: defaultdict[int, set[str]] = defaultdict(set)
-        # True if the head has fields of the server's own that were not sent yet
+        # True if the head has fields of the server's own that no frame to the client has had yet.
         self._has_unsent_fields = False
         self._silent = SilentFrames()
         self._raw: list[bytes] = []
@@ -197,6 +207,9 @@ class OpenAIEncoder(Encoder):
         return [json_text.write(self._body | kind | {"choices": choices})]
 
     def _add_to_whole_reply(self, body: dict[str, object]) -> None:
+        """Add the JSON of a frame to the whole reply: each value of its choices becomes one of the
+        pieces that `close` joins.
+        """
         choices = body.pop("choices")
         self._body |= body
         for choice in choices if isinstance(choices, list) else []:
@@ -221,7 +234,7 @@ class OpenAIEncoder(Encoder):
         ):
             for event in events:
                 self._record_boundary(event)
-            # the server's own frame, which is sent, has the head's fields
+            # The server's frame, which is sent as it came, has the head's fields.
             self._has_unsent_fields = False
             yield raw
             return
@@ -229,7 +242,7 @@ class OpenAIEncoder(Encoder):
         for event in [own for each in events for own in self._expand(each)]:
             self._record_boundary(event)
             if isinstance(event, (Start, ThinkingEnd, DialectBlock, MappedField)):
-                pass  # no frame of its own: it is sent with other events, or this dialect lacks it
+                pass  # Such an event has no frame of its own, or none in this dialect.
             elif isinstance(event, (OpaqueFrame, End, Failure)):
                 yield from self._write_frame(frame)
                 frame = _OpenFrame()
@@ -252,7 +265,7 @@ class OpenAIEncoder(Encoder):
                 self.foreign = True
                 return [event, *first]
             case Finish(stop_sequence=str(stop), server_word=word) if stop and (
-                # not if a server of this dialect sent the finish: its frame names the stop string
+                # If a server of this dialect sent the finish, its own frame has the stop string.
                 self.foreign or not word
             ):
                 return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
@@ -290,6 +303,9 @@ class OpenAIEncoder(Encoder):
             self._head = head
 
     def _write_frame(self, frame: _OpenFrame) -> Iterator[dict[str, object]]:
+        """Yield the JSON of a frame; nothing for an empty frame, unless the head has fields that
+        were not sent yet.
+        """
         inner, outer = frame.inner, frame.outer
         values = [*inner.values(), *outer.values(), frame.calls, frame.finish, frame.usage]
         if not (self._has_unsent_fields or any(map(has_value, values))):
@@ -300,12 +316,13 @@ class OpenAIEncoder(Encoder):
         body = {**self._head, "choices": [] if frame.choice is None else [choice]}
         if frame.usage is not None:
             body["usage"] = frame.usage
-        # if the server sent a whole reply and the client gets frames, `object` has to change
+        # If the server sent a whole reply and the client gets frames, `object` has to change.
         if not self._whole and body.get("object") == _WHOLE:
             body["object"] = self._kind
         yield body
 
     def _add_event(self, frame: _OpenFrame, event: _FrameEvent) -> None:
+        """Add an event to a frame that has room for it (`_OpenFrame.takes`)."""
         frame.last_order = _ORDER[type(event)]
         if isinstance(event, Usage):
             own = own_fields(event.own, NAME)
@@ -324,19 +341,20 @@ class OpenAIEncoder(Encoder):
             case Text(own=None):
                 frame.inner |= {"refusal" if event.refusal else "content": event.text}
             case ToolCall():
-                # for a call from another dialect or from text: the fields of a server's entry
+                # A call from another dialect or from text has no entry of a server: `foreign` has
+                # the usual fields.
                 named = {"type": "function"} if event.id else {}
                 foreign = {"index": event.index, **named, "function": {"arguments": ""}}
                 own = own_fields(event.own, NAME) or {"tool_calls": foreign}
                 name, entry = next(iter(own.items()))
                 if name != "tool_calls":
                     frame.inner[name] = _function_fields(entry, event)
-                # the last piece of a call with free text has no text, so that it needs no entry
+                # The last piece of a call with free text has no text, so that it needs no entry.
                 elif not event.free_text or event.name or event.id or text_of(event):
                     own_entry = self._call_entry(entry, event)
                     frame.calls.append((event.index, own_entry) if self._whole else own_entry)
             case Finish():
-                # the word of a server of this dialect is sent as it is, any other is translated
+                # The word of a server of this dialect is sent as it is, any other is translated.
                 word = "" if self.foreign else event.server_word
                 frame.finish = word if meaning_of(word) == event.reason else event.reason
 
@@ -350,7 +368,7 @@ class OpenAIEncoder(Encoder):
         number = {"index": event.index} if "index" in fields or not self._whole else {}
         named: dict[str, object] = {"id": event.id} if event.id else {}
         if named and "index" not in fields and not self._whole:
-            # a server that leaves out `index` leaves out `type`, too, so it is added
+            # A server that leaves out `index` leaves out `type`, too: so `type` is added.
             named["type"] = kind
         kept = {name: value for name, value in fields.items() if name not in _ENTRY_FIELDS}
         return {**number, **named, **kept, kind: _function_fields(fields.get(kind), event)}
@@ -379,10 +397,12 @@ class OpenAIEncoder(Encoder):
 
 
 def _frame_of(body: dict[str, object]) -> bytes:
+    """Return a server-sent event with this JSON as its data."""
     return write_frame(json_text.write(body))
 
 
 def _counts(usage: Usage) -> dict[str, object]:
+    """Return the object `usage` for the counts of a server that speaks another dialect."""
     details = {
         "prompt_tokens_details": {"cached_tokens": usage.cached},
         "completion_tokens_details": {"reasoning_tokens": usage.thinking},
@@ -415,6 +435,9 @@ type _Pieces = dict[str, list[Any]]
 
 
 def _join_message(fields: _Pieces, streamed: bool) -> dict[str, object]:
+    """Return the message of a whole reply. `fields`: the values that each field has had in the
+    frames. `streamed`: True if the server's reply was a stream, or came in another dialect.
+    """
     return {
         name: _join_calls(lists, streamed)
         if name == "tool_calls" and (lists := [each for each in pieces if isinstance(each, list)])
@@ -439,7 +462,7 @@ def _join_values(pieces: list[Any], kind: type) -> Any:
         return last
     if kind is str:
         return "".join(alike)
-    # objects, such as `logprobs`: each of their fields is joined
+    # The values are objects, such as `logprobs`: each of their fields is joined.
     names = dict.fromkeys(chain.from_iterable(alike))
     return {name: _join_values([value.get(name) for value in alike], list) for name in names}
 

@@ -35,19 +35,28 @@ from converter.core.model.conversation import (
 )
 
 OUTPUT_NAME = "output"
-"""Name of an output schema without a name, because the format requires one and the Messages API has
-none.
+"""Name for an output schema to which the client gave none. Chat completions require a name, and the
+Messages API has no field for it.
 """
-# Fields that are left out without a note, because no user misses them.
 UNMISSED = frozenset({"user", "stream_options"})
-# Claude Code puts these tags around its own text in user turns; models that were trained on its
-# traffic know them.
+"""Fields that are left out without a note, because no user misses them."""
 INLINE_SYSTEM = "<system-reminder>\n{}\n</system-reminder>"
-# Several templates skip a tool message without text; the call would then seem to have no result.
+"""A system text within a user turn. Claude Code puts these tags around its own text in user turns,
+and models that were trained on its traffic know them.
+"""
 NO_OUTPUT = "(no output)"
+"""The text of a tool message whose result has no text. Several chat templates skip a tool message
+without text; the call would then seem to have no result.
+"""
 TOOL_ERROR = "[The tool reported an error.]"
+"""The first line of a tool message whose result is an error: chat completions have no field for it.
+"""
 BELOW = "[{}: in the next user message]"
+"""The text in a tool message in place of an image or a sound; `{}`: its name in `NAMES`."""
 ABOVE = "[{} from the result of tool call {}]"
+"""The text before an image or a sound in the user message after the tool message; `{}`: its name in
+`NAMES`, and the id of the call.
+"""
 NAMES: dict[type, str] = {Image: "image", Sound: "sound"}
 """Types of parts that a tool message cannot hold -> their names in the text that takes their place.
 """
@@ -56,14 +65,18 @@ NAMES: dict[type, str] = {Image: "image", Sound: "sound"}
 type RunOf = Callable[
     [Sequence[Turn], object, Callable[[], list[dict[str, object]]]], list[dict[str, object]]
 ]
-"""Returns the messages for successive turns of one role; perhaps those that were written for the
-request before. Takes the turns, the settings on which the writing depends, and the writer.
+"""Takes successive turns of one role, the settings on which the writing depends, and the writer.
+Returns the messages for the turns: what the writer returns, or the messages that it returned for
+the same turns and settings in the request before.
 """
 
 
 def _write_anew(
     _turns: Sequence[Turn], _basis: object, write: Callable[[], list[dict[str, object]]]
 ) -> list[dict[str, object]]:
+    """Return the messages that `write` returns. This is the `RunOf` for callers that keep no
+    messages from one request to the next.
+    """
     return write()
 
 
@@ -99,6 +112,9 @@ def write(
 def _fields(
     conversation: Conversation, settings: RequestSettings, run_of: RunOf
 ) -> dict[str, object]:
+    """Return the fields of the request, also those that the server does not take, but without those
+    of `Conversation.extensions`.
+    """
     switch, sampling, most = settings.switch, conversation.sampling, conversation.max_tokens
     if switch and not "".join(conversation.system[:1]).startswith(switch):
         conversation = replace(conversation, system=(switch, *conversation.system))
@@ -158,6 +174,7 @@ def _tool_fields(conversation: Conversation, settings: RequestSettings) -> dict[
 
 
 def _tool(tool: Tool) -> dict[str, object]:
+    """Return the entry for a tool in the request's `tools`."""
     described = {"description": tool.description} if tool.description else {}
     strict = {"strict": True} if tool.strict else {}
     return {
@@ -197,10 +214,12 @@ def write_messages(
 
 
 def _texts(turn: Turn) -> list[str]:
+    """Return the texts of a turn, without its other blocks."""
     return [block.text for block in turn.blocks if isinstance(block, TextBlock)]
 
 
 def _as_user(turn: Turn) -> Turn:
+    """Return a user turn with the text of a system turn, between the tags of `INLINE_SYSTEM`."""
     text = join_texts(_texts(turn))
     return Turn("user", (TextBlock(INLINE_SYSTEM.format(text)),) if text else ())
 
@@ -221,6 +240,9 @@ def join_texts(texts: Iterable[str]) -> str:
 
 
 def _write_assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
+    """Return the assistant's message with these blocks, as a list. Where its thoughts are written
+    depends on `settings.history`, and, if the message has calls, on `settings.tool_turn_history`.
+    """
     calls = [
         {
             "id": block.id,
@@ -277,6 +299,7 @@ def _write_user(blocks: Sequence[Block], settings: RequestSettings) -> list[dict
 
 
 def _tool_message(block: ToolResult, parts: Iterable[Sendable]) -> dict[str, object]:
+    """Return the tool message for a result. `parts`: the parts of the result's content."""
     texts = [
         part.text if isinstance(part, TextBlock) else BELOW.format(NAMES[type(part)])
         for part in parts
@@ -290,6 +313,7 @@ def _tool_message(block: ToolResult, parts: Iterable[Sendable]) -> dict[str, obj
 
 
 def _user_message(parts: Iterable[Sendable]) -> list[dict[str, object]]:
+    """Return the user message with these parts, in a list; no message if they are only blanks."""
     parts = [part for part in parts if not isinstance(part, TextBlock) or part.text.strip()]
     if not all(isinstance(part, TextBlock) for part in parts):
         return [{"role": "user", "content": [part_of(part) for part in parts]}]

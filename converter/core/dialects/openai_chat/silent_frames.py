@@ -7,19 +7,21 @@ from converter.core.wire.sse import read_frame
 _OBJECT = b"data: {"
 """The beginning of nearly every frame that has data."""
 _ID = re.compile(rb"(?:^|[\r\n])id:")
+"""Pattern of a frame that has an id."""
 _FIELD = re.compile(rb"(?:^|[\r\n])(?:data|event|id|retry)\b")
+"""Pattern of a frame that has any field, and so is more than comments and blank lines."""
 _DROPPED = re.compile(rb"(?:data|event)\b")
 """Fields that a frame without data loses, because they would become part of the next event."""
 
 
 class SilentFrames:
     """A filter for a stream's frames. The lines of a frame without data are sent without the blank
-    line that ends it, so that they become lines of the next event.
+    line that ends the frame, so that they become lines of the next event.
 
     Two kinds of clients need this. OpenAI's Python SDK 3.57 parses an event's data as JSON even if
-    there is none: after a blank line behind `event`, `retry` or `id`, and, once a stream has had an
-    id, after every blank line. The AI SDK and OpenAI's SDK for JavaScript take an empty `data` for
-    an event.
+    the event has no data: after a blank line behind `event`, `retry` or `id`, and, once a stream
+    has had an id, after every blank line. The AI SDK and OpenAI's SDK for JavaScript take an empty
+    `data` for an event.
     """
 
     def __init__(self) -> None:

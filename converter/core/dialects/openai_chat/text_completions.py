@@ -15,6 +15,7 @@ class TextCompletionDecoder(OpenAIDecoder):
     """Takes the frames of a text completion and returns events."""
 
     _has_begun = False
+    """True if a frame with a choice has come."""
 
     def _read(self, parsed: object, frame: Frame) -> list[Event]:
         """Return the frame's events. The first frame gets a role, as in a chat completion."""
