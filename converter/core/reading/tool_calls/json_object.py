@@ -194,11 +194,9 @@ class _ObjectReader:
             elif part not in (JsonPart.OPEN, JsonPart.BLANK, JsonPart.COMMA):
                 self._key.append(text)
         elif part is not JsonPart.BLANK or not at_top:
-            self._value.append(text)
             if part is JsonPart.CLOSE:
-                del self._value[-1]
                 self._drop_comma(self._value)
-                self._value.append(text)
+            self._value.append(text)
 
     def _read_value_strictly(self) -> None:
         """Read the value at `_begin` in one step and move behind it, if the value is valid JSON or

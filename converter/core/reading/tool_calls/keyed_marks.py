@@ -236,10 +236,10 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
     }
     if kinds[Kind.HEAD]:
         kinds[Kind.HEAD] = f"(?:{kinds[Kind.HEAD]})(?P<head_tag>{_TAG}){re.escape(body.key_end)}"
-    marks = (*row.ends, *openers, *body.heads, *_halves(row)[0], *_halves(row)[1])
     # The lookahead `(?=[...])` for the first characters of all marks makes the search fast, because
     # at most positions of a text it fails at once.
-    firsts = re.escape("".join({mark[0] for mark in marks if mark}))
+    opening, closing = _halves(row)
+    firsts = re.escape("".join({mark[0] for mark in (*openers, *opening, *closing) if mark}))
     kinds_of = "|".join(f"(?P<{kind.value}>{it})" for kind, it in kinds.items() if it)
     return re.compile(f"(?=[{firsts}])(?:{kinds_of})")
 
