@@ -10,8 +10,8 @@ from converter.core.calls.arguments import CUSTOM_INPUT, QUOTED, Arguments
 from converter.core.calls.free_text import FreeText
 from converter.core.calls.ids import CallIds
 from converter.core.calls.names import offered_name
-from converter.core.calls.open_calls import Call, OpenCalls, Schemas
-from converter.core.calls.schema_values import properties_of
+from converter.core.calls.open_calls import Call, OpenCalls
+from converter.core.calls.schema_values import Schemas, properties_of
 from converter.core.calls.typed_values import ArgumentValues, wants_types
 from converter.core.model.events import Event, Failure, Finish, TextKind, ToolCall
 from converter.core.wire.bounds import MOST_CALLS, WAITING_LIMIT, TooMuchError, fault_of

@@ -24,17 +24,14 @@ one after another, even if call 1 begins between two pieces of call 0.
 """
 
 import enum
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from converter.core.calls.arguments import Arguments
 from converter.core.calls.free_text import FreeText
 from converter.core.calls.names import may_become, offered_name
-from converter.core.calls.schema_values import Schema
+from converter.core.calls.schema_values import Schemas
 from converter.core.calls.typed_values import ArgumentValues
 from converter.core.model.events import NO_INDEX, ToolCall
-
-type Schemas = Mapping[str, Schema]
 
 
 class NameRelation(enum.Enum):

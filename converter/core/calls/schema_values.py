@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from converter.core.wire.json_text import refuse
 
 type Schema = Mapping[str, object]
+"""A JSON schema: of a tool's parameters, or of one value in them."""
+type Schemas = Mapping[str, Schema]
+"""Name of an offered tool -> the schema of its parameters."""
 
 REFERENCE_LIMIT = 16
 """How deeply nested references and unions are followed, because a schema may refer to itself.

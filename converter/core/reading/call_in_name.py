@@ -8,7 +8,7 @@ same functions as a call in a reply's text.
 import re
 from collections.abc import Iterator
 
-from converter.core.calls.open_calls import Schemas
+from converter.core.calls.schema_values import Schemas
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import FORMS
 from converter.core.reading.tool_calls.judge import judge

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from converter.core.calls.schema_values import Schemas
 from converter.core.reading.engine.context import BLANKS
 from converter.core.reading.engine.mark_table import CallMark
 from converter.core.reading.engine.source import LONGEST_MARK, Source
@@ -22,7 +23,7 @@ from converter.core.reading.tool_calls.bodies import Gemma, Header, Json, Keyed,
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.extent import Extent, Marks, Point
 from converter.core.reading.tool_calls.forms import CLOSERS, OPENERS, SECTIONS
-from converter.core.reading.tool_calls.head import Head, Tools, head_of
+from converter.core.reading.tool_calls.head import Head, head_of
 from converter.core.reading.tool_calls.judge import judge
 from converter.core.reading.tool_calls.verdict import End, Failed, Verdict
 from converter.core.wire.bounds import BLANKS_LIMIT
@@ -62,7 +63,7 @@ class Start:
 
 
 def find_start(
-    mark: CallMark, text: str, tools: Tools | None, last: bool, rows: Sequence[CallRow] = ()
+    mark: CallMark, text: str, tools: Schemas | None, last: bool, rows: Sequence[CallRow] = ()
 ) -> Start | None:
     """Return the beginning of a call at a mark; `None` if no head of a call stands behind the mark.
     If the mark belongs to several forms, the form counts whose head fits best. Raises `NeedMore` if
@@ -336,7 +337,7 @@ class Candidate:
         begin, self.emitted = self.emitted, self.extent.sure + self.start.body
         return self.text[begin : self.emitted]
 
-    def name(self, tools: Tools) -> str:
+    def name(self, tools: Schemas) -> str:
         """Return the name of the offered tool that stands first in the text, for messages; if the
         text has none of the names, any of them.
         """
@@ -344,7 +345,7 @@ class Candidate:
         offsets = {text.find(tool, len(self.mark.mark)): tool for tool in tools}
         return offsets[min((offset for offset in offsets if offset >= 0), default=max(offsets))]
 
-    def verdict(self, point: Point, tools: Tools) -> Verdict | None:
+    def verdict(self, point: Point, tools: Schemas) -> Verdict | None:
         """Return the judge's verdict on the text up to `point`; `None` if the candidate does not
         end there, or if `MOST_TRIES` points were judged already.
         """
@@ -359,7 +360,7 @@ class Candidate:
         verdict = self._judge(point, tools, last=False)
         return None if verdict.failed is Failed.UNCLOSED else verdict
 
-    def last_verdict(self, end: End, tools: Tools) -> tuple[Verdict, Point]:
+    def last_verdict(self, end: End, tools: Schemas) -> tuple[Verdict, Point]:
         """Return the final verdict, because no more text comes, and the point up to which it
         applies: an earlier point if the calls up to it are whole, else the end of the text.
 
@@ -382,7 +383,7 @@ class Candidate:
         verdict = self._judge(whole, tools, last=True)
         return verdict if verdict.calls or not failed else failed, whole
 
-    def _judge(self, point: Point, tools: Tools, last: bool) -> Verdict:
+    def _judge(self, point: Point, tools: Schemas, last: bool) -> Verdict:
         """Return the judge's verdict on the body up to `point`. `last`: no more text comes, so that
         an open call may be completed (see `judge`).
         """

@@ -30,6 +30,7 @@ The decisions at a mark, each in one function, with the numbers of `docs/reading
 import re
 from collections.abc import Sequence
 
+from converter.core.calls.schema_values import Schemas
 from converter.core.model.events import (
     Event,
     LateCloser,
@@ -82,7 +83,7 @@ from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.calls_read import BY_ITSELF
 from converter.core.reading.tool_calls.extent import Point
 from converter.core.reading.tool_calls.forms import SECTIONS, WHOLE
-from converter.core.reading.tool_calls.head import Expectations, Head, Tools
+from converter.core.reading.tool_calls.head import Expectations, Head
 from converter.core.reading.tool_calls.verdict import End, Failed, Verdict
 from converter.core.wire.bounds import (
     ATTRIBUTE_LIMIT,
@@ -751,7 +752,7 @@ class Engine:
     # Where a candidate begins.
 
     @property
-    def _tools(self) -> Tools | None:
+    def _tools(self) -> Schemas | None:
         """The schemas of the tools that may be called, by name: empty once the reply has as many
         calls as it may have. `None` if calls are not read.
         """

@@ -10,8 +10,6 @@ CUT = "length"
 """The finish reason of a reply that was cut off at a limit."""
 BY_ITSELF = ("stop", "tool_calls")
 """The finish reasons of a reply that the model has ended itself."""
-
-
 SHOWN = 8
 """The most names of arguments in one line of the log."""
 NO_FORM = "it does not go on as calls of its form do"

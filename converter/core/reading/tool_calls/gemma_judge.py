@@ -152,10 +152,8 @@ class _Values:
             name, at = self._read_key(at) if is_object else ("", at)
             begin = len(out)
             out.append(separator + (f"{as_json(name)}: " if is_object else ""))
-            at, separator = (
-                self._read_value(at, subschema(schema, name, self._root), schema, end, depth),
-                ", ",
-            )
+            inner = subschema(schema, name, self._root)
+            at, separator = self._read_value(at, inner, schema, end, depth), ", "
             written = "".join(out[begin + 1 :])
             if is_object and (before := members.setdefault(name, written)) is not written:
                 if meaning_of(before) != meaning_of(written):

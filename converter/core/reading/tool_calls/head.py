@@ -7,12 +7,12 @@ call cannot be a head, the opener is text, and the engine reads on behind the op
 
 import enum
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from converter.core.calls.arguments import ARGUMENT_KEYS
 from converter.core.calls.names import offered_name
-from converter.core.calls.schema_values import Schema
+from converter.core.calls.schema_values import Schemas
 from converter.core.reading.families import CLOSERS, behind_closers
 from converter.core.reading.mark_search import beginnings
 from converter.core.reading.tool_calls.bodies import (
@@ -27,8 +27,6 @@ from converter.core.reading.tool_calls.bodies import (
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.wire.bounds import MOST_CALLS
 
-type Tools = Mapping[str, Schema]
-"""Name of an offered tool -> the schema of its parameters."""
 HEADER_LIMIT = 384
 """The most characters of a header (`Header`), which has a name, an id and special tokens. If more
 come without its end, the text is no head of a call.
@@ -53,7 +51,7 @@ class Expectations:
             counts only if certain text follows (`COUNTED`).
     """
 
-    tools: Tools
+    tools: Schemas
     ids: str = "call_"
     choice: int = 0
     most: int = MOST_CALLS
@@ -98,7 +96,7 @@ _GEMMA = re.compile(r"([^{(\n<]{0,256}+)([{(]?)")
 _NO_HEADER = re.compile(r"[^\w\s.:<>|\[\]｜▁`/=-]")
 
 
-def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) -> Head:
+def head_of(row: CallRow, text: str, tools: Schemas | None, last: bool = False) -> Head:
     """Return the state of the head with which the body `text` of a possible call begins.
 
     Args:
@@ -108,11 +106,9 @@ def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) ->
             read; then a complete head is UNOFFERED, whatever its name.
         last: True if no more text comes.
     """
-    begun = [it for it in row.body.heads if text.startswith(it)]
-    # Do not remove the first bracket of JSON or Python: `_object_head` and `_python_head` expect
-    # it.
-    if isinstance(row.body, Json | Python):
-        begun = [""]
+    # `_object_head` and `_python_head` expect the first bracket of JSON or Python.
+    has_bracket = isinstance(row.body, Json | Python)
+    begun = [""] if has_bracket else [it for it in row.body.heads if text.startswith(it)]
     if not begun:
         return Head.WAITING if any(it.startswith(text) for it in row.body.heads) else Head.NONE
     text = text[len(max(begun, key=len)) :]
@@ -123,7 +119,7 @@ def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) ->
     return head
 
 
-def _head_behind_mark(row: CallRow, text: str, tools: Tools | None) -> Head:
+def _head_behind_mark(row: CallRow, text: str, tools: Schemas | None) -> Head:
     """Return the state of a head from which the first mark (one of `heads` of its body) was
     removed. `text`: the rest of the head, as far as it has come.
     """
@@ -142,14 +138,14 @@ def _head_behind_mark(row: CallRow, text: str, tools: Tools | None) -> Head:
     return Head.WAITING if len(name) == len(text) else Head.NONE
 
 
-def _named_head(written: str, tools: Tools | None) -> Head:
+def _named_head(written: str, tools: Schemas | None) -> Head:
     """Return the state of a complete head. `written`: the tool's name as the model wrote it."""
     if tools is None:
         return Head.UNOFFERED if written else Head.NONE
     return Head.NAMED if offered_name(written, tools) else Head.UNOFFERED
 
 
-def _object_head(text: str, tools: Tools | None, strict: bool, name_is_key: bool = False) -> Head:
+def _object_head(text: str, tools: Schemas | None, strict: bool, name_is_key: bool = False) -> Head:
     """Return the state of a head that is the beginning of a JSON object, or of a list of objects.
     `strict` and `name_is_key`: as in the body `Json`.
     """
@@ -193,7 +189,7 @@ def _member_head(key: str, value: str, other: Head) -> Head:
     return Head.UNNAMED if key in ARGUMENT_KEYS else other
 
 
-def _header_head(row: CallRow, body: Header, text: str, tools: Tools | None) -> Head:
+def _header_head(row: CallRow, body: Header, text: str, tools: Schemas | None) -> Head:
     """Return the state of a head that is a header with the tool's name (`Header`)."""
     # A form without an opener and a first mark: `f[ARGS]{`. Any word could begin such a header.
     # Therefore only an offered name with `[` behind it does.
@@ -222,7 +218,7 @@ def _head_by_marks(marks: Sequence[str], text: str, offset: int) -> Head:
     return Head.WAITING if text[offset:] in beginnings(*marks, *CLOSERS) else Head.NONE
 
 
-def _keyed_head(row: CallRow, body: Keyed, text: str, tools: Tools | None) -> Head:
+def _keyed_head(row: CallRow, body: Keyed, text: str, tools: Schemas | None) -> Head:
     """Return the state of a head of a body with keys and values: `<function=f>` or the bare name
     `f`, with the first key or a closer behind it.
     """
@@ -244,7 +240,7 @@ def _keyed_head(row: CallRow, body: Keyed, text: str, tools: Tools | None) -> He
     return _named_head(match[1], tools)
 
 
-def _bare_name_head(body: Keyed, text: str, tools: Tools | None, nexts: Sequence[str]) -> Head:
+def _bare_name_head(body: Keyed, text: str, tools: Schemas | None, nexts: Sequence[str]) -> Head:
     """Return the state of a head that is a bare name with one of the marks `nexts` behind it."""
     match = _WORD.match(text)
     if not match or match.end() == len(text):
@@ -264,7 +260,7 @@ def _bare_name_head(body: Keyed, text: str, tools: Tools | None, nexts: Sequence
     return goes_on
 
 
-def _python_head(body: Python, text: str, tools: Tools | None) -> Head:
+def _python_head(body: Python, text: str, tools: Schemas | None) -> Head:
     """Return the state of a head in Python's syntax, `[f(` or `f(`, or of the beginning of JSON
     objects, which models write in such forms too.
     """

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from converter.core.calls.schema_values import Schema
+from converter.core.calls.schema_values import Schemas
 from converter.core.reading.tool_calls.bodies import Gemma, Header, Json, Keyed, Python
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.gemma_judge import GemmaCalls
@@ -27,9 +27,7 @@ All closing marks, with blanks around them, are shorter.
 _BRACKETS = re.compile(r"(?:\s*+[}\])])++")
 
 
-def judge(
-    row: CallRow, text: str, end: End, tools: Mapping[str, Schema], *, last: bool = False
-) -> Verdict:
+def judge(row: CallRow, text: str, end: End, tools: Schemas, *, last: bool = False) -> Verdict:
     """Return the verdict on a text: the calls in it, and the reason if it has no whole call.
 
     Args:

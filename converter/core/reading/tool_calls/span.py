@@ -2,12 +2,12 @@
 which they end the reading of a call.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from converter.core.calls.arguments import meaning_of
 from converter.core.calls.names import offered_name
-from converter.core.calls.schema_values import Schema
+from converter.core.calls.schema_values import Schema, Schemas
 from converter.core.reading.families import behind_closers
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.verdict import End
@@ -66,7 +66,7 @@ class Span:
     row: CallRow
     text: str
     end: End
-    tools: Mapping[str, Schema]
+    tools: Schemas
     last: bool
 
     @property
