@@ -202,8 +202,8 @@ def _lines_of_code(source: Path) -> int:
 
 MOST_TO_KNOW = {
     ("rewriter",): 2_110,
-    ("stages",): 7_360,
-    ("rewriter", "stages"): 8_695,
+    ("stages",): 7_355,
+    ("rewriter", "stages"): 8_690,
 }
 """Lines of code of all files that a module of `converter.core.reply` needs: so much has to be known
 to change the way of a reply's bytes, the reading of its text, and both.
@@ -219,7 +219,7 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
 
 
 MOST_CODE = {
-    "core": 15_221,
+    "core": 15_214,
     "addon": 8_308,
     "extras": 5_998,
 }
