@@ -13,7 +13,7 @@ from converter.core.reading.families import CLOSERS as THOUGHTS
 from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import CLOSERS, FORMS
 from laws.call_oracle_forms import ROWS, WHOLE
-from laws.call_oracle_readers import NOTHING, Members, NamedArguments, Row
+from laws.call_oracle_readers import NOTHING, Members, NamedArguments
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
 _CLOSED = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
@@ -82,26 +82,18 @@ def _whole_calls(text: str, tools: Mapping[str, Schema]) -> list[Call]:
 def _spans_of_calls(text: str) -> Iterator[tuple[int, int, list[NamedArguments]]]:
     """Yield begin and end of each run of calls, and the names and arguments of the calls in it."""
     offset = 0
-    while firsts := [(*match.span(), row) for row in ROWS if (match := row.find(text, offset))]:
+    while firsts := [(match, row) for row in ROWS if (match := row.find(text, offset))]:
         code = _CODE.search(text, offset)
         if code:  # in code, only the model's special tokens begin a call
-            firsts = [each for each in firsts if each[0] < code.start() or each[2].form in SPECIAL]
-        begin = min((begun for begun, _, _ in firsts), default=len(text))
+            firsts = [it for it in firsts if it[0].start() < code.start() or it[1].form in SPECIAL]
+        begin = min((match.start() for match, _ in firsts), default=len(text))
         if code and begin >= code.end():
             offset = code.end()
             continue
-        read = _read_at(text, begin, [row for begun, _, row in firsts if begun == begin])
-        if read:
+        reads = (row.calls(text, match) for match, row in firsts if match.start() == begin)
+        if read := next(filter(None, reads), None):
             yield begin, *read
         offset = read[0] if read else begin + 1
-
-
-def _read_at(text: str, begin: int, rows: list[Row]) -> tuple[int, list[NamedArguments]] | None:
-    """Return end, names and arguments of the calls at `begin`; None if no row can read them."""
-    for row in rows:
-        if (match := row.find(text, begin)) and (read := row.calls(text, match)):
-            return read
-    return None
 
 
 def is_same_call(call: Call, name: str, arguments: object) -> bool:

@@ -32,25 +32,18 @@ def read_message(body: bytes, variant: Variant) -> dict[str, Any]:
     """Return the message in a client's `body`; see `message_of`. Raises BrokenLawError for a stream
     that is not in order.
     """
-    if variant.client is OLLAMA:
-        return _ollama_message(body, variant)
-    if variant.form is Form.WHOLE:
+    if variant.form is Form.WHOLE and variant.client is not OLLAMA:
         message: dict[str, Any] = json.loads(body)
         return as_message(message) if variant.client is RESPONSES else message
     try:
+        if variant.client is OLLAMA:
+            return ollama_replies.as_message(body, variant.form)
         if variant.client is RESPONSES:
             return as_message(read_response(body))
         reader = read_strictly(body)
     except AssertionError as error:
         raise BrokenLawError(str(variant), str(error)) from error
     return reader.message | ({"error": reader.error["error"]} if reader.error else {})
-
-
-def _ollama_message(body: bytes, variant: Variant) -> dict[str, Any]:
-    try:
-        return ollama_replies.as_message(body, variant.form)
-    except AssertionError as error:
-        raise BrokenLawError(str(variant), str(error)) from error
 
 
 def completion_of(recording: Recording, variant: Variant) -> ParsedReply:

@@ -50,11 +50,12 @@ def reading_for(recording: Recording, whole: bool) -> Reading:
     return reading_of(recording.settings, expected, whole)
 
 
-def stops_of_cut_call(choice: ParsedChoice, reading: Reading) -> tuple[str, ...]:
-    """Return the request's stop strings if one of them may have cut off the last call; empty if the
-    last call is complete.
+def reading_for_client(recording: Recording, form: Form) -> Reading:
+    """Return the settings with which the addon reads a recording's text for a client that gets the
+    reply in this form. The addon reads all text before it must send any if the reply is whole at
+    the server or at the client.
     """
-    return reading.expected.stops if choice.cut_call else ()
+    return reading_for(recording, Form.WHOLE in (recording.server_form, form))
 
 
 def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
@@ -269,16 +270,10 @@ def _initial_state(text: str, reading: Reading) -> str:
 def _parts_without_marks(pieces: Sequence[Piece]) -> list[Part]:
     """Join the pieces of a kind and block to parts. Marks in a text count as text."""
     spoken = [piece for piece in pieces if piece.kind != "call"]
-    runs = groupby(
-        spoken,
-        key=lambda piece: (
-            piece.kind == "thinking",
-            piece.block if piece.kind == "thinking" else 0,
-        ),
-    )
+    runs = groupby(spoken, key=lambda piece: (piece.kind == "thinking", piece.block))
     return [
-        Part("thinking" if key[0] else "text", "".join(piece.text for piece in run), key[0])
-        for key, run in runs
+        Part("thinking" if native else "text", "".join(piece.text for piece in run), native)
+        for (native, _), run in runs
     ]
 
 
@@ -315,8 +310,3 @@ def anthropic_blocks(read: Iterable[Part], shown: bool = True) -> list[tuple[str
     kept = [part for part in trimmed if part.kind != "thinking" or (shown and part.text.strip())]
     blocks = [part for part in _joined_text(kept) if part.kind != "call"]
     return [(part.kind, part.text) for part in blocks if part.text.strip()]
-
-
-def is_read_whole(recording: Recording, form: Form) -> bool:
-    """Return True if the addon reads all text of the reply before it must send any."""
-    return Form.WHOLE in (recording.server_form, form)

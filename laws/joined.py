@@ -110,7 +110,9 @@ def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> No
     """Check the law `number` by its function `holds`. Of two joined replies, the single reply is
     checked, and must give the same message. Raises BrokenLawError.
     """
-    both = joined(recording) if _end_is_in_bytes(recording) else None
+    # the bytes can show the end of a thought only if it was a budget's, or for want of an answer
+    limits = recording.awaited().limits
+    both = joined(recording) if limits.budget is not None or limits.answers else None
     if both is None:
         holds(recording, drawn)
         return
@@ -127,12 +129,6 @@ def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> No
             compare(f"{where}, its head", *(list(head.items()) for head in heads))
     if number == 2:
         _check_recut(recording, both, drawn)
-
-
-def _end_is_in_bytes(recording: Recording) -> bool:
-    """Return True if thoughts end at a budget or for want of an answer, as the bytes can show."""
-    limits = recording.awaited().limits
-    return limits.budget is not None or limits.answers
 
 
 def last_reply_of(recording: Recording, came: bytes) -> bytes:
@@ -204,31 +200,22 @@ def _joined_at_thought_end(recording: Recording, first: bytes, second: bytes) ->
         return Joined(b"".join(before), finish, closing, second, head, *counts) if alone else None
     if limits.budget is None or text_frames[-1] is None:
         return None
-    paid = _within_budget(thoughts, limits.budget * BYTES_PER_TOKEN)
+    left = limits.budget * BYTES_PER_TOKEN - len("".join(thoughts[:-1]).encode())
+    paid = thoughts[-1].encode()[: max(left, 0)].decode(errors="ignore")  # within the budget
     kept = len(text) - len(thoughts[-1]) + len(paid)
     if paid == thoughts[-1] or text[kept:] != thoughts[-1][len(paid) :]:
         return None
     sentence = (JOINT if paid else "") + limits.sentence if limits.sentence else ""
     closing = spoken[-1].frame(sentence + closer) if sentence + closer else b""
-    counts = _tokens_of(spoken), _added_tokens(limits.sentence, 1 + bool(choice.thoughts))
-    return Joined(*_split_at(first, kept), closing, second, head, *counts)
+    marks = 1 + bool(choice.thoughts)
+    added = len(f"{JOINT}{limits.sentence}".encode()) // BYTES_PER_TOKEN + marks * _MARK_TOKENS
+    return Joined(*_split_at(first, kept), closing, second, head, _tokens_of(spoken), added)
 
 
 def _tokens_of(spoken: Sequence[TextFrame]) -> int:
     """Return the tokens of frames with text: one for each frame, or more by their length."""
     size = sum(len(each.text.encode()) for each in spoken)
     return len(spoken) if size <= 2 * BYTES_PER_TOKEN * len(spoken) else size // BYTES_PER_TOKEN
-
-
-def _added_tokens(sentence: str, marks: int) -> int:
-    """Return the estimated tokens of the end of a thought: its sentence, and `marks` marks."""
-    return len(f"{JOINT}{sentence}".encode()) // BYTES_PER_TOKEN + marks * _MARK_TOKENS
-
-
-def _within_budget(thoughts: Sequence[str], budget: int) -> str:
-    """Return the part of the last thought within `budget`, the most bytes of all thoughts."""
-    left = budget - sum(len(thought.encode()) for thought in thoughts[:-1])
-    return thoughts[-1].encode()[: max(left, 0)].decode(errors="ignore")
 
 
 def _split_at(body: bytes, length: int) -> tuple[bytes, bytes]:

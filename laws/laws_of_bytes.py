@@ -10,7 +10,6 @@ from converter.extras.recordings.recording import Recording
 from laws.client_view import read_message
 from laws.failures import BrokenLawError, compare_bytes
 from laws.joined import ends_between_replies, last_reply_of
-from laws.parsed_reply import ParsedReply
 from laws.reply_parser import frames, parse_reply
 from laws.variants import (
     IN_BLOCKS,
@@ -52,11 +51,8 @@ def law_1(recording: Recording, drawn: int) -> None:
     for variant in variants(recording):
         expected = body_of(recording, variant, [body])
         for name, pieces in cuts.items():
-            compare_bytes(
-                f"{variant}, {name}, against one chunk",
-                expected,
-                b"".join(rewrite(recording, variant, pieces)),
-            )
+            got = b"".join(rewrite(recording, variant, pieces))
+            compare_bytes(f"{variant}, {name}, against one chunk", expected, got)
 
 
 def law_8(recording: Recording, drawn: int) -> None:
@@ -125,23 +121,15 @@ def _offsets_to_cut_at(recording: Recording, drawn: int) -> list[int]:
 def _check_ends(recording: Recording, streams: list[Variant], came: bytes, name: str) -> None:
     if ends_between_replies(recording, came):
         return
-    last = last_reply_of(recording, came)
-    sent = parse_reply(
-        last, recording.server_form, recording.server_dialect, recording.settings.map
-    )
+    last, fields = last_reply_of(recording, came), recording.settings.map
+    sent = parse_reply(last, recording.server_form, recording.server_dialect, fields)
     for variant in streams:
-        _check_end(recording, variant, came, sent, name)
-
-
-def _check_end(
-    recording: Recording, variant: Variant, came: bytes, sent: ParsedReply, name: str
-) -> None:
-    message = read_message(body_of(recording, variant, [came]), variant)
-    fails = variant.client is RESPONSES and sent.choice().cut_call  # no client must run the call
-    ends = sent.complete and not fails
-    if ends == bool(message.get("error")):
-        end = message.get("error") or message.get("stop_reason")
-        wanted = "a message" if ends else "an error"
-        raise BrokenLawError(
-            f"{variant}, {name}", f"the last event\n  expected: {wanted}\n  got:      {end}"
-        )
+        message = read_message(body_of(recording, variant, [came]), variant)
+        fails = variant.client is RESPONSES and sent.choice().cut_call  # no client must run it
+        ends = sent.complete and not fails
+        if ends == bool(message.get("error")):
+            end = message.get("error") or message.get("stop_reason")
+            wanted = "a message" if ends else "an error"
+            raise BrokenLawError(
+                f"{variant}, {name}", f"the last event\n  expected: {wanted}\n  got:      {end}"
+            )

@@ -12,7 +12,6 @@ from laws import ollama_replies
 from laws.client_view import read_message, view_of_completion
 from laws.failures import BrokenLawError, compare
 from laws.limits import Case
-from laws.parsed_reply import ParsedReply
 from laws.reply_parser import parse_reply
 from laws.response_view import as_message
 from laws.variants import Variant, body_of, variants
@@ -113,28 +112,21 @@ def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
     if case.recording.abort_reason or not case.reply.complete or case.reply.unread:
         return
     plain = parse_reply(body, variant.form, OPENAI_CHAT, case.recording.settings.map)
+    ends = {choice.finish for choice in plain.choices.values()}
+    kinds = {piece.kind for choice in plain.choices.values() for piece in choice.pieces}
+    accumulates = variant.form is Form.STREAM and not (
+        "raw" in kinds or ends & {*_RAISING_FINISHES}
+    )
     with _raising_nothing(variant, "openai"):
         seen = sdk.openai_bodies(wire, body, variant.form)
-        summed = sdk.openai_accumulated(wire, body) if _can_accumulate(plain, variant) else {}
+        summed = sdk.openai_accumulated(wire, body) if accumulates else {}
     again = parse_reply(seen, variant.form, OPENAI_CHAT, case.recording.settings.map)
-    compare(
-        f"{variant}, the openai SDK's view",
-        list(view_of_completion(plain)),
-        list(view_of_completion(again)),
-    )
+    views = [list(view_of_completion(reply)) for reply in (plain, again)]
+    compare(f"{variant}, the openai SDK's view", *views)
     if summed:
         content = summed["choices"][0]["message"].get("content") or ""
-        compare(
-            f"{variant}, what the openai SDK puts together",
-            [plain.choice().joined("text")],
-            [content],
-        )
-
-
-def _can_accumulate(plain: ParsedReply, variant: Variant) -> bool:
-    ends = {choice.finish for choice in plain.choices.values()}
-    parts = any(piece.kind == "raw" for choice in plain.choices.values() for piece in choice.pieces)
-    return variant.form is Form.STREAM and not ends & set(_RAISING_FINISHES) and not parts
+        text = plain.choice().joined("text")
+        compare(f"{variant}, what the openai SDK puts together", [text], [content])
 
 
 def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
@@ -149,11 +141,8 @@ def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
     for response in seen:
         again = as_message(response)
         compare(f"{variant}, the openai SDK's items", _blocks(plain), _blocks(again))
-        compare(
-            f"{variant}, the openai SDK's head",
-            [plain["id"], plain["usage"]],
-            [again["id"], again["usage"]],
-        )
+        heads = [[message["id"], message["usage"]] for message in (plain, again)]
+        compare(f"{variant}, the openai SDK's head", *heads)
 
 
 def _check_ollama(case: Case, variant: Variant, _: Any, sdk: Any) -> None:
@@ -166,12 +155,8 @@ def _check_ollama(case: Case, variant: Variant, _: Any, sdk: Any) -> None:
     lines = b"\n".join(json.dumps(reply).encode() for reply in replies)
     again = ollama_replies.as_message(lines, variant.form)
     compare(f"{variant}, the ollama package's words", _blocks(plain), _blocks(again))
-    ends = ("stop_reason", "usage")
-    compare(
-        f"{variant}, the ollama package's end",
-        [plain[name] for name in ends],
-        [again[name] for name in ends],
-    )
+    ends = [[message["stop_reason"], message["usage"]] for message in (plain, again)]
+    compare(f"{variant}, the ollama package's end", *ends)
 
 
 _READERS = {

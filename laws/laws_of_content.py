@@ -16,13 +16,12 @@ from laws.expected import (
     anthropic_blocks,
     calls_in_text,
     calls_in_thoughts,
-    is_read_whole,
     markup_in_thoughts,
     openai_texts,
     parts,
     reading_for,
+    reading_for_client,
     repeated_thought,
-    stops_of_cut_call,
 )
 from laws.failures import BrokenLawError, compare
 from laws.limits import Case
@@ -51,7 +50,7 @@ def law_4(recording: Recording, _: int) -> None:
 
 def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) -> None:
     settings = case.recording.settings
-    reading = reading_for(case.recording, is_read_whole(case.recording, variant.form))
+    reading = reading_for_client(case.recording, variant.form)
     calls = [text for text, _ in calls_in_text(choice, reading)]
     calls += filter(None, markup_in_thoughts(choice, reading))
     every = [mark for row in families_of(reading) for mark in row.closes]
@@ -105,7 +104,10 @@ def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
 
 
 def _cut_by_stops(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
-    return stops_of_cut_call(choice, reading_for(case.recording, whole=True))
+    """Return the request's stop strings if one of them may have cut off the last call; empty if the
+    last call is complete.
+    """
+    return reading_for(case.recording, whole=True).expected.stops if choice.cut_call else ()
 
 
 def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> None:
@@ -156,7 +158,7 @@ def _takes_strings(schema: object) -> bool:
 
 
 def _oracle_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Call]:
-    reading = reading_for(case.recording, is_read_whole(case.recording, variant.form))
+    reading = reading_for_client(case.recording, variant.form)
     in_text = [call for _, call in calls_in_text(choice, reading)]
     return in_text or calls_in_thoughts(choice, reading)
 
@@ -202,7 +204,7 @@ def _check_completion(case: Case, variant: Variant) -> None:
             list(sent_choice.others.items()),
             list(got_choice.others.items()),
         )
-        reading = reading_for(case.recording, is_read_whole(case.recording, variant.form))
+        reading = reading_for_client(case.recording, variant.form)
         lost = sent_choice.thoughts_lost_in(
             got_choice, markup_in_thoughts(sent_choice, reading)[-1:]
         )
@@ -250,7 +252,7 @@ def law_5(recording: Recording, _: int) -> None:
     """
     case = Case(recording)
     for variant in variants(recording):
-        reading = reading_for(recording, is_read_whole(recording, variant.form))
+        reading = reading_for_client(recording, variant.form)
         if variant.client in IN_BLOCKS:
             _check_blocks(case, variant, reading)
             continue
@@ -292,7 +294,7 @@ def law_6(recording: Recording, _: int) -> None:
     """
     case = Case(recording)
     for variant in variants(recording):
-        reading = reading_for(recording, is_read_whole(recording, variant.form))
+        reading = reading_for_client(recording, variant.form)
         for choice, texts in _sent_texts(recording, variant):
             read = parts(case.reply.choice(choice), reading)
             blocks: Sequence[str] = [text for _, text in anthropic_blocks(read)]

@@ -60,20 +60,17 @@ def law_3(recording: Recording, _: int) -> None:
         else recording
     )
     clients = [client for client in IN_BLOCKS if next(variants(recording, client), None)]
-    for client in clients:
-        to = [Variant(client, form) for form in Form]
+    in_both_forms = [[Variant(client, form) for form in Form] for client in clients]
+    for to in in_both_forms:
         _check_same(to, [whole, streamed], skip=(streamed, Form.STREAM))
-    starts = {"start": _initial_state_of(recording)}
-    settled = [with_body(each, each.body, each.server_form, **starts) for each in (whole, streamed)]
-    for client in clients:
-        _check_same([Variant(client, form) for form in Form], settled)
+    inside = reading_for(recording, whole=False).inside
+    start = (InitialState.THINKING if inside else InitialState.TEXT).value
+    both = (whole, streamed)
+    settled = [with_body(each, each.body, each.server_form, start=start) for each in both]
+    for to in in_both_forms:
+        _check_same(to, settled)
     if recording.server_dialect is OPENAI_CHAT:
         _check_completions(*settled)
-
-
-def _initial_state_of(recording: Recording) -> str:
-    inside = reading_for(recording, whole=False).inside
-    return str((InitialState.THINKING if inside else InitialState.TEXT).value)
 
 
 def _check_same(

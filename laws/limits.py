@@ -142,7 +142,8 @@ def _unsorted_choices(case: Case) -> bool:
     return [*case.reply.choices] != sorted(case.reply.choices)
 
 
-def _hides(recording: Recording) -> bool:
+def _hides(case: Case) -> bool:
+    recording = case.recording
     return recording.settings.blanks == "trim" or recording.awaited().expected.thoughts.hidden
 
 
@@ -185,7 +186,7 @@ LIMITS = (
     Limit(
         (4,),
         "think_unasked=hide leaves thinking out, and think_blanks=trim blanks",
-        lambda case: _hides(case.recording),
+        _hides,
     ),
     Limit(
         (4, 5),

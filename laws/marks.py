@@ -40,11 +40,6 @@ def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
     }
 
 
-def pattern(mark: str) -> re.Pattern[str]:
-    """Return the pattern that finds a mark in a text without blanks."""
-    return _compiled(without_blanks(mark))
-
-
 def count_mark(mark: str, texts: Iterable[str]) -> int:
     """Return how often a mark stands in the texts."""
     return sum(len(_compiled(mark).findall(text)) for text in texts)
@@ -62,7 +57,8 @@ class TextComparison:
     def __init__(
         self, families: Sequence[ThoughtRow], attributes: bool, calls: Iterable[str] = ()
     ) -> None:
-        self._marks = [pattern(mark) for mark in [*literal_marks(families), *_half_marks(families)]]
+        marks = [*literal_marks(families), *_half_marks(families)]
+        self._marks = [_compiled(without_blanks(mark)) for mark in marks]
         self._calls = [*filter(None, map(without_blanks, calls))]
         names = [re.escape(row.open[:-1]) for row in families if row.attributes and attributes]
         self._forms = re.compile(rf"(?:{'|'.join(names)}){_PAIRS}/?>") if names else None

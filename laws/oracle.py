@@ -97,7 +97,9 @@ class _Reader:
             if self.call:
                 before += self._take_call()
             if self.resumes and self._text_follows():
-                yield Block("text", before + self._take_blanks())
+                blanks = self.rest[: len(self.rest) - len(self.rest.lstrip())]
+                self.rest = self.rest.removeprefix(blanks)
+                yield Block("text", before + blanks)
                 before = ""
                 yield from self._with_answer(self._take_unopened(self.resumes))
                 continue
@@ -112,7 +114,8 @@ class _Reader:
                 yield self._take_opened(match)
                 continue
             self._skip_mark(kind, match)
-        yield Block("text", before + self._last_text())
+        text, blanks = self.rest.rstrip(), self.rest[len(self.rest.rstrip()) :]
+        yield Block("text", before + text.removesuffix(self.frame_end) + blanks)
 
     def _skip_mark(self, kind: str, match: re.Match[str]) -> None:
         """Remove the text up to the mark `match`, which is no thought, and the mark unless it
@@ -123,7 +126,8 @@ class _Reader:
         self.called = self.called and self.head
         self.bare = self.bare and kind == "silent"
         if kind == "frame":
-            self.frame_end = _answer_tags(self.families, self.closer)[1]
+            tags = [row.answer_tags for row in self.families if self.closer in row.closes]
+            self.frame_end = [*filter(None, tags)][-1][1]
         again = self.ended and kind in ("stray", "silent") and not before.strip()
         self.ended = kind == "bare" or again
         self.closer = parts["stray"] or parts["bare"] or ""
@@ -163,11 +167,6 @@ class _Reader:
         offset = len(self.rest) - len(self.rest.lstrip())
         match = self._pattern(offset).match(self.rest, offset)
         return match is not None and self._kind(match) in ("", "no call")
-
-    def _take_blanks(self) -> str:
-        """Remove the blanks from the beginning of the rest and return them."""
-        before, self.rest = self.rest, self.rest.lstrip()
-        return before.removesuffix(self.rest)
 
     def _begins_value(self, offset: int) -> bool:
         """Return True if the bracket at `offset` begins a call in JSON, or a JSON answer."""
@@ -247,7 +246,10 @@ class _Reader:
             # the closer is the beginning of a longer mark that the end of the text cuts off
             end, behind, closer = len(self.rest), len(self.rest), ""
         called = self._find_call(begin, end, tools)
-        gone = self._drop_openers(begin, end if called is None else called)
+        until = end if called is None else called
+        kept = re.sub("|".join(any_of(self.again)) or "(?!)", "", self.rest[begin:until])
+        gone = until - begin - len(kept)
+        self.rest = self.rest[:begin] + kept + self.rest[until:]
         end, behind, start = end - gone, behind - gone, begin
         while (offset := self._find_call(start, end, tools)) is not None:
             behind_draft = self._end_of_drafts(offset, closers, tools)
@@ -265,12 +267,6 @@ class _Reader:
         whole = trim_cut_mark(text, self.families, [*closers, *tools], first)
         self.torn = whole != text
         return whole
-
-    def _drop_openers(self, begin: int, end: int) -> int:
-        """Remove the openers that are dropped within a thought, and return their total length."""
-        kept = re.sub("|".join(any_of(self.again)) or "(?!)", "", self.rest[begin:end])
-        self.rest = self.rest[:begin] + kept + self.rest[end:]
-        return end - begin - len(kept)
 
     def _find_call(self, start: int, end: int, tools: Sequence[str]) -> int | None:
         """Return the offset of the first call from `start` to `end` that has a mark of `tools`."""
@@ -377,14 +373,6 @@ class _Reader:
         self.unmarked = "" if closer or self.call or self.torn else text
         return thought_block(text, None)
 
-    def _last_text(self) -> str:
-        """Return the rest. If the answer's opening tag was read, leave out its closing tag."""
-        text = self.rest
-        if self.frame_end:
-            blanks = text[len(text.rstrip()) :]
-            text = text.rstrip().removesuffix(self.frame_end) + blanks
-        return text
-
 
 def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | None:
     """Return the match of the mark that stands first behind `offset`; None if none of them does."""
@@ -395,10 +383,6 @@ _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(any_of(CLOSERS))}))*")
 _LONGEST = 200
 """How many characters of the rest are searched for an incomplete mark."""
 _GROUPS = {"said": "closer", "word": "tail"}
-
-
-def _answer_tags(families: Sequence[ThoughtRow], closer: str) -> tuple[str, str]:
-    return [row.answer_tags for row in families if row.answer_tags and closer in row.closes][-1]
 
 
 def _last_paragraph(text: str) -> str:
