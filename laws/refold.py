@@ -30,18 +30,12 @@ def _fold_openai(values: list[Json]) -> Json:
         }
         for position, choice in enumerate(value.get("choices") or []):
             index = position if choice.get("index") is None else choice["index"]
-            begun = {
-                "index": index,
-                "message": {"role": "assistant", "content": ""},
-                "finish_reason": None,
-            }
+            message = {"role": "assistant", "content": ""}
+            begun = {"index": index, "message": message, "finish_reason": None}
             kept = choices.setdefault(index, begun)
-            _add_fields(kept["message"], choice.get("delta") or {})
-            kept |= {
-                name: field
-                for name, field in choice.items()
-                if name != "delta" and field is not None
-            }
+            sent = {name: field for name, field in choice.items() if field is not None}
+            _add_fields(kept["message"], sent.pop("delta", {}) or {})
+            kept |= sent
     return whole | {
         "object": "chat.completion",
         "choices": [choices[index] for index in sorted(choices)],
@@ -83,10 +77,8 @@ def _fold_anthropic(values: list[Json]) -> Json:
             case "content_block_start":
                 blocks[event["index"]] = {**event["content_block"], "written": ""}
             case "content_block_delta" if name := _NATIVE_PIECES.get(event["delta"].get("type")):
-                key = "written" if name == "partial_json" else name
-                blocks[event["index"]][key] = (
-                    blocks[event["index"]].get(key, "") + event["delta"][name]
-                )
+                key, block = "written" if name == "partial_json" else name, blocks[event["index"]]
+                block[key] = block.get(key, "") + event["delta"][name]
             case "message_delta":
                 usage = {**(message.get("usage") or {}), **(event.get("usage") or {})}
                 message |= {**event.get("delta", {}), "usage": usage}
@@ -95,11 +87,9 @@ def _fold_anthropic(values: list[Json]) -> Json:
 
 def _with_parsed_input(block: Json) -> Json:
     written = block.pop("written")
-    return (
-        block | {"input": json.loads(written) if written else block.get("input") or {}}
-        if block["type"] == "tool_use"
-        else block
-    )
+    if block["type"] != "tool_use":
+        return block
+    return block | {"input": json.loads(written) if written else block.get("input") or {}}
 
 
 _FOLDS: Mapping[Dialect, Callable[[list[Json]], Json]] = {
@@ -126,17 +116,14 @@ def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
 
 
 def _openai_frames(value: Json, cut: Cut) -> Iterator[Json]:
-    head = {name: field for name, field in value.items() if name not in ("choices", "usage")} | {
-        "object": "chat.completion.chunk"
-    }
+    head = {name: field for name, field in value.items() if name not in ("choices", "usage")}
+    head["object"] = "chat.completion.chunk"
     for choice in value["choices"]:
-        index, outer = (
-            choice["index"],
-            {name: field for name, field in choice.items() if name != "message"},
-        )
+        index = choice["index"]
         deltas = [{"role": "assistant", "content": None}, *_deltas(choice["message"], cut)]
         for delta in deltas:
             yield head | {"choices": [{"index": index, "delta": delta, "finish_reason": None}]}
+        outer = {name: field for name, field in choice.items() if name != "message"}
         yield head | {"choices": [{**outer, "delta": {}}]}
     if value.get("usage"):
         yield head | {"choices": [], "usage": value["usage"]}

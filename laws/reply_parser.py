@@ -4,7 +4,7 @@ shares nothing with the addon's decoders but the names of the reasoning fields.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from converter.core.dialects.reasoning_fields import REASONING_FIELDS, THINKING, thinking_in
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, RESPONSES, Dialect, Form
@@ -18,7 +18,7 @@ _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
 _OUTER = ("index", "delta", "message", "finish_reason")
 _WRONG_SHAPE = (AttributeError, TypeError, KeyError, ValueError)
 """The errors that a reader raises for JSON that has not the shape of its dialect."""
-_OTHER_FIELDS = ("content", "refusal", "tool_calls", "function_call")
+_READ_FIELDS = ("content", "refusal", "tool_calls", "function_call")
 
 
 def frames(body: bytes) -> Iterator[bytes]:
@@ -33,15 +33,10 @@ def frames(body: bytes) -> Iterator[bytes]:
 
 def value_of(frame: bytes) -> Json | None:
     """Return the JSON object in a frame's `data:` lines; None if they hold no object."""
-    lines = [
-        line
-        for line in frame.removeprefix(b"\xef\xbb\xbf").splitlines()
-        if line.startswith(b"data:")
-    ]
+    lines = frame.removeprefix(b"\xef\xbb\xbf").splitlines()
+    data = b"\n".join(line.removeprefix(b"data:") for line in lines if line.startswith(b"data:"))
     try:
-        value = json.loads(
-            b"\n".join(line.removeprefix(b"data:") for line in lines).decode(errors="replace")
-        )
+        value = json.loads(data.decode(errors="replace"))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -56,7 +51,10 @@ def parse_reply(
     for frame in frames(body) if form is Form.STREAM else [b"data:" + b" ".join(body.splitlines())]:
         value = value_of(frame)
         if value is not None:
-            _feed(reader, value)
+            try:
+                reader.feed(value)
+            except _WRONG_SHAPE:
+                reader.reply.unread += 1
         elif b"[DONE]" in [line.removeprefix(b"data:").strip() for line in frame.splitlines()]:
             reader.reply.done = True
         elif frame.strip() and all(
@@ -66,13 +64,6 @@ def parse_reply(
         else:
             reader.reply.unread += bool(frame.strip())
     return reader.reply
-
-
-def _feed(reader: "_OpenAI | _Anthropic | ResponseParser | OllamaParser", value: Json) -> None:
-    try:
-        reader.feed(value)
-    except _WRONG_SHAPE:
-        reader.reply.unread += 1
 
 
 class _OpenAI:
@@ -90,12 +81,9 @@ class _OpenAI:
         self.reply.error = self.reply.error or bool(body.get("error"))
         self.reply.usage = body.get("usage") or self.reply.usage
         for name, value in body.items():
-            if name not in (
-                "choices",
-                "usage",
-                "error",
-            ) and value not in self.reply.heads.setdefault(name, []):
-                self.reply.heads[name].append(value)
+            if name not in ("choices", "usage", "error"):
+                values = self.reply.heads.setdefault(name, [])
+                values += [] if value in values else [value]
         for position, sent in enumerate(body.get("choices") or []):
             index = sent.get("index")
             choice = self.reply.choice(position if index is None else index)
@@ -104,9 +92,7 @@ class _OpenAI:
             # Ollama 0.5.4 sends null for a reply that it stopped in a loop
             ended = sent.get("finish_reason", "") is not None
             self.reply.done = self.reply.done or ("message" in sent and ended)
-            _add_other_fields(
-                choice, {name: value for name, value in sent.items() if name not in _OUTER}
-            )
+            _add_other_fields(choice, sent, _OUTER)
 
     def _message(self, choice: ParsedChoice, message: Json) -> None:
         for name in self._thinking:
@@ -120,14 +106,7 @@ class _OpenAI:
             choice.add_call(index, entry.get("id"), function.get("name"), arguments)
         if legacy := message.get("function_call"):
             choice.add_call(0, "", legacy.get("name"), legacy.get("arguments"))
-        _add_other_fields(
-            choice,
-            {
-                name: value
-                for name, value in message.items()
-                if name not in (*self._thinking, *_OTHER_FIELDS)
-            },
-        )
+        _add_other_fields(choice, message, (*self._thinking, *_READ_FIELDS))
 
     def _content(self, choice: ParsedChoice, message: Json) -> None:
         content = message.get("content")
@@ -142,9 +121,10 @@ class _OpenAI:
             choice.pieces.append(Piece("raw", refusal))
 
 
-def _add_other_fields(choice: ParsedChoice, others: Json) -> None:
-    for name, value in others.items():
-        if value not in (None, "", [], {}):
+def _add_other_fields(choice: ParsedChoice, fields: Json, read: Sequence[str]) -> None:
+    """Add the values of `fields` to `choice.others`, except of those that `read` names."""
+    for name, value in fields.items():
+        if name not in read and value not in (None, "", [], {}):
             choice.others.setdefault(name, []).append(value)
 
 

@@ -1,7 +1,7 @@
 """The official SDKs as readers of a client's bytes, which a mock transport delivers."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import anthropic
@@ -40,13 +40,10 @@ class Wire:
         )
 
     def _answer(self, _: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(
-            self._status, headers={"content-type": _TYPES[self._form]}, content=self._pieces()
-        )
-
-    def _pieces(self) -> Iterator[bytes]:
-        """Yield short pieces, as a network might deliver them."""
-        yield from (self._body[begin : begin + 100] for begin in range(0, len(self._body), 100))
+        # short pieces, as a network might deliver them
+        pieces = (self._body[begin : begin + 100] for begin in range(0, len(self._body), 100))
+        headers = {"content-type": _TYPES[self._form]}
+        return httpx2.Response(self._status, headers=headers, content=pieces)
 
     def serve(self, body: bytes, form: Form, status: int = 200) -> "Wire":
         """Answer with these bytes from now on."""
@@ -80,9 +77,8 @@ def anthropic_events(wire: Wire, body: bytes) -> list[dict[str, Any]]:
     )
     events: list[dict[str, Any]] = [event.to_dict() for event in stream]
     for event in events:
-        if not _of_the_api(event.get("content_block") or event.get("delta") or {}):
-            continue
-        STREAM_EVENTS.validate_python(event, strict=True)
+        if _of_the_api(event.get("content_block") or event.get("delta") or {}):
+            STREAM_EVENTS.validate_python(event, strict=True)
     return events
 
 
@@ -102,12 +98,8 @@ def openai_whole(wire: Wire, body: bytes) -> dict[str, Any]:
 def openai_frames(wire: Wire, body: bytes) -> list[dict[str, Any]]:
     """Return every frame of `create(stream=True)`."""
     wire.serve(body, Form.STREAM)
-    return [
-        chunk.to_dict()
-        for chunk in wire.openai.chat.completions.create(
-            model="small", messages=_QUESTION, stream=True
-        )
-    ]
+    create = wire.openai.chat.completions.create
+    return [chunk.to_dict() for chunk in create(model="small", messages=_QUESTION, stream=True)]
 
 
 def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
@@ -208,10 +200,6 @@ def openai_bodies(wire: Wire, body: bytes, form: Form) -> bytes:
     """Return the body as the SDK reads it, written again as a server would write it."""
     if form is Form.WHOLE:
         return json.dumps(openai_whole(wire, body)).encode()
-    done = b"data: [DONE]\n\n" if b"[DONE]" in body else b""
-    return (
-        b"".join(
-            b"data: " + json.dumps(frame).encode() + b"\n\n" for frame in openai_frames(wire, body)
-        )
-        + done
-    )
+    values = [json.dumps(frame).encode() for frame in openai_frames(wire, body)]
+    values += [b"[DONE]"] if b"[DONE]" in body else []
+    return b"".join(b"data: " + value + b"\n\n" for value in values)

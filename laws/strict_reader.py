@@ -182,7 +182,12 @@ def read_strictly(body: bytes) -> StrictReader:
         if all(not line or line.startswith(b":") for line in lines):
             continue
         try:
-            reader.feed(_event(frame))
+            name, data = frame.split(b"\n")
+            event: dict[str, Any] = json.loads(data.removeprefix(b"data: "))
+            # the name of a ping is not checked: the server's bytes are sent on without a reading
+            named = name == b"event: " + event["type"].encode() or event["type"] == "ping"
+            must(named, f"{name.decode(errors='replace')} above {event['type']}")
+            reader.feed(event)
         except (AssertionError, KeyError, ValueError) as error:
             raise AssertionError(
                 f"frame {number}: {error}\n  {frame.decode(errors='replace')}"
@@ -198,15 +203,6 @@ def frames_of(body: bytes) -> list[bytes]:
     frames = re.split(rb"\r?\n\r?\n", body)
     must(frames.pop() == b"", "the last frame has no end")
     return frames
-
-
-def _event(frame: bytes) -> dict[str, Any]:
-    name, data = frame.split(b"\n")
-    event: dict[str, Any] = json.loads(data.removeprefix(b"data: "))
-    # the name of a ping is not checked: a ping is sent on as the server's bytes, and not read
-    named = name == b"event: " + event["type"].encode() or event["type"] == "ping"
-    must(named, f"{name.decode(errors='replace')} above {event['type']}")
-    return event
 
 
 def _parsed_input(written: str) -> dict[str, Any]:
