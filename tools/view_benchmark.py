@@ -105,18 +105,10 @@ def measure_reply(web: Mitmweb) -> Cost:
         while piece := response.read1():
             now = time.monotonic()
             late += [now - float(at) for at in SENT_AT.findall(piece)]
-    median_delay, percentile_95 = statistics.median(late), statistics.quantiles(late, n=20)[-1]
-    return Cost(
-        *(
-            1000 * value
-            for value in (
-                median_delay,
-                percentile_95,
-                time.monotonic() - begun,
-                max(processor_seconds(web) - worked, 1 / TICKS_PER_SECOND),
-            )
-        )
-    )
+    took = time.monotonic() - begun
+    work = max(processor_seconds(web) - worked, 1 / TICKS_PER_SECOND)
+    seconds = (statistics.median(late), statistics.quantiles(late, n=20)[-1], took, work)
+    return Cost(*(1000 * second for second in seconds))
 
 
 def processor_seconds(program: Program) -> float:

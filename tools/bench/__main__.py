@@ -113,9 +113,14 @@ class Run:
             port = int(server.read_line(SECONDS_TO_START).split()[1])
             self.proxies = Proxies(port, self._source, folder, theirs, free_ports())
             stack.callback(self.proxies.stop)
-            self._start()
+            contenders = (self.bare, *self.others)
+            for arguments in [row.arguments for row in contenders if row.arguments is not None]:
+                self.proxies.start(arguments)
+            for port, process in self.proxies.all():
+                wait_for_port(port, process, SECONDS_TO_START)
             self.measurer = Measurer(client)
-            self._warm_up()
+            for row in contenders:
+                self.measure_once(Load("warm", 40, 4, 2), row)
             yield
 
     def measure(self) -> None:
@@ -126,17 +131,6 @@ class Run:
             for repetition in range(self._repetitions):
                 for load in self.loads:
                     self._compare(load, turned=bool(repetition % 2))
-
-    def _start(self) -> None:
-        for row in (self.bare, *self.others):
-            if row.arguments is not None:
-                self.proxies.start(row.arguments)
-        for port, process in self.proxies.all():
-            wait_for_port(port, process, SECONDS_TO_START)
-
-    def _warm_up(self) -> None:
-        for row in (self.bare, *self.others):
-            self.measure_once(Load("warm", 40, 4, 2), row)
 
     def measure_once(self, load: Load, row: Contender) -> dict[str, float]:
         """Run a load through the proxy of a contender; return what was measured, by name.

@@ -117,7 +117,10 @@ class Reply:
         """Send the request `body` (with its head) to `port`, over `connection` if there is one."""
         self.begun = time.monotonic()
         self.first = self.ended = 0.0
-        self.connection = connection or self._connect(port)
+        if connection is None:
+            connection = socket.create_connection(("127.0.0.1", port))
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connection = connection
         self.head = b""
         self.pieces: list[bytes] = []
         self.read_times: list[float] = []
@@ -125,12 +128,6 @@ class Reply:
         self._missing: int | None = None  # bytes until the end; None: the body is chunked
         self._tail = b""  # the last seven bytes of a chunked body
         self.connection.sendall(body)
-
-    @staticmethod
-    def _connect(port: int) -> socket.socket:
-        connection = socket.create_connection(("127.0.0.1", port))
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return connection
 
     def read(self) -> bool:
         """Read the bytes that have arrived; return True if the reply is complete or cut off."""
@@ -242,13 +239,10 @@ def run_task(task: Task) -> Outcome:
     """Run a task, then check each of its replies; return what was measured, and the faults."""
     running = RunningTask(task)
     wall, replies = running.run(), running.replies
-    first, whole = (
-        [reply.first - reply.begun for reply in replies],
-        [reply.ended - reply.begun for reply in replies],
-    )
-    return Outcome(
-        wall, first, whole, lateness_of(replies) if task.pace else None, faults(task, replies)
-    )
+    first = [reply.first - reply.begun for reply in replies]
+    whole = [reply.ended - reply.begun for reply in replies]
+    lateness = lateness_of(replies) if task.pace else None
+    return Outcome(wall, first, whole, lateness, faults(task, replies))
 
 
 def lateness_of(replies: Iterable[Reply]) -> tuple[float, float] | None:

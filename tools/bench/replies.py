@@ -80,23 +80,9 @@ def _pieces_with_call_in_text(count: int) -> Iterator[Piece]:
     """
     thought, _ = _halves(max(6, count // 2))
     yield from (("content", token) for token in ("<think>", *thought, "</think>", " Look", "."))
-    yield from (
-        ("content", token)
-        for token in (
-            "\n",
-            "<tool_call>",
-            '\n{"name":',
-            ' "write",',
-            ' "arguments":',
-            ' {"text":',
-            ' "',
-        )
-    )
-    yield from (
-        ("content", token)
-        for token in islice(cycle((" one", " two", ",")), max(1, count - len(thought) - 13))
-    )
-    yield from (("content", token) for token in ('"}}', "\n", "</tool_call>"))
+    begin = ("\n", "<tool_call>", '\n{"name":', ' "write",', ' "arguments":', ' {"text":', ' "')
+    repeated = islice(cycle((" one", " two", ",")), max(1, count - len(thought) - 13))
+    yield from (("content", token) for token in (*begin, *repeated, '"}}', "\n", "</tool_call>"))
 
 
 def _pieces_with_server_call(count: int) -> Iterator[Piece]:
@@ -198,11 +184,6 @@ class Stream:
     tokens: tuple["Token", ...]  # a chunk each
     end: bytes  # the chunks with finish reason, usage and `[DONE]`, and the end of the body
 
-    @property
-    def at_once(self) -> bytes:
-        """The whole body as it is sent without a pace: each token has its text."""
-        return b"".join([self.begin, *(token.as_it_is for token in self.tokens), self.end])
-
 
 STAMP = b" @%017.6f"
 STAMP_LENGTH = len(STAMP % 0.0)
@@ -258,8 +239,11 @@ def stream_of(name: Name) -> Stream:
 
 @lru_cache
 def bytes_at_once(name: Name) -> bytes:
-    """Return the bytes of a streamed reply's body, without a pace. They are built once."""
-    return stream_of(name).at_once
+    """Return the bytes of a streamed reply's body, without a pace: each token has its text. They
+    are built once for each name.
+    """
+    stream = stream_of(name)
+    return b"".join([stream.begin, *(token.as_it_is for token in stream.tokens), stream.end])
 
 
 @lru_cache

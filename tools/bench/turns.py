@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -109,11 +109,7 @@ class Side:
     def check(self, task: Task, replies: Sequence[Reply], with_addon: bool) -> None:
         """Add the fault of each wrong reply to `wrong`."""
         dialect = task.dialect if with_addon else "openai"
-        self.wrong += faults(_as_task(task, dialect, with_addon), replies)
-
-
-def _as_task(task: Task, dialect: str, apart: bool) -> Task:
-    return Task(**{**vars(task), "dialect": dialect, "apart": apart})
+        self.wrong += faults(replace(task, dialect=dialect, apart=with_addon), replies)
 
 
 @dataclass(frozen=True)
@@ -135,29 +131,17 @@ class Row:
     def line(self) -> str:
         """Return the line of the table: medians, ratio and difference of both times."""
         cells = [f"{self.name:44}"]
-        measures: tuple[Callable[[Times], float], ...] = (_processor_of, _first_byte_of)
-        for measure in measures:
-            bare, ours = ([measure(took) for took in side] for side in (self.bare, self.addon))
-            usual, more = statistics.median(bare), _median_difference(bare, ours)
+        for name in ("processor", "first"):
+            bare, ours = (
+                [getattr(took, name) for took in side] for side in (self.bare, self.addon)
+            )
+            usual, spent = statistics.median(bare), statistics.median(ours)
+            more = statistics.median(our - one for our, one in zip(ours, bare, strict=True))
             ratio = statistics.median(our / one for our, one in zip(ours, bare, strict=True))
-            spent = statistics.median(ours)
             cells.append(
                 f"{_MILLI * usual:8.2f}{_MILLI * spent:8.2f}{ratio:7.2f}{_MILLI * more:+7.2f}"
             )
         return "  ".join(cells)
-
-
-def _processor_of(took: Times) -> float:
-    return took.processor
-
-
-def _first_byte_of(took: Times) -> float:
-    return took.first
-
-
-def _median_difference(bare: Sequence[float], ours: Sequence[float]) -> float:
-    """Return the median of the differences `ours - bare` of each repetition."""
-    return statistics.median(our - one for our, one in zip(ours, bare, strict=True))
 
 
 class Turns:
@@ -225,7 +209,9 @@ class Turns:
         for repetition in range(self._chosen.repetitions + 1):
             took = self._measure_both(
                 lambda side, with_addon: side.ask_often(
-                    task if with_addon else _as_task(task, "openai", with_addon), times, with_addon
+                    task if with_addon else replace(task, dialect="openai", apart=False),
+                    times,
+                    with_addon,
                 ),
                 repetition,
             )
