@@ -105,9 +105,9 @@ class Refusal(BodyReader, Protocol):
 
     Attributes:
         reads: the response that is read.
-        left_out: the names of the parts that the next request lacks, because the server refused
+        left_out: the names of the traits that the next request lacks, because the server refused
             them.
-        body: the fields of the first request, with all parts.
+        body: the fields of the first request, with all its traits.
         renders: True if the next request asks for the rendered prompt, and not for a reply.
     """
 

@@ -214,8 +214,8 @@ class ReadRequest:
         return self.exchange.settings.unasked == "hide" and not asks
 
     @property
-    def removable_parts(self) -> frozenset[str]:
-        """The names of the request's parts that may be left out if the server refuses the request
+    def removable_traits(self) -> frozenset[str]:
+        """The names of the request's traits that may be removed if the server refuses the request
         because of them (`converter.addon.servers.refusals`).
         """
         options, must = self.exchange.settings, set[str]()
@@ -225,7 +225,7 @@ class ReadRequest:
             must |= {refusals.TOOL_CHOICE, READER}
         if options.tools == "off":
             must.add(RENDERED)
-        return (refusals.NATIVE_PARTS if self.exchange.is_native else refusals.REFUSABLE) - must
+        return (refusals.NATIVE_TRAITS if self.exchange.is_native else refusals.REFUSABLE) - must
 
     def translate(
         self, server: Server, parses: bool, memory: Memory | None = None

@@ -68,7 +68,7 @@ class ExchangeListener(Listener):
 
         It is the tap of the reply if the client wants one whole body, and a `NextRequest` if the
         addon may send another request after this response (such as a refused request without the
-        refused part).
+        refused trait).
         """
         record = RUNNING_RECORDS.get(flow.id)
         if record is None:

@@ -1,9 +1,9 @@
 """Readers of responses that may not reach the client, because the addon can send another request in
 their place.
 
-- A server refuses a request because of a part of it (such as a field). The request is sent again
-  without the part that the server's error message names. A message names one part, so a request may
-  be refused several times, each time for another part.
+- A server refuses a request because of a trait (such as a field). The request is sent again without
+  the trait that the server's error message names. A message names one trait, so a request may be
+  refused several times, each time for another trait.
 - llama.cpp's own parser of calls fails, and discards the reply. The reply is requested again in two
   steps: the server renders the prompt, and then completes it as text.
 - A stream has no byte. Another request asks for the reason.
@@ -86,11 +86,11 @@ class NextRequest(Refusal):
     Attributes:
         line: the line of the log about the next request; empty for no line.
         reads: the response whose body is read here, chunk by chunk.
-        left_out: the names of the parts that the next request lacks.
-        body: the body of the first request, with all parts.
+        left_out: the names of the traits that the next request lacks.
+        body: the body of the first request, with all its traits.
         renders: True if the next request asks for the rendered prompt, and not for a reply.
 
-    `before`: the reader of an earlier refusal of the same request, whose left-out parts stay left
+    `before`: the reader of an earlier refusal of the same request, whose left-out traits stay left
     out; `None` if there was none.
     """
 
@@ -158,13 +158,13 @@ class NextRequest(Refusal):
 
 
 class RefusalReader(NextRequest):
-    """Reads a server's refusal of a request, and makes the next request without the part that the
+    """Reads a server's refusal of a request, and makes the next request without the trait that the
     refusal names.
     """
 
     def read_first_chunk(self, chunk: bytes) -> bool:
         """Read the first chunk of a stream with the status 200. Return True if the chunk is a
-        refusal, and a request without the refused part is ready.
+        refusal, and a request without the refused trait is ready.
         """
         event = chunk.partition(b"data:")[2].partition(b"\n")[0]
         if b'"error"' in event and json_text.readable(event):
@@ -175,22 +175,22 @@ class RefusalReader(NextRequest):
         sent = http_messages.content_of(self._record.sides.sent)
         body, text = json_text.read_or_none(sent), sent.decode("utf-8", "replace")
         message, request = server_message(answer), self._record.request
-        names = refusals.refused_parts(status, message, text)
+        names = refusals.refused_traits(status, message, text)
         if not isinstance(body, dict):
             return
         if not names and refusals.refuses_pictures(status, message, body):
             names = frozenset({refusals.PICTURES_ONCE})
-        names = refusals.next_parts(names, self.left_out)
+        names = refusals.next_traits(names, self.left_out)
         if names <= self.left_out:
             return
-        removable = request.removable_parts
+        removable = request.removable_traits
         if RENDERED in names & removable and unread_replies.fits_text_completion(body):
             # `line` stays empty for this request for the prompt: `PromptReader`, which makes the
             # request for the completion, logs `UNREAD`
             self._next, self.renders = body, True
             self._path = self._record.exchange.prefix + TEMPLATE_PATH
         else:
-            spared = refusals.without_parts(body, names, removable)
+            spared = refusals.without_traits(body, names, removable)
             self._next = {} if spared is body else spared
             new = names - self.left_out
             shown = (name for name in new if name not in SCHEMA_KEYS or f'"{name}"' in text)

@@ -57,7 +57,7 @@ class ReplySteps:
             return
         refused = record.refused
         if refused and refused.left_out and flow.response.status_code == 200:
-            # the server has accepted the request without the parts that it had refused before
+            # the server has accepted the request without the traits that it had refused before
             self._servers.learn_refusal(record.upstream, refused.body, refused.left_out)
         streams = streamed and flow.response.status_code == 200
         readable = streams and not http_messages.is_compressed(flow.response)
@@ -84,7 +84,7 @@ class ReplySteps:
         sent, request = record.sides.sent, record.request
         if failure and sent and record.exchange.endpoint.is_chat:
             text = http_messages.content_of(sent).decode("utf-8", "replace")
-            names = refusals.refused_parts(500, failure, text) & request.removable_parts & READERS
+            names = refusals.refused_traits(500, failure, text) & request.removable_traits & READERS
             if names:
                 self._servers.learn_refusal(record.upstream, request.body, names)
 

@@ -310,11 +310,11 @@ async def await_models(pending: PendingRequest) -> None:
         record.flow.request.path = f"{record.exchange.prefix}/v1/models"
 
 
-async def leave_out_refused_parts(pending: PendingRequest) -> None:
-    """Leave out the parts of the request that this server has refused before (such as a field)."""
+async def leave_out_refused_traits(pending: PendingRequest) -> None:
+    """Remove the traits of the request that this server has refused before (such as a field)."""
     record, request = pending.record, pending.record.request
     servers = pending.client.servers
-    body = servers.without_refused_parts(record.upstream, request.body, request.removable_parts)
+    body = servers.without_refused_traits(record.upstream, request.body, request.removable_traits)
     if body is not request.body:
         record.request = replace(request, body=body, mended=True)
 
@@ -407,8 +407,8 @@ async def avoid_server_parser(pending: PendingRequest) -> None:
     failed on an earlier reply of this model.
     """
     record, body, servers = pending.record, pending.sent, pending.client.servers
-    reads = RENDERED in record.request.removable_parts
-    unread = reads and RENDERED in servers.refused_parts(record.upstream, body)
+    reads = RENDERED in record.request.removable_traits
+    unread = reads and RENDERED in servers.refused_traits(record.upstream, body)
     if not unread or record.awaited is None or not unread_replies.fits_text_completion(body):
         return
     client = pending.client
@@ -451,7 +451,7 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
     (count_tokens, frozenset((Kind.COUNTED,))),
     (register_server, REPLIED | {Kind.MODELS}),
     (await_models, frozenset((Kind.MODELS,))),
-    (leave_out_refused_parts, REPLIED),
+    (leave_out_refused_traits, REPLIED),
     (ask_to_think, REPLIED),
     (enforce_limits, REPLIED),
     (request_usage, frozenset((Kind.CHAT,))),

@@ -44,7 +44,7 @@ class Tap(HeldStream):
 
     - `PendingPieces`: the end of a reply waits until the reply is stored in the memory.
     - `ContinuedReply`: a second request continues the reply behind a thought that the addon ended.
-    - `RefusalReader`: a refused request is sent again without the refused part.
+    - `RefusalReader`: a refused request is sent again without the refused trait.
     - `SilentStream`: after a stream without a byte, a request asks for the reason.
     """
 
@@ -84,7 +84,7 @@ class Tap(HeldStream):
 
     def _read_refusal(self, chunk: bytes) -> bool:
         """Search the first chunk for an error by which the server refuses the request. Return True
-        if there is one, and the request can be sent again without the refused part.
+        if there is one, and the request can be sent again without the refused trait.
         """
         if self._looks:
             self._looks = False
@@ -96,7 +96,7 @@ class Tap(HeldStream):
 
     @property
     def _is_refusal(self) -> bool:
-        """Return True if the stream is a refusal, and the next request without the refused part is
+        """Return True if the stream is a refusal, and the next request without the refused trait is
         ready.
         """
         return self._refusal is not None and self._refusal.stopped
@@ -160,7 +160,7 @@ class Tap(HeldStream):
     def next_request(self, possible: bool) -> Request | None:
         """Return the request to send after this response; `None` if there is none. It continues the
         reply behind a thought that the addon ended, repeats a refused request without the refused
-        part, or asks for the reason of an empty stream. `possible`: False if the connection's
+        trait, or asks for the reason of an empty stream. `possible`: False if the connection's
         protocol allows no other request.
         """
         if self._looks:

@@ -1,5 +1,5 @@
 """Known servers and their models: the kind of each server, how its prompts end, where its replies
-really began, which models think, and the parts of requests that were refused.
+really began, which models think, and the traits of requests that were refused.
 
 Each such fact is a lesson: a short text (its word) under a name, with the time at which it was
 learnt, such as `server` -> `vllm`, or `thinks DIGEST` -> an empty word, where DIGEST is a hash of
@@ -37,7 +37,7 @@ MOST_SHARED = Bound(300, "lessons", "what processes tell each other of one serve
 refused schema. The store that processes share has all lessons about one server in one entry.
 """
 MOST_REFUSED = 75
-"""How many refused parts are remembered for one model on one server."""
+"""How many refused traits are remembered for one model on one server."""
 AGE = 86_400.0
 """Seconds after which a stored lesson is ignored, because the server may have been updated, or its
 model may have another template.
@@ -48,9 +48,9 @@ PROMPT, BEGINS, THINKS, REFUSES = "prompt ", "begins ", "thinks ", "refuses "
 
 - `prompt DIGEST`, `begins DIGEST`: of a model's name and the switches of thinking.
 - `parses DIGEST`, `thinks DIGEST`: of a model's name.
-- `refuses DIGEST`: of a model's name, and the lesson's word lists the refused parts, a line each;
+- `refuses DIGEST`: of a model's name, and the lesson's word lists the refused traits, a line each;
   or of a tool or response format, and the word lists the refused keywords of its schema.
-- `refuses ` without a digest: the server has refused some part of some request.
+- `refuses ` without a digest: the server has refused some request because of a trait.
 """
 UNREPORTED = "untold"
 _UNSURE = "?"
@@ -89,7 +89,7 @@ _TESTS: Mapping[str, Callable[[str], bool]] = {
     SERVER: _NAMES.__contains__,
     PROMPT: {*_STATES, UNREPORTED, ""}.__contains__,
     BEGINS: _STATES.__contains__,
-    REFUSES: lambda word: all(map(refusals.is_part_name, word.splitlines())),
+    REFUSES: lambda word: all(map(refusals.is_trait_name, word.splitlines())),
     **dict.fromkeys((REPEATS, PARSES, THINKS), not_),
 }
 """Name or prefix of a lesson -> function that returns True if a stored word is valid for it."""
@@ -317,41 +317,43 @@ class KnownServers:
     def learn_refusal(
         self, upstream: Upstream, body: Mapping[str, object], names: frozenset[str]
     ) -> None:
-        """Remember that the server refused the parts `names` of this request. To be called after
-        the server took the request without these parts.
+        """Remember that the server refused the traits `names` of this request (`pictures`, `field
+        seed`). To be called after the server accepted the request without these traits.
         """
         keys = names & refusals.KEYWORDS
-        parts = names - keys - {refusals.PICTURES_ONCE}
+        traits = names - keys - {refusals.PICTURES_ONCE}
         for schema in refusals.refused_schemas(body, keys):
             self._learn_refused(upstream, schema, keys)
-            parts |= {refusals.SCHEMAS}
+            traits |= {refusals.SCHEMAS}
         if body.get("stream") is not True:
             # vLLM refuses `stream_options` only in a request for a whole reply, so that this
             # refusal must not be remembered for requests of streams
-            parts -= {FIELD + COUNTING}
-        if parts:
+            traits -= {FIELD + COUNTING}
+        if traits:
             self._learn_refused(
-                upstream, _model_digest(body), parts | self.refused_parts(upstream, body)
+                upstream, _model_digest(body), traits | self.refused_traits(upstream, body)
             )
 
-    def without_refused_parts(
-        self, upstream: Upstream, body: Mapping[str, object], may_lack: frozenset[str]
+    def without_refused_traits(
+        self, upstream: Upstream, body: Mapping[str, object], removable: frozenset[str]
     ) -> Mapping[str, object]:
-        """Return the request without the parts that the server has refused in earlier requests.
-        Only parts whose names are in `may_lack` are left out. Return `body` itself if nothing
+        """Return the request without the traits that the server has refused in earlier requests.
+        Only traits whose names are in `removable` are removed. Return `body` itself if nothing
         changes.
         """
-        if not (names := self.refused_parts(upstream, body)):
+        if not (names := self.refused_traits(upstream, body)):
             return body
-        body = refusals.without_parts(body, names, may_lack)
-        if refusals.SCHEMAS in names & may_lack:
+        body = refusals.without_traits(body, names, removable)
+        if refusals.SCHEMAS in names & removable:
             body = refusals.without_schema_keywords(
                 body, partial(self._refused_by_digest, upstream)
             )
         return body
 
-    def refused_parts(self, upstream: Upstream, body: Mapping[str, object]) -> frozenset[str]:
-        """Return the names of the parts that the server has refused for the request's model."""
+    def refused_traits(self, upstream: Upstream, body: Mapping[str, object]) -> frozenset[str]:
+        """Return the names of the traits of requests (`pictures`, `field seed`) that the server has
+        refused in earlier requests to the same model.
+        """
         if self._read_word(upstream, REFUSES) is None:
             return frozenset()
         return self._refused_by_digest(upstream, _model_digest(body))
@@ -365,7 +367,7 @@ class KnownServers:
 
     def takes_field(self, upstream: Upstream, body: Mapping[str, object], name: str) -> bool:
         """Return False if the server has refused the field `name` in requests to this model."""
-        return FIELD + name not in self.refused_parts(upstream, body)
+        return FIELD + name not in self.refused_traits(upstream, body)
 
     def facts(self, upstream: Upstream, body: Mapping[str, object]) -> Facts:
         """Return the facts from which `initial_state` decides where the reply will begin."""

@@ -1,12 +1,12 @@
-"""Requests that a server refuses because of one part, and that the addon sends again without this
-part.
+"""Requests that a server refuses because of one trait, and that the addon sends again without this
+trait.
 
-Examples of parts: a keyword of a JSON schema that the server's grammar does not know; a picture for
-a model that cannot see; `tool_choice` on a server that reads no calls; an order of turns that the
-chat template refuses; a field that the server does not know.
+Examples of traits: a keyword of a JSON schema that the server's grammar does not know; a picture
+for a model that cannot see; `tool_choice` on a server that reads no calls; an order of turns that
+the chat template refuses; a field that the server does not know.
 
-Each row of `_ROWS` has a pattern of a server's error, and the names of the parts to leave out.
-`PARTS` has for each name the function that makes the request without the part.
+Each row of `_ROWS` has a pattern of a server's error, and the names of the traits that this error
+refuses. `TRAITS` has for each name the function that makes the request without the trait.
 """
 
 import hashlib
@@ -31,17 +31,17 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import DEEPEST
 
 STATUSES = (400, 404, 415, 422, 500)
-"""Statuses of a server's error that may refuse a part of a request. mlx-lm 0.32 answers 404 to a
-part that it cannot read, FastAPI 422 to an unknown field.
+"""Statuses of a server's error that may refuse a trait of a request. mlx-lm 0.32 answers 404 to a
+content part that it cannot read, FastAPI 422 to an unknown field.
 """
 PICTURES, PICTURES_ONCE = "pictures", "pictures, this once"
 TOOL_CHOICE = "tool_choice"
-"""The part `"tool_choice": "auto"`. A request without the part has `"none"` and keeps its tools:
+"""The trait `"tool_choice": "auto"`. A request without this trait has `"none"` and keeps its tools:
 vLLM still writes the tools into the prompt, and the calls come as text, which the addon reads.
 """
 SCHEMAS, FIELDS = "words of schemas", "fields"
-"""Names for two kinds of parts: all keywords of schemas, and all body fields. A request may have
-several refused parts of a kind, but each error of the server names only one of them.
+"""Names for two kinds of traits: all keywords of schemas, and all body fields. A request may have
+several refused traits of a kind, but each error of the server names only one of them.
 """
 PREFILL, BEGUN, TWO_BEGUN = "thinking behind a prefill", "a begun turn", "a second begun turn"
 HALVES, ARGUMENTS = "halves of characters", "arguments as they came"
@@ -52,9 +52,9 @@ JSON_SCHEMA, JSON_OBJECT = "a format that is a schema", "a format that is any ob
 THINKING, CHOICE = "thinking before a forced choice", "a forced choice"
 SYSTEM, NEIGHBOURS = "later system turns", "neighbours of one role"
 ODD = "schemas without a meaning"
-"""Name of the parts of a JSON schema that a server's grammar cannot express and that restrict
-nothing: references without a target, unknown types, `true` as a schema. They become `{}`, which
-allows anything.
+"""The trait of a JSON schema whose inner schemas a server's grammar cannot express, although they
+restrict nothing: references without a target, unknown types, `true` as a schema. They become `{}`,
+which allows anything.
 """
 _LIMITS = """
 pattern format minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
@@ -67,8 +67,8 @@ SCHEMA_KEYS = frozenset(_LIMITS.split())
 a schema without them allows all that it allowed, and more.
 """
 KEYWORDS = SCHEMA_KEYS | {ODD}
-"""Names of refused parts that are parts of JSON schemas."""
-# Rows of a pattern of a server's error, and the names of the parts that it refuses. The comment at
+"""Names of all traits of JSON schemas that a server may refuse."""
+# Rows of a pattern of a server's error, and the names of the traits that it refuses. The comment at
 # a row or a group of rows names the servers that send the error. A semicolon separates the servers
 # of the first text in a pattern, or of the first row, from those of the next.
 _ROWS: tuple[tuple[str, ...], ...] = (
@@ -161,7 +161,7 @@ _BOOLEAN = ("additionalProperties", "not", "if", "then", "else")
 take the boolean too.
 """
 _TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
-_HELD_IN = (("function", "parameters"), ("json_schema", "schema"))
+_SCHEMA_KEY_PAIRS = (("function", "parameters"), ("json_schema", "schema"))
 """The outer and the inner key under which a tool has its JSON schema, and the two keys under which
 a response format has it.
 """
@@ -169,17 +169,17 @@ _DATA = re.compile(r"data:([\w.+/-]*)[^,]*,")
 _NO_WORD = re.compile(r"\W+")
 
 
-def refused_parts(status: int, error: str, sent: str = "") -> frozenset[str]:
-    """Return the names of the parts that a server's error refuses; empty for any other error.
+def refused_traits(status: int, error: str, sent: str = "") -> frozenset[str]:
+    """Return the names of the traits that a server's error refuses; empty for any other error.
 
     `sent`: the text of the request. A match of a row in `error` that also stands in `sent` does not
     count, because the error may only quote the client.
     """
     if status not in STATUSES:
         return frozenset()
-    for row, *parts in _ROWS:
-        if match := re.search(row, error):
-            return frozenset() if _is_in_request(match[0], sent) else frozenset(parts)
+    for pattern, *traits in _ROWS:
+        if match := re.search(pattern, error):
+            return frozenset() if _is_in_request(match[0], sent) else frozenset(traits)
     quoted, names = unknown_fields(error)
     return frozenset() if quoted and _is_in_request(quoted, sent) else names
 
@@ -210,32 +210,36 @@ def _is_in_request(quoted: str, sent: str) -> bool:
     return any(plain in _NO_WORD.sub(" ", spelled).lower() for spelled in spellings)
 
 
-def without_keywords(part: object, names: frozenset[str]) -> object:
-    """Return a tool or a response format with the keywords `names` left out of its schema."""
-    for outer, inner in _HELD_IN if names else ():
-        held = part.get(outer) if isinstance(part, dict) else None
-        if isinstance(part, dict) and isinstance(held, dict) and inner in held:
-            schema = _schema_without_keywords(held[inner], held[inner], names)
-            return {**part, outer: {**held, inner: schema}}
-    return part
+def without_keywords(owner: object, names: frozenset[str]) -> object:
+    """Return a tool or a response format (`owner`) with the keywords `names` left out of its
+    schema.
+    """
+    for outer_key, inner_key in _SCHEMA_KEY_PAIRS if names else ():
+        inner = owner.get(outer_key) if isinstance(owner, dict) else None
+        if isinstance(owner, dict) and isinstance(inner, dict) and inner_key in inner:
+            schema = _schema_without_keywords(inner[inner_key], inner[inner_key], names)
+            return {**owner, outer_key: {**inner, inner_key: schema}}
+    return owner
 
 
 def _schema_without_keywords(
-    part: object, root: object, names: frozenset[str], deepest: int = DEEPEST
+    schema: object, root: object, names: frozenset[str], deepest: int = DEEPEST
 ) -> object:
-    """Return `part`, the JSON schema `root` or a schema within it, without the keywords `names`. If
-    `ODD` is among the names, a part that restricts nothing becomes `{}`. `deepest`: how many levels
-    of schemas are changed.
+    """Return `schema`, the JSON schema `root` or a schema within it, without the keywords `names`.
+    If `ODD` is among the names, a schema that restricts nothing becomes `{}`. `deepest`: how many
+    levels of schemas are changed.
     """
     odd = ODD in names
-    if not isinstance(part, dict) or not deepest:
-        return {} if odd else part
-    if odd and "$ref" in part and not _has_target(root, part["$ref"]):
+    if not isinstance(schema, dict) or not deepest:
+        return {} if odd else schema
+    if odd and "$ref" in schema and not _has_target(root, schema["$ref"]):
         return {}
-    left_out = names | _odd_keywords(part) if odd else names
+    removed = names | _odd_keywords(schema) if odd else names
     trim = partial(_schema_without_keywords, root=root, names=names, deepest=deepest - 1)
     return {
-        name: _trim_value(name, each, trim) for name, each in part.items() if name not in left_out
+        name: _trim_value(name, value, trim)
+        for name, value in schema.items()
+        if name not in removed
     }
 
 
@@ -291,12 +295,13 @@ def without_schema_keywords(
 def refused_schemas(body: Mapping[str, object], keys: frozenset[str]) -> list[str]:
     """Return the digest of each tool or response format that has one of the refused keywords."""
     tools = body.get("tools")
-    parts = [*(tools if isinstance(tools, list) else ()), body.get("response_format")]
-    return [_digest(part) for part in parts if without_keywords(part, keys) != part]
+    owners = [*(tools if isinstance(tools, list) else ()), body.get("response_format")]
+    return [_digest(owner) for owner in owners if without_keywords(owner, keys) != owner]
 
 
-def _digest(part: object) -> str:
-    return hashlib.sha256(json_text.write(part)).hexdigest()
+def _digest(schema_owner: object) -> str:
+    """Return the digest of a tool or response format, by which a lesson names its schema."""
+    return hashlib.sha256(json_text.write(schema_owner)).hexdigest()
 
 
 def without_choice(body: Mapping[str, object]) -> Mapping[str, object]:
@@ -330,7 +335,7 @@ def _picture_as_text(part: object) -> object:
     return {"type": "text", "text": f"[picture left out, as this model cannot see: {name}]"}
 
 
-PARTS: Mapping[str, Callable[[Mapping[str, object]], Mapping[str, object]]] = {
+TRAITS: Mapping[str, Callable[[Mapping[str, object]], Mapping[str, object]]] = {
     PICTURES: without_pictures,
     PICTURES_ONCE: without_pictures,
     PICTURES_OF_TOOLS: refused_messages.with_pictures_in_user_turns,
@@ -352,38 +357,44 @@ PARTS: Mapping[str, Callable[[Mapping[str, object]], Mapping[str, object]]] = {
     READER: unread_replies.with_tools_as_text,
     HALVES: dict,  # a copy is enough: it is written with U+FFFD for each lone surrogate
 }
-"""Name of a part that a server may refuse -> the function that makes a request without the part."""
+"""Name of a trait of requests that a server may refuse -> the function that makes a request without
+this trait.
+"""
 _NEXT = {PICTURES_OF_TOOLS: PICTURES_ONCE, THINKING: CHOICE}
-"""Name of a part -> the part to leave out next if a request without the part is refused for it."""
-REFUSABLE = frozenset((*PARTS, RENDERED, SCHEMAS, FIELDS))
+"""Name of a trait -> the trait to remove next, if the server refuses a request for a trait that the
+request already lacks.
+"""
+REFUSABLE = frozenset((*TRAITS, RENDERED, SCHEMAS, FIELDS))
+"""Names of all traits, and kinds of traits, that a request may be sent again without."""
 _NAMES = REFUSABLE | KEYWORDS
-NATIVE_PARTS = frozenset((TOOL_CHOICE,))
-"""Parts that may also be left out of requests in the server's own dialect, which the addon does not
-translate.
+"""Names of traits that a stored lesson may have, beside those of fields (`field seed`)."""
+NATIVE_TRAITS = frozenset((TOOL_CHOICE,))
+"""Traits that may also be removed from requests in the server's own dialect, which the addon does
+not translate.
 """
 
 
-def is_part_name(name: str) -> bool:
-    """Return True if `name`, from a stored lesson, is the name of a part that may be left out."""
+def is_trait_name(name: str) -> bool:
+    """Return True if `name`, from a stored lesson, is the name of a trait of requests."""
     return name in _NAMES or is_field(name)
 
 
-def next_parts(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
-    """Return the parts to leave out after an error that refuses the parts `names`: these parts,
-    and, for each that the refused request lacked already (`left_out`), the next part by `_NEXT`.
+def next_traits(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
+    """Return the traits to remove after an error that refuses the traits `names`: these traits,
+    and, for each that the refused request lacked already (`left_out`), the next trait by `_NEXT`.
     """
     return names | {_NEXT[name] for name in names & left_out & _NEXT.keys()}
 
 
-def without_parts(
-    body: Mapping[str, object], names: frozenset[str], may_lack: frozenset[str]
+def without_traits(
+    body: Mapping[str, object], names: frozenset[str], removable: frozenset[str]
 ) -> Mapping[str, object]:
-    """Return a request without those of the parts `names` that are also in `may_lack`, the parts
+    """Return a request without those of the traits `names` that are also in `removable`, the traits
     that the user's options allow to leave out.
     """
-    if SCHEMAS in may_lack and (keys := names & KEYWORDS):
+    if SCHEMAS in removable and (keys := names & KEYWORDS):
         body = without_schema_keywords(body, lambda _: keys)
-    for name, change in PARTS.items():
-        body = change(body) if name in names & may_lack else body
+    for name, change in TRAITS.items():
+        body = change(body) if name in names & removable else body
     fields = {name.removeprefix(FIELD) for name in names if name.startswith(FIELD)}
-    return without_fields(body, fields) if FIELDS in may_lack else body
+    return without_fields(body, fields) if FIELDS in removable else body

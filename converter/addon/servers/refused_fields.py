@@ -10,7 +10,7 @@ from converter.core.dialects.server_fields import CONTROL, LAST_WORDS
 from converter.core.model.raw_messages import map_messages
 
 FIELD = "field "
-"""The prefix that the name of a refused part has if the part is a field. The path of the field
+"""The prefix of a refused trait's name, if the trait is a field. The path of the field
 follows: `field seed`.
 """
 _KEPT = frozenset(
@@ -53,8 +53,8 @@ _INDEX = re.compile(r"(?:\.\d+|\[\d+\])")
 
 
 def unknown_fields(error: str) -> tuple[str, frozenset[str]]:
-    """Return the part of an error's text that names unknown fields, and these fields as names of
-    refused parts: `... Unknown parameter: 'seed'` -> that text, and `field seed`. Return an empty
+    """Return the span of an error's text that names unknown fields, and these fields as names of
+    refused traits: `... Unknown parameter: 'seed'` -> that text, and `field seed`. Return an empty
     text and no names if no row fits.
     """
     for row in _ROWS:
@@ -66,7 +66,7 @@ def unknown_fields(error: str) -> tuple[str, frozenset[str]]:
 
 
 def is_field(name: str) -> bool:
-    """Return True if `name`, the name of a refused part, names a field that may be left out."""
+    """Return True if `name`, the name of a refused trait, names a field that may be left out."""
     path = name.removeprefix(FIELD)
     return path != name and PATH.fullmatch(path) is not None and path not in _KEPT
 

@@ -18,7 +18,7 @@ from converter.core.model.raw_messages import content_parts, messages_of
 from converter.core.reading.beginning import Grammar
 
 READER, RENDERED = "the server's own reader", "llama.cpp's own reader"
-"""Names of two parts of a request that may be left out after such an error. A request without
+"""Names of two traits of a request that may be removed after such an error. A request without
 `READER` has its tools as text; a request without `RENDERED` is a text completion of the rendered
 prompt.
 """
@@ -35,7 +35,7 @@ ROWS = (
     (r"error parsing tool call: raw=", READER),
 )
 """Pairs of a pattern of an error that a server sends in place of a reply that it could not read,
-and the name of the part to leave out.
+and the name of the trait to remove.
 """
 _OF_CHATS = frozenset(
     (

@@ -10,7 +10,7 @@ from converter.addon.servers import initial_state
 from converter.addon.servers.initial_state import Facts
 from converter.addon.servers.probes import IDENTITY_PATHS, ProbeReply, recognise_server
 from converter.addon.servers.profiles import Server, thinking_fields
-from converter.addon.servers.refusals import STATUSES, TOOL_CHOICE, refused_parts
+from converter.addon.servers.refusals import STATUSES, TOOL_CHOICE, refused_traits
 from converter.addon.servers.server_key import KEY_VARIABLE, server_key
 from converter.addon.start_lines import NEEDS
 from converter.core.dialects.model_facts import SHOWN_AT, WINDOW_FIELDS, ModelFacts, read
@@ -196,7 +196,7 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     called = link.stream(body, lambda reply: bool(reply.called_tools))
     # A server without a parser of calls may refuse a request with tools unless it has
     # `tool_choice: none`. The addon, too, repeats such a refused request with that field.
-    parses = TOOL_CHOICE not in refused_parts(min(STATUSES), called.refusal)
+    parses = TOOL_CHOICE not in refused_traits(min(STATUSES), called.refusal)
     if not parses:
         called = link.stream({**body, "tool_choice": "none"}, lambda _: False)
     yield tools_finding(called, server, parses)

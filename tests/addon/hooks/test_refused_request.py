@@ -42,7 +42,7 @@ def test_the_second_request_lacks_what_was_refused(length: int) -> None:
         assert not watcher.stopped
 
 
-def test_another_part_may_be_refused_then_and_the_same_may_not() -> None:
+def test_another_trait_may_be_refused_then_and_the_same_may_not() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     both = {**BODY, "messages": [{"role": "user", "content": [picture]}]}
     with running() as (addon, _):
@@ -61,7 +61,7 @@ def test_another_part_may_be_refused_then_and_the_same_may_not() -> None:
         assert not watcher.stopped
 
 
-def test_a_part_that_is_refused_twice_has_a_next_one() -> None:
+def test_a_trait_that_is_refused_twice_has_a_next_one() -> None:
     refusal = b'{"error": {"message": "Thinking mode does not support this tool_choice"}}'
     with running() as (addon, _):
         flow = ask(addon, request(CHAT, {**BODY, "tool_choice": "required"}))
@@ -191,7 +191,7 @@ def test_a_fault_of_ours_leaves_the_servers_answer(
     def broken(*_: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr(refusals, "without_parts", broken)
+    monkeypatch.setattr(refusals, "without_traits", broken)
     with running() as (addon, _):
         watcher = refuse(addon, ask(addon, request(CHAT, BODY)))
         assert watcher(REFUSAL) == []

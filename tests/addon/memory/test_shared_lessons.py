@@ -81,9 +81,9 @@ def learnt(servers: KnownServers) -> list[object]:
         servers.has_prompt(prompt_key(HERE, {"model": "untold"})),
         initial_state(servers.facts(HERE, {"model": "guessed"})),
         servers.thinks(HERE, {"model": "thinks"}),
-        "pattern" in str(servers.without_refused_parts(HERE, REQUEST, REFUSABLE)),
-        "image_url" in str(servers.without_refused_parts(HERE, REQUEST, REFUSABLE)),
-        "none" in str(servers.without_refused_parts(HERE, REQUEST, REFUSABLE)),
+        "pattern" in str(servers.without_refused_traits(HERE, REQUEST, REFUSABLE)),
+        "image_url" in str(servers.without_refused_traits(HERE, REQUEST, REFUSABLE)),
+        "none" in str(servers.without_refused_traits(HERE, REQUEST, REFUSABLE)),
     ]
 
 

@@ -17,7 +17,7 @@ from converter.addon.servers.known_servers import (
     switches_as_json,
 )
 from converter.addon.servers.profiles import by_name
-from converter.addon.servers.refusals import NATIVE_PARTS, PICTURES, REFUSABLE, TOOL_CHOICE
+from converter.addon.servers.refusals import NATIVE_TRAITS, PICTURES, REFUSABLE, TOOL_CHOICE
 from converter.core.model.initial_state import InitialState
 from tests.support.rows import rows_of
 
@@ -187,7 +187,7 @@ def test_counts_that_no_whole_reply_has_are_refused_to_no_stream(
     cache.learn_refusal(HERE, chat, frozenset({"field stream_options", "field seed"}))
     stream = {**chat, "stream": True, "seed": 1}
     assert cache.takes_field(HERE, stream, "stream_options") is takes
-    spared = cache.without_refused_parts(HERE, stream, REFUSABLE)
+    spared = cache.without_refused_traits(HERE, stream, REFUSABLE)
     assert ("stream_options" in spared) is takes
     assert "seed" not in spared
 
@@ -205,8 +205,8 @@ def test_a_servers_own_endpoint_gets_all_but_the_choice_of_a_tool() -> None:
     }
     names = frozenset({"field seed", "pattern", "format", PICTURES, TOOL_CHOICE})
     cache.learn_refusal(HERE, chat, names)
-    assert cache.without_refused_parts(HERE, chat, NATIVE_PARTS) == {**chat, "tool_choice": "none"}
-    spared = str(cache.without_refused_parts(HERE, chat, REFUSABLE))
+    assert cache.without_refused_traits(HERE, chat, NATIVE_TRAITS) == {**chat, "tool_choice": "none"}
+    spared = str(cache.without_refused_traits(HERE, chat, REFUSABLE))
     assert not any(word in spared for word in ("seed", "pattern", "format", "image_url"))
 
 

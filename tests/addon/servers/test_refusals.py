@@ -1,4 +1,4 @@
-"""Refusals of servers, by their messages, and a request without the refused part."""
+"""Refusals of servers, by their messages, and a request without the refused trait."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from converter.addon.servers.refusals import (
     IDS,
     JSON_OBJECT,
     JSON_SCHEMA,
-    NATIVE_PARTS,
+    NATIVE_TRAITS,
     NEIGHBOURS,
     NULLS,
     ODD,
-    PARTS,
+    TRAITS,
     PICTURES,
     PICTURES_OF_TOOLS,
     PREFILL,
@@ -29,12 +29,12 @@ from converter.addon.servers.refusals import (
     TOOL_CHOICE,
     TWO_BEGUN,
     USERLESS,
-    next_parts,
-    refused_parts,
+    next_traits,
+    refused_traits,
     refuses_pictures,
     without_choice,
     without_keywords,
-    without_parts,
+    without_traits,
     without_pictures,
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
@@ -139,8 +139,8 @@ LM_STUDIO = (
     ],
 )
 def test_an_error_message_names_the_refused_feature(message: str, names: set[str]) -> None:
-    assert {refused_parts(status, message) for status in STATUSES} == {frozenset(names)}
-    assert not refused_parts(429, message)
+    assert {refused_traits(status, message) for status in STATUSES} == {frozenset(names)}
+    assert not refused_traits(429, message)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_an_error_message_names_the_refused_feature(message: str, names: set[str
     ],
 )
 def test_another_error_names_nothing(message: str) -> None:
-    assert not refused_parts(400, message)
+    assert not refused_traits(400, message)
 
 
 @pytest.mark.parametrize(
@@ -167,11 +167,11 @@ def test_text_that_the_request_holds_is_not_the_servers(sent: str) -> None:
     """A server repeats the link that it cannot load: so one client would blind all others."""
     message = "cannot load http://x/?Qwen is not a multimodal model"
     assert (
-        refused_parts(400, message)
-        == refused_parts(400, message, '{"content": "multimodal"}')
+        refused_traits(400, message)
+        == refused_traits(400, message, '{"content": "multimodal"}')
         == {PICTURES}
     )
-    assert not refused_parts(400, message, sent)
+    assert not refused_traits(400, message, sent)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_request_of_the_responses_api_keeps_its_choice() -> None:
 
 
 def test_a_schema_goes_without_the_refused_keywords_and_keeps_its_names() -> None:
-    tools = without_parts(BODY, frozenset({"pattern"}), REFUSABLE)["tools"]
+    tools = without_traits(BODY, frozenset({"pattern"}), REFUSABLE)["tools"]
     assert isinstance(tools, list)
     kept = tools[0]["function"]["parameters"]["properties"]
     bare = {"type": "string", "format": "date", "default": {"pattern": 1}}
@@ -242,14 +242,14 @@ def test_a_schema_may_be_of_any_depth() -> None:
 
 def test_a_response_format_is_a_schema() -> None:
     body = {"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA}}}
-    kept = without_parts(body, SCHEMA_KEYS, REFUSABLE)
+    kept = without_traits(body, SCHEMA_KEYS, REFUSABLE)
     assert r"\d" not in str(kept)
     assert "json_schema" in str(kept)
 
 
 def test_what_holds_nothing_refused_stays_the_same_request() -> None:
     body = {"tools": [OTHER], "messages": [{"role": "user", "content": "hi"}]}
-    assert without_parts(body, SCHEMA_KEYS, REFUSABLE) is body
+    assert without_traits(body, SCHEMA_KEYS, REFUSABLE) is body
     assert without_pictures(body) is body
 
 
@@ -277,21 +277,21 @@ def test_what_is_refused_goes_together() -> None:
         "messages": [{"role": "system", "content": "A"}, {"role": "developer", "content": "B"}],
     }
     names = frozenset({SYSTEM, "field store", TOOL_CHOICE})
-    kept = without_parts(body, names, REFUSABLE - {TOOL_CHOICE})
+    kept = without_traits(body, names, REFUSABLE - {TOOL_CHOICE})
     assert kept == {**BODY, "messages": [{"role": "system", "content": "A\n\nB"}]}
-    assert without_parts(body, names, REFUSABLE)["tool_choice"] == "none"
-    assert without_parts(body, names, NATIVE_PARTS) == {**body, "tool_choice": "none"}
+    assert without_traits(body, names, REFUSABLE)["tool_choice"] == "none"
+    assert without_traits(body, names, NATIVE_TRAITS) == {**body, "tool_choice": "none"}
 
 
-@pytest.mark.parametrize("part", sorted({*PARTS, RENDERED} - {HALVES}))
-def test_a_request_without_the_part_stays_the_same(part: str) -> None:
+@pytest.mark.parametrize("trait", sorted({*TRAITS, RENDERED} - {HALVES}))
+def test_a_request_without_the_trait_stays_the_same(trait: str) -> None:
     body = {"messages": [{"role": "user", "content": "hi"}]}
-    assert without_parts(body, frozenset({part}), frozenset({part})) is body
+    assert without_traits(body, frozenset({trait}), frozenset({trait})) is body
 
 
 def test_halves_of_characters_are_written_whole() -> None:
     body = {"messages": [{"role": "user", "content": "cut \ud83d"}]}
-    kept = without_parts(body, frozenset({HALVES}), REFUSABLE)
+    kept = without_traits(body, frozenset({HALVES}), REFUSABLE)
     assert kept == body
     assert kept is not body
 
@@ -313,8 +313,8 @@ def test_a_short_name_of_a_model_is_no_part_of_a_word() -> None:
     assert refuses_pictures(400, "It reads no image.", PICTURED | {"model": "m"})
 
 
-def test_what_is_refused_twice_has_a_next_part() -> None:
+def test_what_is_refused_twice_has_a_next_trait() -> None:
     first = frozenset({THINKING})
-    assert next_parts(first, frozenset()) == first
-    assert next_parts(first, first) == {THINKING, CHOICE}
-    assert next_parts(frozenset({"field seed"}), frozenset({"field seed"})) == {"field seed"}
+    assert next_traits(first, frozenset()) == first
+    assert next_traits(first, first) == {THINKING, CHOICE}
+    assert next_traits(frozenset({"field seed"}), frozenset({"field seed"})) == {"field seed"}

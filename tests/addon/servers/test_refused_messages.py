@@ -10,7 +10,7 @@ from converter.addon.servers.refusals import (
     JSON_OBJECT,
     JSON_SCHEMA,
     NULLS,
-    PARTS,
+    TRAITS,
     PICTURES_OF_TOOLS,
     THINKING,
     THOUGHTLESS,
@@ -39,7 +39,7 @@ def as_json(kind: str, **more: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("part", "received", "sent"),
+    ("trait", "received", "sent"),
     [
         (USERLESS, of_messages(SYSTEM), of_messages(SYSTEM, GO_ON)),
         (
@@ -98,23 +98,23 @@ def as_json(kind: str, **more: object) -> dict[str, Any]:
         (CHOICE, {"tools": TOOLS, "tool_choice": NAMED}, {"tools": TOOLS, "tool_choice": "auto"}),
     ],
 )
-def test_each_refused_part_has_its_replacement(
-    part: str, received: dict[str, Any], sent: dict[str, Any]
+def test_each_refused_trait_has_its_replacement(
+    trait: str, received: dict[str, Any], sent: dict[str, Any]
 ) -> None:
-    assert PARTS[part](received) == sent
+    assert TRAITS[trait](received) == sent
 
 
 def test_a_forced_call_goes_out_with_thinking_off() -> None:
     forced = {"tools": TOOLS, "tool_choice": "required", "reasoning_effort": "high"}
-    changed: Any = PARTS[THINKING](forced)
+    changed: Any = TRAITS[THINKING](forced)
     assert changed["thinking"] == {"type": "disabled"}
     assert changed["chat_template_kwargs"]["enable_thinking"] is False
     assert "reasoning_effort" not in changed
     free = {**forced, "tool_choice": "auto"}
-    assert PARTS[THINKING](free) is free
+    assert TRAITS[THINKING](free) is free
 
 
-@pytest.mark.parametrize("part", [THOUGHTLESS, PICTURES_OF_TOOLS, NULLS, ARGUMENTS, USERLESS])
-def test_odd_messages_stay(part: str) -> None:
+@pytest.mark.parametrize("trait", [THOUGHTLESS, PICTURES_OF_TOOLS, NULLS, ARGUMENTS, USERLESS])
+def test_odd_messages_stay(trait: str) -> None:
     body = of_messages("odd", {"role": "tool", "content": "x"}, USER)
-    assert PARTS[part](body) is body
+    assert TRAITS[trait](body) is body
