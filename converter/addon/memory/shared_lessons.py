@@ -47,17 +47,14 @@ _OWN_NAMES = ("localhost", "0.0.0.0", "::", "host.docker.internal", "host.contai
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One reading of a server's lessons from the store.
-
-    Attributes:
-        task: The task that reads the lessons.
-        began: The time when the task began, by the monotonic clock.
-        until: The time until which requests wait for the task, by the same clock.
-    """
+    """One reading of a server's lessons from the store."""
 
     task: asyncio.Task[None]
+    """The task that reads the lessons."""
     began: float
+    """The time when the task began, by the monotonic clock."""
     until: float
+    """The time until which requests wait for the task, by the same clock."""
 
 
 class SharedLessons:

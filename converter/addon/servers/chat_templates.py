@@ -28,25 +28,26 @@ _EFFORT: Switches = {EFFORT: ("low", "medium", "high", "xhigh", "max")}
 
 @dataclass(frozen=True, slots=True)
 class TemplateHistory:
-    """A chat template's treatment of the thoughts of earlier turns.
-
-    Attributes:
-        form: The field of a message, or the marks in its text, in which the template expects a
-            thought; `drop`: the template ignores earlier thoughts.
-        loop: True if the template reads only the thoughts behind the last user message, which are
-            those of the running tool loop; False if it reads all thoughts.
-        switches: Entries of `chat_template_kwargs` that the request must have, because the
-            template drops earlier thoughts without them.
-        exact: True if the template adds no line ends around a thought. Line ends at the start and
-            end of a thought are then the model's own, and are sent back with the thought.
-        wanted: True if the addon puts back a thought that the client left out of its history.
-    """
+    """A chat template's treatment of the thoughts of earlier turns."""
 
     form: HistoryForm = "reasoning_content"
+    """The field of a message, or the marks in its text, in which the template expects a thought;
+    `drop`: the template ignores earlier thoughts.
+    """
     loop: bool = False
+    """True if the template reads only the thoughts behind the last user message, which are those of
+    the running tool loop; False if it reads all thoughts.
+    """
     switches: Mapping[str, object] = field(default_factory=dict)
+    """Entries of `chat_template_kwargs` that the request must have, because the template drops
+    earlier thoughts without them.
+    """
     exact: bool = False
+    """True if the template adds no line ends around a thought. Line ends at the start and end of a
+    thought are then the model's own, and are sent back with the thought.
+    """
     wanted: bool = False
+    """True if the addon puts back a thought that the client left out of its history."""
 
 
 ALL, LOOP, NEVER = TemplateHistory(), TemplateHistory(loop=True), TemplateHistory("drop")
@@ -62,26 +63,25 @@ def _history_with(*, exact: bool = False, **switches: object) -> TemplateHistory
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The habits of the chat templates of some models.
-
-    Attributes:
-        models: A regular expression that finds the models' names, in lower case.
-        switches: Fields of a request, or of its `chat_template_kwargs`, and their values that turn
-            thinking on. The template opens a thought only if a request sets one of them. If empty,
-            the template opens a thought unless the request turns thinking off.
-        history: How the template treats earlier thoughts; `None` if its source does not show it.
-        always: True if the model thinks even if a request turns thinking off.
-        bare_closer: True if the template, with thinking off, writes a closer without its opener.
-            Then the model may write the closer again.
-        opens: True if the template opens thoughts; False if the model writes the opener itself.
-    """
+    """The habits of the chat templates of some models."""
 
     models: str
+    """A regular expression that finds the models' names, in lower case."""
     switches: Switches = field(default_factory=dict)
+    """Fields of a request, or of its `chat_template_kwargs`, and their values that turn thinking
+    on. The template opens a thought only if a request sets one of them. If empty, the template
+    opens a thought unless the request turns thinking off.
+    """
     history: TemplateHistory | None = None
+    """How the template treats earlier thoughts; `None` if its source does not show it."""
     always: bool = False
+    """True if the model thinks even if a request turns thinking off."""
     bare_closer: bool = False
+    """True if the template, with thinking off, writes a closer without its opener. Then the model
+    may write the closer again.
+    """
     opens: bool = True
+    """True if the template opens thoughts; False if the model writes the opener itself."""
 
 
 TEMPLATES = (
@@ -216,16 +216,14 @@ UNKNOWN = TemplateHistory("tags")
 
 @dataclass(frozen=True, slots=True)
 class HistoryOptions:
-    """The user's options for the form in which the earlier turns of a request are sent.
-
-    Attributes:
-        thoughts: The form of earlier thoughts; `None`: the form in the model's row of `TEMPLATES`.
-        order: Whether tool results go before the text of their user turn (`tools-first`), or stay
-            where the client wrote them (`as-written`).
-    """
+    """The user's options for the form in which the earlier turns of a request are sent."""
 
     thoughts: HistoryForm | None
+    """The form of earlier thoughts; `None`: the form in the model's row of `TEMPLATES`."""
     order: Order
+    """Whether tool results go before the text of their user turn (`tools-first`), or stay where the
+    client wrote them (`as-written`).
+    """
 
     def history_for(self, model: str, server: Server | None) -> TemplateHistory:
         """Return how earlier thoughts are sent to this model on this server. `server` is `None` if

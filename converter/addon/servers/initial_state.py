@@ -37,24 +37,22 @@ _OPENERS = tuple(opener.strip() for family in TABLE for opener in family.opens)
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts that are known of a reply before its first byte arrives.
-
-    Attributes:
-        body: The request, in the form of chat completions.
-        parses: True if the server sends thoughts in a field of their own, outside of the text.
-        repeats_opener: True if the server may begin the text with the opener that already stands
-            in the prompt.
-        prompt: Where the reply begins by the end of the prompt that the server rendered; `None`:
-            the prompt is not known.
-        corrected: Where an earlier reply really began, from the same server and model to a request
-            with the same switches of thinking; `None`: no reply has shown it.
-    """
+    """The facts that are known of a reply before its first byte arrives."""
 
     body: Mapping[str, object] = field(default_factory=dict)
+    """The request, in the form of chat completions."""
     parses: bool = False
+    """True if the server sends thoughts in a field of their own, outside of the text."""
     repeats_opener: bool = False
+    """True if the server may begin the text with the opener that already stands in the prompt."""
     prompt: InitialState | None = None
+    """Where the reply begins by the end of the prompt that the server rendered; `None`: the prompt
+    is not known.
+    """
     corrected: InitialState | None = None
+    """Where an earlier reply really began, from the same server and model to a request with the
+    same switches of thinking; `None`: no reply has shown it.
+    """
 
 
 def state_by_request(facts: Facts) -> InitialState | None:

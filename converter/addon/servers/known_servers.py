@@ -155,18 +155,17 @@ class Upstream(NamedTuple):
 
     A tuple, because an address is hashed some twenty times for each request, and the hash of a
     dataclass is slow Python code.
-
-    Attributes:
-        prefix: The part of the path before the dialect's own paths, such as `/openai`.
-        direct: True if mitmproxy connects to the server itself; False if it connects to an upstream
-            proxy, where no probes are sent, because they would bypass that proxy.
     """
 
     scheme: str
     host: str
     port: int
     prefix: str = ""
+    """The part of the path before the dialect's own paths, such as `/openai`."""
     direct: bool = True
+    """True if mitmproxy connects to the server itself; False if it connects to an upstream proxy,
+    where no probes are sent, because they would bypass that proxy.
+    """
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host

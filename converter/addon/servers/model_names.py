@@ -38,20 +38,16 @@ VARIANTS: Mapping[str, tuple[str, int | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A row of `think_models`.
-
-    Attributes:
-        pattern: A pattern of `fnmatch` for the names that clients ask for, such as `claude-*`.
-        name: The server's name of the model; empty: the only model that the server has.
-        effort: The effort of thinking that replaces the client's; empty: the client's effort stays.
-        budget: The limit of thinking tokens that replaces the client's; `None`: the client's limit
-            stays.
-    """
+    """A row of `think_models`."""
 
     pattern: str
+    """A pattern of `fnmatch` for the names that clients ask for, such as `claude-*`."""
     name: str = ""
+    """The server's name of the model; empty: the only model that the server has."""
     effort: str = ""
+    """The effort of thinking that replaces the client's; empty: the client's effort stays."""
     budget: int | None = None
+    """The limit of thinking tokens that replaces the client's; `None`: the client's limit stays."""
 
     @property
     def sets_thinking(self) -> bool:

@@ -20,24 +20,22 @@ from converter.core.model.conversation import Conversation, ThinkingSwitch
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A header of a response, or a field in its JSON, that identifies a server.
-
-    Attributes:
-        path: The path of the GET request whose response is looked at.
-        header: The header's name; empty if the fingerprint is a field.
-        field: The field's name, in the response's object or in an object of its list `data`, which
-            has the server's models; empty if the fingerprint is a header.
-        value: A text that the header contains, or the field's whole value; empty: any value.
-        beside: Another field that the same object must have; empty: none.
-        lacks: A field that no model of the list may have; empty: none.
-    """
+    """A header of a response, or a field in its JSON, that identifies a server."""
 
     path: str
+    """The path of the GET request whose response is looked at."""
     header: str = ""
+    """The header's name; empty if the fingerprint is a field."""
     field: str = ""
+    """The field's name, in the response's object or in an object of its list `data`, which has the
+    server's models; empty if the fingerprint is a header.
+    """
     value: str = ""
+    """A text that the header contains, or the field's whole value; empty: any value."""
     beside: str = ""
+    """Another field that the same object must have; empty: none."""
     lacks: str = ""
+    """A field that no model of the list may have; empty: none."""
 
 
 def _template_paths(**switches: object) -> dict[str, object]:
@@ -71,56 +69,56 @@ BUDGET_EFFORTS = ((4096, "high"), (2048, "medium"), (0, "low"))
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A kind of server, and the request fields that it takes.
-
-    Attributes:
-        name: The server's name in logs, stores and the option `think_server`.
-        fingerprints: The server's fingerprints, of which one is enough to identify it.
-        leaves_out: Body fields that the server refuses or ignores, so that they are not sent.
-        on: Body fields that turn thinking on.
-        off: Body fields that turn thinking off.
-        budget: The paths of fields that limit the tokens of thinking.
-        parser_budget: The paths of further fields that limit the tokens of thinking. A server takes
-            them only if it was started with a reasoning parser.
-        effort: The path of the field that has the effort; empty: the server has no such field.
-        efforts: A client's effort -> the value that is sent to the server.
-        effort_models: Parts of the names of models that take an effort; empty: all models do.
-        prefill: Body fields that make the server continue a last assistant message.
-        continues: How a last assistant message with a thought is written so that the server
-            continues the message. `reasoning`: the thought in the field `reasoning_content`.
-            `message`: the thought in the text, between marks. `prompt`: as `message`, but without
-            the opener if the prompt ends with one already. Empty: the server cannot continue a
-            thought.
-        named_tool_choice: True if `tool_choice` can demand one tool by its name.
-        image_links: True if the server fetches images from links.
-        history: The field of a message in which the server reads earlier thoughts.
-        tool_turn_history: The field of an earlier message with tool calls that must have the
-            thought, whatever the form of other earlier thoughts; empty: none.
-        repeats_opener: True if a reply may begin with the opener that ends the prompt.
-        counts: True if a stream has the counts of tokens even if the request does not ask for them.
-        ends_thoughts: True if the server can be asked to end the thought of a running reply whose
-            request had the field `reasoning_control`.
-    """
+    """A kind of server, and the request fields that it takes."""
 
     name: str
+    """The server's name in logs, stores and the option `think_server`."""
     fingerprints: tuple[Fingerprint, ...] = ()
+    """The server's fingerprints, of which one is enough to identify it."""
     leaves_out: frozenset[str] = frozenset()
+    """Body fields that the server refuses or ignores, so that they are not sent."""
     on: Mapping[str, object] = field(default_factory=dict)
+    """Body fields that turn thinking on."""
     off: Mapping[str, object] = field(default_factory=dict)
+    """Body fields that turn thinking off."""
     budget: tuple[str, ...] = ()
+    """The paths of fields that limit the tokens of thinking."""
     parser_budget: tuple[str, ...] = ()
+    """The paths of further fields that limit the tokens of thinking. A server takes them only if it
+    was started with a reasoning parser.
+    """
     effort: str = ""
+    """The path of the field that has the effort; empty: the server has no such field."""
     efforts: Mapping[str, str] = field(default_factory=lambda: EFFORTS)
+    """A client's effort -> the value that is sent to the server."""
     effort_models: tuple[str, ...] = ()
+    """Parts of the names of models that take an effort; empty: all models do."""
     prefill: Mapping[str, object] = field(default_factory=dict)
+    """Body fields that make the server continue a last assistant message."""
     continues: Literal["", "reasoning", "message", "prompt"] = ""
+    """How a last assistant message with a thought is written so that the server continues the
+    message. `reasoning`: the thought in the field `reasoning_content`. `message`: the thought in
+    the text, between marks. `prompt`: as `message`, but without the opener if the prompt ends with
+    one already. Empty: the server cannot continue a thought.
+    """
     named_tool_choice: bool = True
+    """True if `tool_choice` can demand one tool by its name."""
     image_links: bool = True
+    """True if the server fetches images from links."""
     history: HistoryForm = "reasoning_content"
+    """The field of a message in which the server reads earlier thoughts."""
     tool_turn_history: str = ""
+    """The field of an earlier message with tool calls that must have the thought, whatever the form
+    of other earlier thoughts; empty: none.
+    """
     repeats_opener: bool = False
+    """True if a reply may begin with the opener that ends the prompt."""
     counts: bool = False
+    """True if a stream has the counts of tokens even if the request does not ask for them."""
     ends_thoughts: bool = False
+    """True if the server can be asked to end the thought of a running reply whose request had the
+    field `reasoning_control`.
+    """
 
 
 def _owner_fingerprint(owner: str, beside: str = "") -> Fingerprint:

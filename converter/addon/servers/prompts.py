@@ -51,20 +51,18 @@ _REQUEST_FIELDS = ("tools", "tool_choice", "parallel_tool_calls")
 
 @dataclass(frozen=True, slots=True)
 class CallStyle:
-    """A group of models that write calls in the same form.
-
-    Attributes:
-        name: The name of the group.
-        pattern: A regular expression that finds the models' names.
-        form: The text of a call (`str.format`), with `{name}` and `{parameters}`, or with `{whole}`
-            for the JSON of name and arguments.
-        parameter: The text of one parameter in `{parameters}`, with `{key}` and `{value}`.
-    """
+    """A group of models that write calls in the same form."""
 
     name: str
+    """The name of the group."""
     pattern: str
+    """A regular expression that finds the models' names."""
     form: str
+    """The text of a call (`str.format`), with `{name}` and `{parameters}`, or with `{whole}` for
+    the JSON of name and arguments.
+    """
     parameter: str = ""
+    """The text of one parameter in `{parameters}`, with `{key}` and `{value}`."""
 
     def write_call(self, name: str, arguments: Mapping[str, object]) -> str:
         """Return the text of a call as these models write it."""

@@ -22,18 +22,16 @@ _SHOWN_PARTS = ("text", "thinking")
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """A new part of a reply's transcript, or new text of its last part. An event may add several.
-
-    Attributes:
-        part: the new part. If a thought or text goes on, a part of this kind with the new text
-            alone.
-        choice: the index of the choice.
-        fresh: True if a new part begins, False if the text of `part` continues the last part.
+    """A new part of a reply's transcript, or new text of the transcript's last part. An event may
+    add several.
     """
 
     part: Part
+    """The new part. If a thought or text goes on, a part of this kind with the new text alone."""
     choice: int = 0
+    """The index of the choice."""
     fresh: bool = True
+    """True if a new part begins, False if the text of `part` continues the last part."""
 
 
 class FieldAccumulator:

@@ -16,23 +16,20 @@ type Facts = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A picture, a document, or sound.
-
-    Attributes:
-        kind: `image`, `audio` or another kind.
-        type: the media type.
-        size: the bytes of the data, None if the message has only an address.
-        address: the URL or the id of a file, empty if the message has the data.
-        title: a document's title.
-        data: the data of a picture or document in base64.
-    """
+    """A picture, a document, or sound."""
 
     kind: str
+    """`image`, `audio` or another kind."""
     type: str = ""
+    """The media type."""
     size: int | None = None
+    """The bytes of the data, None if the message has only an address."""
     address: str = ""
+    """The URL or the id of a file, empty if the message has the data."""
     title: str = ""
+    """A document's title."""
     data: str = field(default="", repr=False, compare=False)
+    """The data of a picture or document in base64."""
 
     @property
     def line(self) -> str:
@@ -84,18 +81,15 @@ class ShownTurn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A request or a reply in a form for people, free of any dialect.
-
-    Attributes:
-        turns: the turns in their order.
-        settings: a request's model and other settings that fit in a line.
-        facts: a reply's finish, counts and times.
-        rest: the texts that could not be read.
-        beside: fields about a reply that belong to no turn, such as a server's timings.
-    """
+    """A request or a reply in a form for people, free of any dialect."""
 
     turns: tuple[ShownTurn, ...] = ()
+    """The turns in their order."""
     settings: Facts = field(default_factory=dict)
+    """A request's model and other settings that fit in a line."""
     facts: Facts = field(default_factory=dict)
+    """A reply's finish, counts and times."""
     rest: tuple[str, ...] = ()
+    """The texts that could not be read."""
     beside: tuple[Field, ...] = ()
+    """Fields about a reply that belong to no turn, such as a server's timings."""

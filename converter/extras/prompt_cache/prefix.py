@@ -63,20 +63,19 @@ _TOOLS_IN_TEXT = re.compile(r"# Tools\n\nYou can use these tools:\n<tools>.*?\n<
 class Breaker(NamedTuple):
     """A kind of text that may differ from request to request, such as the time, and so breaks the
     cache of all text after it.
-
-    Attributes:
-        name: the kind, for the user.
-        pattern: matches the text.
-        behind: a number: the breaker is the cause if both texts, the earlier and the new one, have
-            a match of the pattern at the difference, or at most so many characters before it.
-            None: it is the cause if both texts are equal without their matches.
-        mend: advice for the user.
     """
 
     name: str
+    """The kind, for the user."""
     pattern: re.Pattern[str]
+    """Matches the text."""
     behind: int | None
+    """A number: the breaker is the cause if both texts, the earlier and the new one, have a match
+    of the pattern at the difference, or at most so many characters before it. None: it is the cause
+    if both texts are equal without their matches.
+    """
     mend: str = ""
+    """Advice for the user."""
 
 
 BREAKERS = (
@@ -107,21 +106,18 @@ BREAKERS = (
 
 @dataclass(eq=False)
 class Prompt:
-    """A request as it was sent to a server.
-
-    Attributes:
-        owner: the client and the server; requests of different owners are not compared.
-        name: the id of the request's flow.
-        body: the request's fields.
-        size: the body's bytes.
-        tokens: the prompt's tokens by the server's count; None until the server reports it.
-    """
+    """A request as it was sent to a server."""
 
     owner: str
+    """The client and the server; requests of different owners are not compared."""
     name: str
+    """The id of the request's flow."""
     body: Mapping[str, object]
+    """The request's fields."""
     size: int
+    """The body's bytes."""
     tokens: int | None = None
+    """The prompt's tokens by the server's count; None until the server reports it."""
 
     @cached_property
     def turns(self) -> Sequence[object]:
@@ -146,17 +142,14 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The first difference between a prompt and the prompt before it in its conversation.
-
-    Attributes:
-        part: where the prompts differ: the name of the prompt's part and the offset within it.
-        cause: the cause, for the user.
-        mend: advice for the user.
-    """
+    """The first difference between a prompt and the prompt before it in its conversation."""
 
     part: str
+    """Where the prompts differ: the name of the prompt's part and the offset within it."""
     cause: str
+    """The cause, for the user."""
     mend: str = ""
+    """Advice for the user."""
 
     def message(self, before: int | None, prompt: int | None, cached: int | None) -> str:
         """Return a line about the break, without text of the prompt. Return an empty text if the
