@@ -16,7 +16,6 @@ from converter.addon.servers.refusals import (
     NEIGHBOURS,
     NULLS,
     ODD,
-    TRAITS,
     PICTURES,
     PICTURES_OF_TOOLS,
     PREFILL,
@@ -27,6 +26,7 @@ from converter.addon.servers.refusals import (
     THINKING,
     THOUGHTLESS,
     TOOL_CHOICE,
+    TRAITS,
     TWO_BEGUN,
     USERLESS,
     next_traits,
@@ -34,8 +34,8 @@ from converter.addon.servers.refusals import (
     refuses_pictures,
     without_choice,
     without_keywords,
-    without_traits,
     without_pictures,
+    without_traits,
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
 from tests.support.rows import rows_of

@@ -10,10 +10,10 @@ from converter.addon.servers.refusals import (
     JSON_OBJECT,
     JSON_SCHEMA,
     NULLS,
-    TRAITS,
     PICTURES_OF_TOOLS,
     THINKING,
     THOUGHTLESS,
+    TRAITS,
     USERLESS,
 )
 
