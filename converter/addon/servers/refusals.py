@@ -237,9 +237,7 @@ def _schema_without_keywords(
     removed = names | _odd_keywords(schema) if odd else names
     trim = partial(_schema_without_keywords, root=root, names=names, deepest=deepest - 1)
     return {
-        name: _trim_value(name, value, trim)
-        for name, value in schema.items()
-        if name not in removed
+        name: _trim_value(name, each, trim) for name, each in schema.items() if name not in removed
     }
 
 

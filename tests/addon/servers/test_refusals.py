@@ -166,11 +166,8 @@ def test_another_error_names_nothing(message: str) -> None:
 def test_text_that_the_request_holds_is_not_the_servers(sent: str) -> None:
     """A server repeats the link that it cannot load: so one client would blind all others."""
     message = "cannot load http://x/?Qwen is not a multimodal model"
-    assert (
-        refused_traits(400, message)
-        == refused_traits(400, message, '{"content": "multimodal"}')
-        == {PICTURES}
-    )
+    for other in ("", '{"content": "multimodal"}'):
+        assert refused_traits(400, message, other) == {PICTURES}
     assert not refused_traits(400, message, sent)
 
 
