@@ -34,6 +34,7 @@ READING = Reading(choose([AUTO]))
 families that ordinary answers do not mention.
 """
 PLAIN = RequestSettings()
+"""The settings for a server about which nothing is known."""
 CONTEXT = ReplyContext(signature="think-addon")
 """How a reply is written if its request is not known. Thinking gets a signature, because clients
 drop thinking without one.
@@ -46,21 +47,18 @@ class UnknownReplyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A client's request, translated to chat completions.
-
-    Attributes:
-        body: the body to send to the server, as JSON values.
-        notes: a line for each part of the client's request that the server does not get.
-        stream: True if the client wants a stream.
-        context: how the reply is written; `rewrite` needs it.
-        expected: what the reply may contain, such as calls of offered tools; `rewrite` needs it.
-    """
+    """A client's request, translated to chat completions."""
 
     body: Mapping[str, object]
+    """The body to send to the server, as JSON values."""
     notes: tuple[str, ...] = ()
+    """A line for each part of the client's request that the server does not get."""
     stream: bool = False
+    """True if the client wants a stream."""
     context: ReplyContext = CONTEXT
+    """How the reply is written; `rewrite` needs it."""
     expected: Expected = Expected()  # noqa: RUF009  # it is frozen
+    """What the reply may contain, such as calls of offered tools; `rewrite` needs it."""
 
 
 def translate(request: bytes, *, client: str, settings: RequestSettings = PLAIN) -> Request:
@@ -178,6 +176,7 @@ def read(reply: bytes, *, content_type: str = "", reading: Reading = READING) ->
 
 
 def _dialect(name: str) -> Dialect:
+    """Return the dialect of this name. Raises ValueError if no dialect has it."""
     try:
         return by_name(name)
     except KeyError:

@@ -33,6 +33,7 @@ from converter.core.wire.sse import write_frame
 
 type Content = Text | Thinking | ThinkingEnd | ToolCall | MappedField | DialectBlock
 _CONTENT = (Text, Thinking, ThinkingEnd, ToolCall, MappedField, DialectBlock)
+"""The types of `Content`, for `isinstance`."""
 
 type WireEvents = Iterable[dict[str, object]]
 """Events of the client's dialect, as JSON."""
@@ -119,6 +120,7 @@ class BlockWriter(Encoder, ABC):
     def _add_to_whole_reply(self, event: dict[str, object]) -> None: ...
 
     def _whole_reply(self) -> dict[str, object]:
+        """Return the JSON of the whole reply."""
         return self._result
 
     @property
@@ -153,6 +155,9 @@ class BlockWriter(Encoder, ABC):
         return out
 
     def _frames_of(self, events: Iterable[dict[str, object]]) -> list[bytes]:
+        """Return the frames for events of the client's dialect; no frames if the client wants a
+        whole reply. Add the events to the whole reply if one is put together.
+        """
         out: list[bytes] = []
         for event in events:
             if self._gathers:
@@ -196,6 +201,9 @@ class BlockWriter(Encoder, ABC):
             yield from self._write_bookkeeping(event)
 
     def _write_bookkeeping(self, event: Event) -> Iterator[dict[str, object]]:
+        """Yield the dialect's events for an event that has no content of the reply: its head, end
+        or failure. Keep a finish and counts for the end.
+        """
         match event:
             case Start() if not self._started:
                 yield from self._start(event)
@@ -247,6 +255,7 @@ class BlockWriter(Encoder, ABC):
         yield from self._close_block()
 
     def _write_content(self, event: Content) -> Iterable[dict[str, object]]:
+        """Return the dialect's events for a piece of content."""
         match event:
             case Text():
                 return self._write_text(event.text)
@@ -260,6 +269,7 @@ class BlockWriter(Encoder, ABC):
                 return self._write_other(event)
 
     def _write_text(self, text: str) -> Iterator[dict[str, object]]:
+        """Yield the events for a piece of text. Begin a text block if none is open."""
         if self._open != TEXT:
             text, self._blanks = self._blanks + text, ""
             # Blanks alone are held and begin no block: the Messages API refuses a text block of
@@ -272,6 +282,10 @@ class BlockWriter(Encoder, ABC):
         yield from self._fill(text)
 
     def _write_thought(self, text: str) -> Iterator[dict[str, object]]:
+        """Yield the events for a piece of a thought. Begin a thinking block if none is open. Yield
+        nothing if the client does not want to see thinking and the dialect has no block for an
+        omitted thought (`tells_omitted`).
+        """
         for event in self._thinking.feed(text):
             self.thinking_length += len(event.text)
             if not (self._shown or self.tells_omitted):
@@ -323,6 +337,9 @@ class BlockWriter(Encoder, ABC):
         self.cut = True
 
     def _open_block(self, kind: str, block: NewBlock = None) -> Iterator[dict[str, object]]:
+        """Yield the events that end the open block, if there is one, and begin a block
+        of `kind`.
+        """
         yield from self._close_block()
         self._open = kind
         self._blanks = ""

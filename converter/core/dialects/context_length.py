@@ -13,7 +13,10 @@ import re
 from dataclasses import dataclass
 
 TOO_LONG = "prompt is too long"
+"""The beginning of the Anthropic API's sentence for a prompt that is too long."""
 _LIMIT = r"maximum context length (?:is|of) (?P<most>\d+) tokens"
+"""The pattern of a phrase with the context's length, which the sentences of several servers have.
+"""
 _ROWS = (
     # llama.cpp 11549; SGLang
     r"\((?P<tokens>\d+) tokens\) (?:exceeds the available context size|"
@@ -42,6 +45,10 @@ _ROWS = (
     r"prompt is too long: (?P<tokens>\d+) tokens > (?P<most>\d+)",
     r"exceed context limit: (?P<tokens>\d+) \+ (?P<reply>\d+) > (?P<most>\d+)",
 )
+"""Patterns of sentences. Their groups are numbers of tokens: `tokens` of the prompt, `most` that
+fit into the context, `reply` that the request allows for the reply. `least` matches if the prompt
+may have more tokens than `tokens`.
+"""
 _PATTERNS = tuple(re.compile(row.replace(r"\d+", r"\d{1,12}")) for row in _ROWS)
 """The compiled `_ROWS`, in which a number has at most 12 digits: no prompt has more tokens, and
 Python refuses to parse a number of thousands of digits.
@@ -51,6 +58,7 @@ _LONGEST = 1000
 may repeat the request in its error.
 """
 _PROMPT = r"(?:prompts?|inputs?|messages?|conversation|history|sequence|request(?:ed)?|tokens?)"
+"""Terms for the prompt or a part of it."""
 _EXCEEDS = (
     r"(?:exceed\w*|too (?:long|large|big|many|short|small)|(?:long|larg|great|bigg|high)er than|"
     r"(?:no|not) (?:more|longer|larger|greater|enough)|(?:more|less|fewer|smaller|shorter) than|"
@@ -58,6 +66,7 @@ _EXCEEDS = (
     r"full|reached|ran out|however|but|while|whereas|given|received|reduce|shorten|truncat\w*|"
     r"[<>]=?|超)"
 )
+"""Terms which say that a limit is exceeded."""
 _OF_CONTEXT = re.compile(
     r"(?:context (?:\w+ )?(?:length|len|window|size|limit|space|capacity|budget|overflow|tokens?)|"
     r"context (?:is |was )?(?:exceeded|full|too)|exceed\w* (?:the )?(?:\w+ )?context|"
@@ -70,6 +79,7 @@ _OF_CONTEXT = re.compile(
     r"max(?:imum)? length)|(?:input|prompt|total|model) tokens? (?:\w+ )?limit|token limit|"
     r"(?:input|prompt) limit)"
 )
+"""Terms for the context and its limit."""
 _MEANINGS = tuple(
     re.compile(meaning)
     for meaning in (
@@ -99,9 +109,13 @@ _REPLY = re.compile(
     r"max (?:completion |output |new )?tokens|maximum tokens|n predict|budget tokens|"
     r"(?:output|completion|generated|new) tokens"
 )
+"""Terms for the limit of the reply's tokens."""
 _OF_PROMPT = re.compile(
     r"\b(?:prompts?|inputs?|messages?|context|conversation|sequence|max model len|n ctx)\b"
 )
+"""Terms for the prompt and the context. An error about the reply's tokens counts as one about the
+context only if it also has such a term.
+"""
 _ONE_FIELD = re.compile(
     r"string (?:too long|should)|string length|characters?\b|\d ?[kmg]i?b\b|bytes|images?\b|"
     r"files?\b|pixels|audio|content length|\bstop\b|tool names?|function names?|descriptions?\b|"
@@ -111,27 +125,29 @@ _ONE_FIELD = re.compile(
 term counts as one about the context only if it also names the context (`_OF_CONTEXT`).
 """
 _NUMBER = re.compile(r"(?<![\w.,-])(?:\d{1,3}(?:,\d{3}){1,3}|\d{2,12})(?![\w,]?\d|[a-z-])")
+"""A number of 2 to 12 digits, with or without commas (`4,096`), that is no part of a word."""
 _NO_TOKENS = re.compile(r"(?:code|status|error|http)\W{0,4}\d+|(?:exceeded|length)\D{0,30} by \d+")
+"""Numbers that do not count the tokens of a prompt: a code, a status, and the number of tokens
+beyond the limit.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextOverflow:
-    """An error about the context, with its numbers of tokens. A number that the error lacks is 0.
-
-    Attributes:
-        tokens: tokens of the prompt.
-        most: tokens that fit into the context.
-        requested: tokens that the request allows for the reply.
-        bound: True if the prompt may be longer than `tokens`, because the server stopped counting
-            at its limit.
-        text: the error itself, if it has no number.
-    """
+    """An error about the context, with its numbers of tokens. A number that it lacks is 0."""
 
     prompt_tokens: int
+    """Tokens of the prompt."""
     context_tokens: int
+    """Tokens that fit into the context."""
     reply_tokens: int = 0
+    """Tokens that the request allows for the reply."""
     at_least: bool = False
+    """True if the prompt may be longer than `prompt_tokens`: the server stopped counting at its
+    limit, or the error has the limit but no count of the prompt.
+    """
     text: str = ""
+    """The error itself, if it has no number."""
 
     def message(self) -> str:
         """Return the error in the Anthropic API's own sentence."""
@@ -181,6 +197,10 @@ def with_name(message: str, *names: object) -> str:
 
 
 def _normalised(message: str) -> str:
+    """Return a message in the form in which the patterns of meanings are searched: in lower case,
+    with blanks for underscores, hyphens and quotation marks, and between the words of a name like
+    `maxTokens`.
+    """
     split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", message)
     bare = re.sub(r"[_`\"]|(?<=[a-z])-(?=[a-z])", " ", split.lower().replace("'", ""))
     return " ".join(bare.split())

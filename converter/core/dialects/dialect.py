@@ -17,66 +17,64 @@ from converter.core.wire.checked import Fields
 
 
 class Purpose(enum.Enum):
-    """The purpose of a request: the result that the client wants.
-
-    Attributes:
-        REPLY: a reply of the model.
-        COUNT: the number of the request's tokens.
-        COMPACTION: a summary of the conversation, by the model.
-        MODELS: the server's list of models.
-        OWN: an answer that the addon writes itself, such as that of Ollama's `/api/version`.
-    """
+    """The purpose of a request: the result that the client wants."""
 
     REPLY = enum.auto()
+    """A reply of the model."""
     COUNT = enum.auto()
+    """The number of the request's tokens."""
     COMPACTION = enum.auto()
+    """A summary of the conversation, by the model."""
     MODELS = enum.auto()
+    """The server's list of models."""
     OWN = enum.auto()
+    """An answer that the addon writes itself, such as that of Ollama's `/api/version`."""
 
 
 @dataclass(frozen=True)
 class Counterpart:
     """The endpoint of chat-completions servers that does the same as an endpoint of another
     dialect: `/v1/embeddings` for Ollama's `/api/embed`.
-
-    Attributes:
-        path: the path of the server's endpoint.
-        request: turns the body of the client's request into that of the server's request.
-        reply: turns the body of the server's reply into that of the client's. It also gets the
-            nanoseconds that the reply took. Both functions raise RequestError for a body that they
-            cannot read.
     """
 
     path: str
+    """The path of the server's endpoint."""
     request: Callable[[Fields], dict[str, object]]
+    """Turns the body of the client's request into that of the server's request. Raises RequestError
+    for a body that it cannot read.
+    """
     reply: Callable[[Fields, int], dict[str, object]]
+    """Turns the body of the server's reply into that of the client's reply. It also gets the
+    nanoseconds that the server's reply took. Raises RequestError for a body that it cannot read.
+    """
 
 
 @dataclass(frozen=True, eq=False)
 class Endpoint:
     """A method and a path, and the purpose of the requests to it. In a request the path may stand
     behind a prefix, by default behind any prefix; a query is ignored.
-
-    Attributes:
-        dialect: the name of the dialect that the endpoint's clients speak.
-        method: a regular expression for the HTTP method.
-        path: a regular expression for the endpoint's own path.
-        prefix: a regular expression for what may stand before `path` in a request's path. The text
-            of its group `prefix` is the result of `prefix_of`.
-        kind: the word for the endpoint in a recording's file name, such as `chat`.
-        shared: True if several dialects have this endpoint. Then a request's headers show which of
-            them its client speaks.
-        counterpart: the server's endpoint that answers in place of the addon, if there is one.
     """
 
     dialect: str
+    """The name of the dialect that the endpoint's clients speak."""
     purpose: Purpose
+    """The purpose of the requests to this endpoint."""
     method: str
+    """A regular expression for the HTTP method."""
     path: str
+    """A regular expression for the endpoint's own path."""
     kind: str = "exchange"
+    """The word for the endpoint in a recording's file name, such as `chat`."""
     prefix: str = r"(?P<prefix>[^?]*?)"
+    """A regular expression for what may stand before `path` in a request's path. The text of its
+    group `prefix` is the result of `prefix_of`.
+    """
     shared: bool = False
+    """True if several dialects have this endpoint. Then a request's headers show which of them its
+    client speaks.
+    """
     counterpart: Counterpart | None = None
+    """The server's endpoint that answers in place of the addon, if there is one."""
 
     @cached_property
     def is_chat(self) -> bool:
@@ -129,23 +127,22 @@ def read_anew(_message: object, reader: Callable[[], tuple[Turn, bool]], _others
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """The facts, beside a request's JSON, that decide how the request is read.
-
-    Attributes:
-        purpose: the purpose of the endpoint.
-        map: the user's field map (`think_map`).
-        memory: the kept replies; None if the request cannot refer to earlier replies.
-        turn_of: returns the turn of a message. It may return the turn that was read for the same
-            message in the request before.
-    """
+    """The facts, beside a request's JSON, that decide how the request is read."""
 
     purpose: Purpose = Purpose.REPLY
+    """The purpose of the endpoint."""
     map: Mapping[str, Mapped] = field(default_factory=dict)
+    """The user's field map (`think_map`)."""
     memory: Memory | None = None
+    """The kept replies; None if the request cannot refer to earlier replies."""
     turn_of: TurnOf = read_anew
+    """Returns the turn of a message. It may return the turn that was read for the same message in
+    the request before.
+    """
 
 
 NO_CONTEXT = RequestContext()
+"""The context if only the request's JSON is known."""
 
 
 type RequestReader = Callable[[object, RequestContext], Conversation]
@@ -160,23 +157,22 @@ counted. Returns the client's status and body; None if the server's answer may p
 
 @dataclass(frozen=True, slots=True)
 class OwnRequest:
-    """A request that the addon itself answers, without a model.
-
-    Attributes:
-        id: the id for an object that the request creates.
-        created_at: the time of the request, in seconds since 1970.
-        model_entries: the entries of the server's list of models; empty unless the answer needs
-            them.
-        wants_page: True if a browser asks for a page.
-    """
+    """A request that the addon itself answers, without a model."""
 
     method: str
+    """The HTTP method."""
     path: str
+    """The path of the URL, which may have a query."""
     body: bytes = b""
+    """The body of the request as it came."""
     id: str = "0"
+    """The id for an object that the request creates."""
     created_at: int = 0
+    """The time of the request, in seconds since 1970."""
     model_entries: Sequence[dict[str, object]] = ()
+    """The entries of the server's list of models; empty unless the answer needs them."""
     wants_page: bool = False
+    """True if a browser asks for a page."""
 
 
 SAMPLING: Mapping[str, object] = {"seed": 1, "temperature": 0.7}
@@ -191,7 +187,9 @@ class Requests:
     """The requests of a dialect that ask a model for a reply."""
 
     read: RequestReader
+    """Reads a request's JSON into a conversation."""
     path: str
+    """The path of the dialect's endpoint for replies, such as `/v1/messages`."""
     example: Mapping[str, object]
     """A short request, without the field `model`, that users get as a curl command."""
     streams: bool = False
@@ -228,7 +226,9 @@ class Answers:
     """Answers of a dialect that are no reply of a model."""
 
     error_body: ErrorWriter
+    """Writes the body of an error that the addon itself reports."""
     error_reply: ErrorReplyWriter
+    """Translates the error of a server for the client."""
     refusal: Callable[[RequestError], tuple[int, Mapping[str, object]]] | None = None
     """Returns the status and body of the answer to a request that breaks the format. The field is
     None if the answer is the usual one, written by `error_body`.
@@ -288,6 +288,7 @@ class Dialect:
 
     name: str
     label: Label
+    """Names and headers, for people and to recognise the dialect."""
     wire: WireForm
     requests: Requests
     answers: Answers

@@ -23,6 +23,7 @@ _LONGEST_SHOWN = 400
 _OF_REPLIES = frozenset({"choices", "type", "object"})
 """Fields of replies: a body with one of them is no error of FastAPI, even if it has a `detail`."""
 NO_MESSAGE = "the server reported an error without a message"
+"""The message of an error that has no message of its own."""
 
 
 def server_error(body: object, event: str = "") -> Failure | None:
@@ -65,6 +66,9 @@ def _error_of(error: object, body: Mapping[str, object]) -> Failure:
 
 
 def _text(value: object) -> str:
+    """Return a string without blanks around it, or any other value as JSON; an empty text for an
+    empty or absent value.
+    """
     text = value if isinstance(value, str) else json_text.write(value).decode() if value else ""
     return text.strip()
 
@@ -143,6 +147,7 @@ class DialectDecoder(Decoder, ABC):
             return [OpaqueFrame(self._own(frame), lost=True)]
 
     def _own(self, frame: Frame) -> Own:
+        """Return the bytes of a frame as data that only an encoder of this dialect can write."""
         return Own(self.name, raw=frame.raw)
 
     def _events_of_done(self, frame: Frame) -> list[Event]:  # noqa: ARG002

@@ -7,6 +7,7 @@ lacks its end. Upper and lower case are the same word.
 from collections.abc import Mapping
 
 NOT_WHOLE = "error"
+"""The meaning of words after which the reply lacks its end."""
 _SERVER_TERMS: Mapping[str, tuple[str, ...]] = {
     "stop": (
         "stop",
@@ -29,7 +30,9 @@ _SERVER_TERMS: Mapping[str, tuple[str, ...]] = {
         *("insufficient_system_resource", "network_error"),  # DeepSeek, Z.ai
     ),
 }
+"""Meaning -> the words of servers that have this meaning."""
 _MEANINGS = {word: meaning for meaning, terms in _SERVER_TERMS.items() for word in terms}
+"""Word of a server -> its meaning."""
 
 
 def meaning_of(word: str) -> str:

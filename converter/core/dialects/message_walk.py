@@ -32,6 +32,7 @@ MODEL_ROLES, _RESULT_ROLES = (ASSISTANT, "model"), (TOOL, "function")
 JOINED = (ASSISTANT, TOOL)
 """Speakers whose successive messages are shown as one turn."""
 _UNKNOWN = "?"
+"""The speaker of an item whose speaker cannot be read."""
 _HEAD = frozenset({"id", "status"})
 """Fields of messages and items that are not shown."""
 _DEPTH = 8
@@ -39,6 +40,7 @@ _DEPTH = 8
 API nests deeper.
 """
 _LONGEST_ROLE = 200
+"""The most characters of a role. A message with a longer one is yielded as an unread value."""
 _BLOCKS = {kind: read for each in reversed(DIALECTS) for kind, read in each.requests.blocks.items()}
 """Type -> reader of the blocks of every dialect. If two dialects have the same type, the reader of
 the first one counts.
@@ -47,35 +49,33 @@ the first one counts.
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A value that no reader could read. `name` is its field; it is empty if the value is a whole
-    object.
-    """
+    """A value that no reader could read."""
 
     name: str
+    """The field that has the value; empty if the value is a whole object."""
     value: object
 
 
 class Piece(NamedTuple):
-    """A block of a message.
-
-    Attributes:
-        fields: the object from which the block was read.
-        inner: the blocks within a tool's result.
-    """
+    """A block of a message."""
 
     block: Block | Unread
+    """The block, or a value that no reader could read."""
     fields: Fields | None = None
+    """The object from which the block was read; None if it was read from a string or a field."""
     inner: "tuple[Piece, ...]" = ()
+    """The blocks within a tool's result; empty for any other block."""
 
 
 class WalkedItem(NamedTuple):
-    """A message or item, with its speaker and blocks. `is_message` is True for a message, which may
-    have several blocks, and False for any other item.
-    """
+    """A message or item of a request."""
 
     speaker: str
+    """The role of a message; the role that a reader's row has for any other item."""
     pieces: list[Piece]
+    """The blocks, in their order."""
     is_message: bool
+    """True for a message, which may have several blocks; False for any other item."""
 
 
 def walk_items(messages: object) -> Iterator[WalkedItem]:
@@ -122,6 +122,9 @@ def read_block(value: object, depth: int = _DEPTH) -> list[Piece]:
 
 
 def _read_other(value: object) -> list[Piece]:
+    """Return the piece for a content, or for its entry, that is no object: a string is text, null
+    is nothing, any other value is unread.
+    """
     if isinstance(value, str):
         return [Piece(TextBlock(value))]
     return [] if value is None else [Piece(Unread("", value))]
@@ -151,6 +154,9 @@ def _read(
 
 
 def _piece_of(read: Block | OpenResult | Piece, fields: Fields, depth: int) -> Piece:
+    """Return the piece for a result of a reader. If it is a tool's result, read its content, too,
+    down to `depth` levels. `fields`: the object that the reader has read.
+    """
     if isinstance(read, OpenResult):
         blocks = [read.content] if isinstance(read.content, dict) else read.content
         return Piece(read.block, fields, tuple(read_content(blocks, depth)))
@@ -158,6 +164,9 @@ def _piece_of(read: Block | OpenResult | Piece, fields: Fields, depth: int) -> P
 
 
 def _blocks_by_type(fields: Fields) -> Iterator[Block | OpenResult]:
+    """Yield the block in an object, which the reader for its type returns. Raises RequestError if
+    its type has no reader.
+    """
     kind = str(fields.values.get("type") or "")
     shown = (read for ending, read in SHOWN_BLOCKS.items() if kind.endswith(ending))
     if read := next(shown, None):
@@ -169,6 +178,9 @@ def _blocks_by_type(fields: Fields) -> Iterator[Block | OpenResult]:
 
 
 def _read_message(message: Fields, role: str) -> Iterator[OpenResult | Piece]:
+    """Yield the blocks of a message: thoughts, content, a refusal and calls; only the result if it
+    is a tool's message.
+    """
     message.value("role")
     if role in _RESULT_ROLES:
         yield result_of(message, "tool_call_id")
@@ -187,4 +199,5 @@ def _read_message(message: Fields, role: str) -> Iterator[OpenResult | Piece]:
 
 
 def _read_call_entry(entry: Fields) -> Iterator[Block]:
+    """Yield the call in an entry of a message's `tool_calls`."""
     yield call_of(entry, entry.inner(str(entry.values.get("type") or "function")))

@@ -50,34 +50,41 @@ SHOWN_AT = "/api/show"
 some of them.
 """
 _OUTPUTS = ("max_output_tokens", "max_completion_tokens")
+"""Names of the fields with the most tokens of a reply."""
 _THINKS = ("thinking", "reasoning")
+"""Servers' names for the ability to think."""
 _CALLS = ("tools", "tool_use", "trained_for_tool_use", "supports_tools")
+"""Servers' names for the ability to call tools."""
 _SEES = ("vision", "multimodal", "image", "vlm", "has_image_understanding")
+"""Servers' names for the ability to see pictures."""
 _ABILITY_FIELDS = ("capabilities", "modalities", "chat_template_caps", "supported_parameters")
 """Fields that hold a list of abilities or an object of switches: `capabilities` of Ollama and LM
 Studio, `modalities` and `chat_template_caps` of llama.cpp, `supported_parameters` of gateways.
 """
 _INPUTS = "input_modalities"
+"""Name of the field with the list of what a model can read: `text`, `image`."""
 _KINDS = {"vlm": True, "llm": False}
 """LM Studio's type of a model -> True if the model sees pictures."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """Facts about a model. None means that the server does not report the fact.
-
-    Attributes:
-        window: how many tokens the context holds.
-        output: how many tokens the longest reply may have.
-        parsers: names of the parsers of thinking and calls with which the server was started.
-    """
+    """Facts about a model. None means that the server does not report the fact."""
 
     window: int | None = None
+    """How many tokens the model's context holds."""
     output: int | None = None
+    """How many tokens the longest reply may have."""
     thinks: bool | None = None
+    """True if the model can think; None if the server does not report it."""
     calls_tools: bool | None = None
+    """True if the model can call tools; None if the server does not report it."""
     sees: bool | None = None
+    """True if the model can see pictures; None if the server does not report it."""
     parsers: tuple[str, ...] = ()
+    """A text for each parser of thinking or calls with which the server was started, such as
+    `reasoning parser: qwen3`.
+    """
 
     @property
     def abilities(self) -> list[str]:
@@ -144,6 +151,9 @@ def with_facts(body: bytes) -> dict[str, object] | None:
 
 
 def _missing_facts(entry: Mapping[str, object]) -> dict[str, object]:
+    """Return the facts that the entry of a model reports, under OpenRouter's names. A name that a
+    field in the entry already has is left out.
+    """
     facts = facts_of(entry)
     parameters = {"tools": facts.calls_tools, "reasoning": facts.thinks}
     more = {
@@ -220,6 +230,9 @@ def _ability_flags(rows: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
 
 
 def _flags_in(value: object) -> Iterable[tuple[str, bool]]:
+    """Return the abilities in the value of an ability field: name, and True if the model has it.
+    The value is an object of switches, or a list of the abilities that the model has.
+    """
     if isinstance(value, dict):
         return [(name, bool(on)) for name, on in value.items() if isinstance(on, bool | dict)]
     names = value if isinstance(value, list) else ()
@@ -227,5 +240,8 @@ def _flags_in(value: object) -> Iterable[tuple[str, bool]]:
 
 
 def _any_flag(flags: Mapping[str, bool], names: Sequence[str]) -> bool | None:
+    """Return True if one of the abilities `names` is reported as present, False if those that are
+    reported are absent, None if none of them is reported.
+    """
     answers = [flags[name] for name in names if name in flags]
     return any(answers) if answers else None

@@ -44,6 +44,7 @@ CUSTOM_INPUT = "input"
 CUSTOM_SCHEMA = one_string_schema(CUSTOM_INPUT)
 """The schema of a custom tool's input: one string."""
 NO_PARAMETERS: Mapping[str, object] = {"type": "object", "properties": {}}
+"""The schema of a tool that takes no parameters."""
 
 
 def read_arguments(arguments: object) -> Mapping[str, object]:
@@ -99,6 +100,7 @@ def _fields_of_part(part: Fields) -> Fields:
 
 
 def _image(part: Fields) -> Image:
+    """Read an image part, which has a URL or the id of a file."""
     image = _fields_of_part(part)
     url = image.optional("image_url", str) or image.optional("url", str)
     source = source_of(url) if url else Stored(image.optional("file_id", str) or "")
@@ -106,6 +108,7 @@ def _image(part: Fields) -> Image:
 
 
 def _sound(part: Fields) -> Sound:
+    """Read a sound part, which has its data."""
     sound = _fields_of_part(part)
     kind = sound.optional("format", str) or "wav"
     return Sound(Data(f"audio/{kind}", sound.required("data", str)))
@@ -181,7 +184,11 @@ DETAILS = {"low": "low", "high": "high", "original": "high"}
 default; `original` is known to the Responses API only.
 """
 NOT_READABLE = "[{} was attached, but this server can only be given text and images]"
+"""The text in place of a document that the server cannot read. `{}` stands for its name."""
 NOT_REACHABLE = "[{} was attached as a stored file, which this server cannot reach]"
+"""The text in place of an image or document that the client has stored at another server. `{}`
+stands for its name.
+"""
 
 
 def part_of(block: Sendable) -> dict[str, object]:
@@ -198,6 +205,7 @@ def part_of(block: Sendable) -> dict[str, object]:
 
 
 def _url(image: Image) -> str:
+    """Return the value of `image_url` for an image: a data URL, or the image's own link or id."""
     match image.source:
         case Data(media_type, content):
             return f"data:{media_type};base64,{content}"
@@ -227,6 +235,9 @@ def sendable_parts(blocks: Iterable[Block], links: bool) -> Iterator[Sendable]:
 
 
 def _document(block: Document, links: bool) -> Iterator[Sendable]:
+    """Yield a document as parts: its content between two lines that mark it; or one text that names
+    it, if the server cannot get its content.
+    """
     name = f'the document "{block.title}"' if block.title else "a document"
     match block.content:
         case Data(media_type, _):

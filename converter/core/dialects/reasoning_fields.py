@@ -14,6 +14,7 @@ from converter.core.model import thought_fields
 from converter.core.wire.bounds import COMPARED_LIMIT
 
 THINKING = Mapped("thinking", "thinking")
+"""The block of a field whose value is thinking."""
 REASONING_FIELDS: Mapping[str, Mapped] = dict.fromkeys(thought_fields.FIELDS, THINKING)
 """The known reasoning fields, as rows of the field map: field -> the thinking block."""
 
@@ -29,6 +30,7 @@ TAKEN = re.compile(
 clients expect certain keys in them.
 """
 _ROW = re.compile(r"([\w.-]+)=(\w+):(\w+)")
+"""The pattern of a row of the field map: `FIELD=BLOCK:KEY`."""
 _TEXTS = ("text", "summary", "thinking")
 """Fields with the text of an entry in a list: `reasoning.text` and `reasoning.summary` entries,
 thinking parts and blocks.
@@ -82,6 +84,7 @@ def thinking_in(value: object) -> str:
 
 
 def _text_in(value: object, depth: int) -> str:
+    """Return the text in a value and in the values within it, down to `depth` levels."""
     if isinstance(value, str):
         return value
     if not depth:
@@ -104,10 +107,14 @@ class _Thought:
         self.length = 0
 
     def text(self, start: int, length: int) -> str:
+        """Return `length` characters of the thought, from the offset `start` on."""
         self._buffer.seek(start)
         return self._buffer.read(length)
 
     def agrees_with(self, start: int, text: str) -> bool:
+        """Return True if `text` is equal to the thought's text from the offset `start` on, as far
+        as both go.
+        """
         return start == self.length or text.startswith(self.text(start, len(text)))
 
     def add(self, start: int, text: str) -> str:
@@ -141,10 +148,14 @@ class ReasoningMerger:
         return list(self._offsets)
 
     def feed(self, name: str, text: str, may_repeat: bool = False) -> str:
-        """Return the part of `text` that is new. `text` is the next piece of the field `name`.
+        """Return the part of `text` that no other field has sent yet. `text` is the next piece of
+        the field `name`. If the field has sent the same text as another field so far, and differs
+        from it in this piece, return the whole text of the field, because it is a thought of its
+        own.
 
-        `may_repeat`: True if the server may send text of this field once more, as LiteLLM does with
-        the signature. Then a piece that equals the end of the field's text so far has nothing new.
+        `may_repeat`: True if the field may send text once more that it has sent already: LiteLLM
+        sends the thought again, with its signature. A piece that equals the end of the field's text
+        so far then adds nothing.
         """
         thought, offset = self._offsets.get(name) or (None, 0)
         begin = offset - len(text)

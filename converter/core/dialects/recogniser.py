@@ -21,6 +21,7 @@ def is_stream(content_type: str, body: bytes = b"") -> bool:
 
 @lru_cache(maxsize=64)
 def _is_stream_type(content_type: str) -> bool:
+    """Return True if a `content-type` is that of a stream."""
     return any(form.is_named(content_type) for form in FRAMINGS)
 
 

@@ -14,7 +14,9 @@ from converter.core.wire.json_text import as_object, objects
 COUNTING = "stream_options"
 """The field of a chat completion that asks for counts in a stream."""
 COUNTED: Mapping[str, object] = {"include_usage": True}
+"""The value of `COUNTING` that asks for the counts."""
 _JSON = ("json_object", "json_schema")
+"""Values of `type`, in a field of `_FORMATS`, by which a request asks for JSON."""
 _FORMATS = (
     ("response_format",),
     ("output_config", "format"),
@@ -25,6 +27,7 @@ _FORMATS = (
 in its beta; of Responses.
 """
 _NAMES = frozenset(path[0] for path in _FORMATS)
+"""The first names of the paths in `_FORMATS`: a request without any of them asks for no JSON."""
 _JSON_GRAMMARS = ("guided_json", "json_schema", "format")
 """Fields that ask for JSON, of vLLM, llama.cpp and Ollama."""
 _GRAMMARS = (
@@ -33,11 +36,13 @@ _GRAMMARS = (
 )
 """Fields that ask for another grammar than JSON, of vLLM, llama.cpp and SGLang."""
 _ALL_GRAMMARS = frozenset((*_JSON_GRAMMARS, *_GRAMMARS))
+"""All fields by which a request imposes a grammar."""
 _STOPS = ("stop", "stop_sequences")
 """Fields with a request's stop strings; the second one is that of the Messages API."""
 INCLUDES_STOP = "include_stop_str_in_output"
 """A field of vLLM: if it is true, the reply ends with the stop string."""
 STOP_FIELDS = frozenset((*_STOPS, INCLUDES_STOP))
+"""All fields about stop strings."""
 _LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "n_predict")
 """Fields that limit the tokens of a reply."""
 FREE_TEXT: Schema = {}
@@ -145,6 +150,7 @@ def call_ids(body: Mapping[str, object]) -> list[str]:
 
 
 def _named_schemas(tools: object) -> Iterator[tuple[str, Schema]]:
+    """Yield the name and the schema of each tool in a list of a request."""
     for tool in objects(tools):
         custom = tool.get("custom")
         if isinstance(custom, dict) and isinstance(named := custom.get("name"), str) and named:
@@ -190,6 +196,9 @@ def allowed_answers(body: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _type_at(body: Mapping[str, object], path: Sequence[str]) -> object:
+    """Return `type` of the object at `path`, the names of fields within each other; None if it is
+    absent.
+    """
     inner: object = body
     for name in (*path, "type"):
         inner = inner.get(name) if isinstance(inner, Mapping) else None

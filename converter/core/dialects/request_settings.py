@@ -14,34 +14,35 @@ the results come first.
 
 @dataclass(frozen=True, slots=True)
 class RequestSettings:
-    """Settings for one request. The defaults fit a server about which nothing is known.
-
-    Attributes:
-        history: where the thoughts of earlier turns are written: a field's name, `tags` (in the
-            content), or `drop` (nowhere).
-        order: the order of tool results and text in a user turn: as the client has them, or
-            results first.
-        server: the server's name, for notes.
-        leaves_out: fields that the server does not take: they are left out of the request.
-        thinking: fields that say whether, or how much, the model is to think.
-        switch: a text for the beginning of the system text that turns thinking on or off, such as
-            `/no_think`; empty for none.
-        prefill: fields that make the server continue the assistant message at a request's end.
-        tool_turn_history: the field in which an earlier turn with tool calls must have its thought,
-            whatever `history` is; empty if there is none.
-        named_tool_choice: True if `tool_choice` may name one tool. If False, a client's choice of
-            one tool is written so: only this tool is offered, and a call is required.
-        image_links: True if the server fetches images by their links. If False, the model gets a
-            link as text.
-    """
+    """Settings for one request. The defaults fit a server about which nothing is known."""
 
     history: HistoryForm = "tags"
+    """Where the thoughts of earlier turns are written: a field's name, `tags` (in the content), or
+    `drop` (nowhere).
+    """
     order: Order = "as-written"
+    """The order of tool results and text in a user turn: as the client has them, or
+    results first.
+    """
     server: str = "generic"
+    """The server's name, for notes."""
     leaves_out: frozenset[str] = frozenset({"top_k"})
+    """Fields that the server does not take: they are left out of the request."""
     thinking: Mapping[str, object] = field(default_factory=dict)
+    """Fields that say whether, or how much, the model is to think."""
     switch: str = ""
+    """A text for the beginning of the system text that turns thinking on or off, such as
+    `/no_think`; empty for none.
+    """
     prefill: Mapping[str, object] = field(default_factory=dict)
+    """Fields that make the server continue the assistant message at a request's end."""
     tool_turn_history: str = ""
+    """The field in which an earlier turn with tool calls must have its thought, whatever `history`
+    is; empty if there is none.
+    """
     named_tool_choice: bool = True
+    """True if `tool_choice` may name one tool. If False, a client's choice of one tool is written
+    so: only this tool is offered, and a call is required.
+    """
     image_links: bool = True
+    """True if the server fetches images by their links. If False, the model gets a link as text."""

@@ -22,23 +22,22 @@ def names_in(names: str) -> frozenset[str]:
 
 
 class Use(Flag):
-    """A use that the addon makes of a request's field about thinking. A field may have several.
-
-    Attributes:
-        WISH: the value says whether the client wants thinking. The field may also be in
-            `chat_template_kwargs`.
-        BEGINNING: the value decides whether the prompt ends within an open thought.
-        BUDGET: the value limits the tokens of a thought.
-        SHAPING: the field goes on to the server in every dialect.
-        RENDERED: the value has its effect when the server renders the prompt. A text completion of
-            a rendered prompt is sent without the field.
-    """
+    """A use that the addon makes of a request's field about thinking. A field may have several."""
 
     WISH = auto()
+    """The value says whether the client wants thinking. The field may also be in
+    `chat_template_kwargs`.
+    """
     BEGINNING = auto()
+    """The value decides whether the prompt ends within an open thought."""
     BUDGET = auto()
+    """The value limits the tokens of a thought."""
     SHAPING = auto()
+    """The field goes on to the server in every dialect."""
     RENDERED = auto()
+    """The value has its effect when the server renders the prompt. A text completion of a rendered
+    prompt is sent without the field.
+    """
 
 
 TEMPLATE, EFFORT = "chat_template_kwargs", "reasoning_effort"
@@ -47,6 +46,7 @@ CONTROL, LAST_WORDS = "reasoning_control", "reasoning_budget_message"
 `reasoning_budget_message` has the text that the server then puts at the thought's end.
 """
 _TO_TEMPLATE = Use.BEGINNING | Use.SHAPING | Use.RENDERED
+"""The uses of a field that has its effect in the chat template."""
 THINKING_FIELDS: Mapping[str, Use] = {
     TEMPLATE: _TO_TEMPLATE,
     EFFORT: Use.WISH | _TO_TEMPLATE,
@@ -126,6 +126,7 @@ and people.
 """
 
 SERVER_FIELDS = SHAPING_FIELDS | ROUTING_FIELDS
+"""Fields that go on to the server in every dialect."""
 BUDGET_FIELDS = fields_with_use(Use.BUDGET)
 """Fields of chat completions that limit the tokens of a thought."""
 

@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 FORMS = ("auto", "comment", "delta", "none")
+"""The values of the option `think_alive`."""
 AUTO, COMMENT, DELTA, NONE = FORMS
 CLIENTS = (
     # Mistral Vibe 2.x: "Stream chunk improperly formatted. Expected `key: value`, received `:`"

@@ -41,6 +41,7 @@ COMMON = OPENAI_CHAT
 FRAMINGS: tuple[Framing, ...] = tuple({dialect.wire.framing for dialect in DIALECTS})
 """The framings of all dialects' streams."""
 _BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
+"""Name of a dialect -> the dialect."""
 
 
 def by_name(name: str) -> Dialect:
@@ -67,6 +68,7 @@ def find_endpoint(method: str, path: str) -> tuple[Endpoint, str] | None:
 
 @lru_cache(maxsize=64)
 def _find_endpoint(method: str, path: str) -> tuple[Endpoint, str] | None:
+    """Return what `find_endpoint` returns, for a path without a query. The results are cached."""
     for dialect in DIALECTS:
         for endpoint in dialect.endpoints:
             if (prefix := endpoint.prefix_of(method, path)) is not None:

@@ -22,16 +22,19 @@ class OpenResult(NamedTuple):
 
     block: ToolResult
     content: object
+    """The JSON of the content: a text, a list of blocks, or any other value."""
 
 
 type BlockReader = Callable[[Fields], Iterable[Block | OpenResult]]
 
 
 class ItemRow(NamedTuple):
-    """The speaker of an item that is no message, and the reader of the item."""
+    """A row of `SHOWN_ITEMS`: the rule by which an item that is no message is shown."""
 
     speaker: str
+    """The role that is shown as the item's speaker."""
     read: BlockReader
+    """Reads the blocks in the item."""
 
 
 def call_of(call: Fields, inner: Fields, default_name: str = "") -> ToolUse:
@@ -63,6 +66,7 @@ def result_of(result: Fields, call: str, content: str = "content") -> OpenResult
 
 
 def _read_call(block: Fields) -> Iterator[ToolUse]:
+    """Yield a call. Its field `caller` counts as read, so that it is not shown."""
     block.value("caller")
     yield call_of(block, block)
 

@@ -18,52 +18,56 @@ class Form(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """The block into which a server's own field is turned (`think_map`): the block's type, and the
-    block's key that gets the value.
-    """
+    """The block into which a server's own field is turned (`think_map`)."""
 
     block: str
+    """The type of the block."""
     key: str
+    """The block's key that gets the value of the field."""
 
 
 NO_FIELDS: Mapping[str, Mapped] = {}
+"""A field map (`think_map`) without rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyContext:
-    """Facts about a reply that come from its request and from the user's options.
-
-    Attributes:
-        model: the model's name in the request. An encoder that writes a head of its own prefers
-            this name to the server's.
-        id: the exchange's id. The ids of items and of a reply without an id are made from it.
-        shown: the client wants to see thinking.
-        fields: the names of the fields in which OpenAI clients get thinking.
-        signature: the signature for a thinking block that has none from the server.
-        created_at: when the reply was requested, in seconds since 1970.
-        own: `Conversation.own`, in which a dialect's request reader leaves data for its encoder,
-            such as the endpoint that an Ollama client has requested.
-        map: the user's field map (`think_map`): a server's own field -> a block.
-        features: the features that the client's header lists (`Label.features`).
-        alive: the form of a sign of life, in a dialect that has no ping: `comment`.
-        prompt_tokens: returns an estimate of the prompt's tokens. None if the client gets only
-            counts of the server.
-        uncounted: True if the addon, and not the client, has requested the counts of the stream.
-            The client then does not get them.
-    """
+    """Facts about a reply that come from its request and from the user's options."""
 
     model: str = ""
+    """The model's name in the request. An encoder that writes a head of its own prefers this name
+    to the server's.
+    """
     id: str = "0"
+    """The exchange's id. The ids of items and of a reply without an id are made from it."""
     shown: bool = True
+    """True if the client wants to see thinking."""
     fields: tuple[str, ...] = ("reasoning_content",)
+    """The names of the fields in which OpenAI clients get thinking."""
     signature: str = ""
+    """The signature for a thinking block that has none from the server."""
     created_at: int = 0
+    """When the reply was requested, in seconds since 1970."""
     own: object = None
+    """`Conversation.own`, in which a dialect's request reader leaves data for its encoder, such as
+    the endpoint that an Ollama client has requested.
+    """
     map: Mapping[str, Mapped] = field(default_factory=dict)
+    """The user's field map (`think_map`): a server's own field -> a block."""
     features: frozenset[str] = frozenset()
+    """The features that the client's header lists (`Label.features`)."""
     alive: str = "comment"
+    """The form of a sign of life in a silent stream of chat completions, which has no ping:
+    `comment`, or another of `signs_of_life.FORMS`.
+    """
     prompt_tokens: Callable[[], int] | None = None
+    """Returns an estimate of the prompt's tokens. None if the client gets only counts of the
+    server.
+    """
     uncounted: bool = False
+    """True if the addon, and not the client, has requested the counts of the stream. The client
+    then does not get them.
+    """
 
 
 class Decoder(Protocol):
@@ -82,14 +86,12 @@ class Decoder(Protocol):
 
 
 class Encoder(Protocol):
-    """Turns events into the client's bytes.
-
-    Attributes:
-        in_blocks: True if text stands in blocks, so that `feed` may return frames that begin a
-            block before the frame with the text.
-    """
+    """Turns events into the client's bytes."""
 
     in_blocks: bool = False
+    """True if text stands in blocks, so that `feed` may return frames that begin a block before the
+    frame with the text.
+    """
 
     @property
     def notes(self) -> list[str]:

@@ -34,13 +34,19 @@ MOST_SPANS = Bound(
 """Enough for the replies of a minute, in which a collector may restart."""
 
 SECONDS_BETWEEN_BATCHES = 1.0
+"""Seconds between two batches of spans."""
 HEADERS_VARIABLE = "OTEL_EXPORTER_OTLP_HEADERS"
 """The environment variable with the HTTP headers for a collector, such as its keys:
 `name=value,name=value`. Every exporter of OpenTelemetry reads it.
 """
 NAME_VARIABLE = "OTEL_SERVICE_NAME"
+"""The environment variable with the name of the service in the spans, by default `think-addon`."""
 _PATIENCE = 5.0
+"""The most seconds that sending a batch of spans may take."""
 _NO_LIMITS = SpanLimits(*[SpanLimits.UNSET] * 8)
+"""No limits for a span's attributes and events. They are passed explicitly, because the SDK reads a
+limit that is not passed from an environment variable.
+"""
 _log = logging.getLogger(__name__)
 
 
@@ -111,6 +117,8 @@ class Sender:
 
 
 class _Provider(TracerProvider):
+    """The SDK's source of tracers, independent of environment variables."""
+
     def __init__(self, resource: Resource) -> None:
         super().__init__(ALWAYS_ON, resource, shutdown_on_exit=False, span_limits=_NO_LIMITS)
         # OTEL_SDK_DISABLED may have set this to True, and the SDK has no parameter for it.

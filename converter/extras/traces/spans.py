@@ -30,6 +30,7 @@ TRACED_TEXT = Bound(128 << 10, "characters", "words of a reply in a span", "the 
 
 
 _TRACEPARENT = TraceContextTextMapPropagator()
+"""Reads from a request's header `traceparent` the trace to which the span belongs."""
 _FROM_SUMMARY = {
     "gen_ai.response.model": "model",
     "gen_ai.usage.input_tokens": "input_tokens",
@@ -39,6 +40,7 @@ _FROM_SUMMARY = {
 }
 """Attribute of a span -> the key of the attribute's value in a reply's summary."""
 _MOMENTS = ("first_byte", "first_thought", "first_text")
+"""Keys of the times in a reply's summary that become events of the span."""
 
 
 class TracedText:
@@ -153,6 +155,7 @@ def _messages_text(record: FlowRecord, text: TracedText | None) -> str:
 
 
 def _nanoseconds(at: float) -> int:
+    """Return a time in nanoseconds, from a time in seconds."""
     return int(at * 1e9)
 
 

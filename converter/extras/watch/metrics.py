@@ -33,9 +33,13 @@ MOST_KINDS = Bound(50, "kinds", "kinds of mending in the metrics", "counted as `
 
 
 PATH = "/metrics"
+"""The path at which the counts are served."""
 _PATIENCE = 5.0
+"""Seconds after which an idle connection is closed."""
 _LONGEST_HEAD = 8192
+"""The most bytes of the head of an HTTP request."""
 _REPLY_LABELS = ["model", "server"]
+"""Names of the labels that every count of replies has."""
 BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 """The histograms' bounds in seconds: from the replies of a small local model to minutes of thinking
 by a large one.
@@ -43,12 +47,14 @@ by a large one.
 LONGEST_NAME = 200
 """The most characters of a model's name in a label."""
 OTHER = "other"
+"""The label in place of a model, server or kind of mending that is beyond a bound."""
 TIMES = {
     "first_byte": "Time to the first byte of a streamed reply",
     "first_thought": "Time to the first thought",
     "first_text": "Time to the first word of the answer",
     "end": "Time to the end of the reply",
 }
+"""Key of a time in a reply's summary -> the meaning of the histogram of these times."""
 _COUNTS = {
     "thoughts": "Thoughts that were read",
     "thinking_tokens": "Tokens of thinking: the server's number, else by the share of characters",
@@ -58,6 +64,7 @@ _COUNTS = {
     "restored": "Earlier thoughts that were put back",
     "unknown": "Earlier replies whose thoughts were no longer kept",
 }
+"""Name of a count -> its meaning. The count's labels are model and server."""
 _LABELS = {
     "requests": ("outcome", "Requests by how they ended"),
     "mended": ("what", "What was mended in requests and replies"),
@@ -65,21 +72,21 @@ _LABELS = {
 }
 """The name of a count -> its third label, beside model and server, and the count's meaning."""
 _NUMBER = re.compile(r"\d+")
+"""The parts of a note that `kind_of_note` replaces by `#`."""
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+"""The parts of a note that `kind_of_note` replaces by `…`."""
 
 
 @dataclass(slots=True)
 class Histogram:
-    """Counts times by the bounds of `BUCKETS` between which they lie, and adds them up.
-
-    Attributes:
-        buckets: for each bound, how many times are above the bound before it and at most this
-            bound; at the end, how many times are above all bounds.
-        sum: the sum of all times, in seconds.
-    """
+    """Counts times by the bounds of `BUCKETS` between which they lie, and adds them up."""
 
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
+    """For each bound, how many times are above the bound before it and at most this bound; at the
+    end, how many times are above all bounds.
+    """
     sum: float = 0.0
+    """The sum of all times, in seconds."""
 
     def add(self, seconds: float) -> None:
         """Add a time."""
@@ -214,6 +221,7 @@ class _MetricsPage(RequestHandler):
     """
 
     def initialize(self, metrics: Metrics, allows: Allows) -> None:
+        """Take the arguments that `serve` has passed to Tornado for this handler."""
         self.metrics, self.allows = metrics, allows
 
     def prepare(self) -> None:
@@ -223,6 +231,7 @@ class _MetricsPage(RequestHandler):
             self.finish("think_hosts allows a web page's name\n")
 
     def get(self) -> None:
+        """Answer with the counts."""
         self.set_header("Content-Type", CONTENT_TYPE_LATEST)
         self.finish(self.metrics.text())
 

@@ -27,6 +27,9 @@ from converter.addon.keep.flow_record import FlowRecord, outcome_of
 from converter.addon.watcher import OptionWatcher
 
 SECONDS_BETWEEN_FILES = 1.0
+"""Seconds from the end of a reply until the file is written. The counts of replies that end within
+this time are written with it.
+"""
 _log = logging.getLogger(__name__)
 
 
@@ -89,6 +92,7 @@ class MetricsEndpoint(OptionWatcher):
         self._target = self._server = None
 
     def _write(self) -> None:
+        """Write the counts to the file. Log an error if the file cannot be written."""
         self._writing = None
         try:
             write_whole(Path(self._target.file if self._target else ""), self._metrics.text())

@@ -55,6 +55,7 @@ _STEP = 500
 come. A slow model needs 15 s for them.
 """
 _LINE = re.compile(r"\n(?=[^\n])")
+"""A line feed before a line that is not empty. `MARGIN` is printed behind it."""
 MARGIN = "  "
 """The text before each line of a reply, so that a reply cannot forge a line of the log."""
 _LONGEST_NAME = 200
@@ -254,6 +255,9 @@ class Printer:
         self._work.put(None)
 
     def _run_queued_work(self) -> None:
+        """Do the queued work in its order, until `None` is queued. The thread of the printer runs
+        this.
+        """
         while work := self._work.get():
             try:
                 work()
@@ -263,6 +267,11 @@ class Printer:
     def _add_events(
         self, name: str, path: str, events: Sequence[Event], progress: str, size: int
     ) -> None:
+        """Add events to the reply of the flow with the id `name`, and print their text if the reply
+        is the oldest one. `path`: the path of the request. `progress`: how many characters of a
+        held call have come; empty if this is not to be printed. `size`: the number of characters
+        that these events and `progress` add to the queue.
+        """
         if name not in self._replies:
             self._count += 1
             names = f"#{self._count}", path[:_LONGEST_NAME]
@@ -272,6 +281,7 @@ class Printer:
         self._print_new_text()
 
     def _end_reply(self, name: str) -> None:
+        """End the reply of the flow with the id `name`, and print the text at its end."""
         if name in self._replies:
             self._replies[name].close()
             self._print_new_text()
@@ -291,10 +301,14 @@ class Printer:
             self._end_line()
 
     def _print_left_out(self, amount: str) -> None:
+        """Print a line about text that was left out. `amount`: how much, such as `5,000
+        characters`.
+        """
         self._end_line()
         self._write_text(f"[{amount} were not printed: the terminal did not take them]\n")
 
     def _end_line(self) -> None:
+        """End the line that is being printed; do nothing if none is."""
         if self._open:
             self._open = False
             self._write_text("\n")

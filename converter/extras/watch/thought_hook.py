@@ -42,6 +42,7 @@ class ThoughtHook(Hook):
 
     name = "thought"
     event: ThoughtEvent
+    """The thought, with the id of its exchange, as the hook's method gets it."""
 
 
 class ThoughtEvents(Watcher):

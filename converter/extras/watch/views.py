@@ -49,6 +49,7 @@ LINES_LIMIT = 4_800
 visible.
 """
 WHERE_ALL_IS = "The page /think and think.show have all."
+"""The sentence behind a note that a view leaves text out."""
 _FIRST, _LAST = 2 / 3, 1 / 3
 """If a text is too long for a view, its first lines get two thirds of the limit, its last lines one
 third.
@@ -62,7 +63,9 @@ _AROUND = 9
 the view's line with the number of hidden lines.
 """
 _LEAST_LINES = 5
+"""The fewest lines of a running reply that the console shows, however small its window is."""
 _LET_GO = "# The server's own bytes are not kept any more: think_limits bounds the memory.\n"
+"""The text of the view `Thinking server` if the server's bytes are no longer kept."""
 
 
 class ThinkingView(Contentview):
@@ -73,6 +76,9 @@ class ThinkingView(Contentview):
     priority = 10.0
     """Higher than the priority of each view of mitmproxy's, so that mitmproxy chooses this view."""
     of_server = False
+    """True if the view shows the request that the server got and the reply that it sent; False if
+    it shows the client's.
+    """
 
     def render_priority(self, data: bytes, metadata: Metadata) -> float:
         """Return the view's priority: the highest for model traffic, else -1, so that mitmproxy
@@ -106,6 +112,9 @@ class ThinkingView(Contentview):
             return visible(data.decode(errors="backslashreplace"))
 
     def _complete_text(self, data: bytes, metadata: Metadata) -> str:
+        """Return the view's text for a complete request or reply. `data`: the body that mitmproxy
+        shows. For the view `Thinking server` the body that the server got or sent is read instead.
+        """
         flow, message = metadata.flow, metadata.http_message
         if self.of_server and isinstance(flow, HTTPFlow) and notes_of(flow).get(LET_GO):
             return _LET_GO
@@ -230,6 +239,7 @@ WIDTH = 72
 _INDENT = "  "
 """The text before the later pieces of a broken line, so that they do not look like lines."""
 _PREFIX = re.compile(r"[ ]*+(?:#│? )?+")
+"""The beginning of a line that its later pieces repeat: blanks, and the mark `# ` or `#│ `."""
 
 
 def wrap_lines(written: str) -> str:

@@ -29,11 +29,13 @@ _TYPES = re.compile(r"message(_start|_delta|_stop)?|content_block_(start|delta|s
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
+    """Return True if the JSON of a frame, or of a whole reply, is of the Messages API."""
     kind = body.get("type")
     return isinstance(kind, str) and _TYPES.fullmatch(kind) is not None
 
 
 def _refusal(error: RequestError) -> tuple[int, Mapping[str, object]]:
+    """Return the status and the body of the answer to a request that breaks the format."""
     body = error_body(error.message, "", error.status)
     body["error"] |= {"details": error.details} if error.details else {}
     return error.status, body
@@ -88,3 +90,4 @@ ANTHROPIC = Dialect(
         Endpoint(NAME, Purpose.OWN, "POST", r"/api/event_logging(?:/v\d+)?/batch"),
     ),
 )
+"""The record of this dialect, for the table of all dialects."""

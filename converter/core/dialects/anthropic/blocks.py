@@ -30,6 +30,7 @@ from converter.core.wire.checked import Fields
 type Reader[B] = Callable[[Fields], B]
 
 PDF = "application/pdf"
+"""Media type of a PDF document."""
 
 
 def read_blocks[B](
@@ -72,6 +73,10 @@ def readers_of(role: Role, left_out: list[str]) -> dict[str, Reader[Block]]:
 
 
 def _wrong_type_message(kind: str, readers: Mapping[str, object]) -> str:
+    """Return the error message for a block of type `kind` in a field whose blocks have the readers
+    `readers`. It names the role whose messages may have the block if the field is a message's
+    content; else it lists the types that the field takes.
+    """
     role = next((role for role, table in ROLE_BLOCKS.items() if kind in table), None)
     if role is not None and readers.keys() in [table.keys() for table in ROLE_BLOCKS.values()]:
         return f"`{kind}` blocks can only be in `{role}` messages"
@@ -80,25 +85,30 @@ def _wrong_type_message(kind: str, readers: Mapping[str, object]) -> str:
 
 
 def _text(block: Fields) -> TextBlock:
+    """Read a `text` block."""
     return TextBlock(block.required("text", str))
 
 
 def _thinking(block: Fields) -> ThinkingBlock:
+    """Read a `thinking` block."""
     # The API requires a signature. But local servers sign nothing, so their clients have none,
     # and a thought without one is accepted.
     return ThinkingBlock(block.required("thinking", str), block.optional("signature", str) or "")
 
 
 def _search_result(block: Fields) -> Document:
+    """Read a `search_result` block, as a document."""
     texts = tuple(_text(item) for item in block.children("content"))
     return Document(texts, block.required("title", str), block.required("source", str))
 
 
 def _image(block: Fields) -> Image:
+    """Read an `image` block."""
     return Image(_source(block, IMAGE_SOURCES))
 
 
 def _document(block: Fields) -> Document:
+    """Read a `document` block."""
     content = _source(block, DOCUMENT_SOURCES)
     return Document(
         content, block.optional("title", str) or "", block.optional("context", str) or ""
@@ -106,12 +116,16 @@ def _document(block: Fields) -> Document:
 
 
 def _tool_use(block: Fields) -> ToolUse:
+    """Read a `tool_use` block: a call."""
     # Some clients send null for a call without arguments.
     values = block.optional("input", dict) or {}
     return ToolUse(block.required("id", str), block.required("name", str), long_json.spaced(values))
 
 
 def _tool_result(block: Fields, left_out: list[str]) -> ToolResult:
+    """Read a `tool_result` block. Types of blocks within it that have to be left out are appended
+    to `left_out`.
+    """
     content = read_blocks(block, "content", RESULT_BLOCKS, left_out)
     return ToolResult(
         block.required("tool_use_id", str), content, block.optional("is_error", bool) or False
@@ -119,6 +133,7 @@ def _tool_result(block: Fields, left_out: list[str]) -> ToolResult:
 
 
 def _source[S](block: Fields, readers: Mapping[str, Reader[S]]) -> S:
+    """Read the `source` of an image or document with the reader for the source's type."""
     source = block.child("source")
     if source is None:
         raise block.error("source", "Field required")
@@ -126,6 +141,7 @@ def _source[S](block: Fields, readers: Mapping[str, Reader[S]]) -> S:
 
 
 def _decoded_data(source: Fields) -> bytes:
+    """Return the bytes of a source's base64 text. Raises RequestError if it is invalid."""
     data = source.required("data", str)
     try:
         content = base64.b64decode(data, validate=True)
@@ -137,6 +153,7 @@ def _decoded_data(source: Fields) -> bytes:
 
 
 def _image_data(source: Fields) -> MediaSource:
+    """Read an image's source with base64 data. Raises RequestError if the data is invalid."""
     media_type = source.required("media_type", str)
     # which types of images can be read, only the server knows, and checks
     if not media_type.startswith("image/"):
@@ -146,6 +163,7 @@ def _image_data(source: Fields) -> MediaSource:
 
 
 def _document_data(source: Fields) -> tuple[TextBlock | Image, ...] | MediaSource:
+    """Read a document's source with base64 data, which is a PDF or a text."""
     media_type = source.one_of("media_type", (PDF, "text/plain"))
     content = _decoded_data(source)
     if media_type == PDF:
@@ -157,32 +175,41 @@ def _document_data(source: Fields) -> tuple[TextBlock | Image, ...] | MediaSourc
 
 
 def _plain_text(source: Fields) -> tuple[TextBlock | Image, ...]:
+    """Read a document's source that has the document's text."""
     source.one_of("media_type", ("text/plain",))
     return (TextBlock(source.required("data", str)),)
 
 
 INNER_BLOCKS: dict[str, Reader[TextBlock | Image]] = {"text": _text, "image": _image}
+"""Type of a block within a document -> the block's reader."""
 IMAGE_SOURCES: dict[str, Reader[MediaSource]] = {
     "base64": _image_data,
     "url": lambda source: Linked(source.required("url", str)),
     "file": lambda source: Stored(source.required("file_id", str)),
 }
+"""Type of an image's `source` -> the reader of the source."""
 DOCUMENT_SOURCES: dict[str, Reader[tuple[TextBlock | Image, ...] | MediaSource]] = {
     **IMAGE_SOURCES,
     "base64": _document_data,
     "text": _plain_text,
     "content": lambda source: read_blocks(source, "content", INNER_BLOCKS),
 }
+"""Type of a document's `source` -> the reader of the source. It returns the document's content as
+blocks; or, if only the server can read or fetch the document, its bytes, link or id.
+"""
 _CONTENT_BLOCKS: dict[str, Reader[TextBlock | Image | Document]] = {
     **INNER_BLOCKS,
     "document": _document,
     "search_result": _search_result,
 }
+"""Type -> reader, for blocks that may stand in a user's message and in a tool's result."""
 RESULT_BLOCKS: dict[str, Reader[TextBlock | Image | Document]] = {
     **_CONTENT_BLOCKS,
     "tool_reference": lambda block: TextBlock(f"Tool: {block.required('tool_name', str)}"),
 }
+"""Type of a block within a tool's result -> the block's reader."""
 SYSTEM_BLOCKS: dict[str, Reader[TextBlock]] = {"text": _text}
+"""Type of a block in the request's field `system` -> the block's reader."""
 ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
     "user": {**_CONTENT_BLOCKS, "tool_result": partial(_tool_result, left_out=[])},
     "assistant": {
@@ -194,5 +221,6 @@ ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
     },
     "system": {"text": _text},
 }
+"""Role of a message -> the readers of the message's blocks, by the type of block."""
 BLOCK_TYPES = frozenset().union(*ROLE_BLOCKS.values(), RESULT_BLOCKS)
 """All types of blocks that have a reader in any table."""

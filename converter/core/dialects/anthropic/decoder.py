@@ -69,6 +69,7 @@ class AnthropicDecoder(DialectDecoder):
         }
 
     def _read(self, parsed: object, frame: Frame) -> Iterator[Event]:
+        """Yield the events for a frame's JSON: an event of the stream, or a whole message."""
         event = object_of(parsed)
         kind = str(event.get("type") or "")
         if read := self._readers.get(kind):
@@ -79,12 +80,14 @@ class AnthropicDecoder(DialectDecoder):
             yield OpaqueFrame(self._own(frame), comment=kind == "ping")
 
     def _start(self, message: dict[str, object]) -> Iterator[Event]:
+        """Yield the event for a message's head, and record the token counts in its `usage`."""
         yield Start(
             str(message.get("id") or ""), str(message.get("model") or ""), Own(NAME, message)
         )
         self._count(as_object(message.get("usage")))
 
     def _whole(self, message: dict[str, object]) -> Iterator[Event]:
+        """Yield the events for a whole message."""
         yield from self._start(message)
         content = message.get("content")
         if isinstance(content, str):  # a string stands for one text block, as it does in requests
@@ -96,9 +99,15 @@ class AnthropicDecoder(DialectDecoder):
         yield End()
 
     def _count(self, usage: dict[str, object]) -> None:
+        """Record the token counts that the server has sent. Each replaces the count of the same
+        name that was recorded before.
+        """
         self._usage |= {name: count for name, count in usage.items() if count is not None}
 
     def _block(self, index: int, block: dict[str, object]) -> Iterator[Event]:
+        """Yield the events for the start of the block `index`, and record the block's type. The
+        types of the last `MOST_PARTS` blocks are kept.
+        """
         self._kinds[index] = kind = _kind(block)
         if len(self._kinds) > MOST_PARTS:
             oldest = next(iter(self._kinds))
@@ -132,10 +141,14 @@ class AnthropicDecoder(DialectDecoder):
             yield replace(self._arguments(index, "{}"), ends=True)
 
     def _arguments(self, index: int, text: str) -> ToolCall:
+        """Return the event for a piece of the arguments of the call in block `index`, and record
+        that this call has input.
+        """
         self._with_input.add(index)
         return ToolCall(index, "", "", text)
 
     def _delta(self, index: int, delta: dict[str, object]) -> Iterator[Event]:
+        """Yield the events for a delta of the block `index`. A signature ends its thought."""
         kind = _kind(delta)
         if kind == "input_json_delta":
             if text := str(delta.get("partial_json") or ""):
@@ -151,6 +164,9 @@ class AnthropicDecoder(DialectDecoder):
             )
 
     def _finish(self, delta: dict[str, object], usage: dict[str, object]) -> Iterator[Event]:
+        """Yield the finish, if `delta` has a `stop_reason`, and the token counts. `delta`: the
+        changes in a `message_delta`, or a whole message.
+        """
         if reason := delta.get("stop_reason"):
             stop, word = delta.get("stop_sequence"), str(reason)
             # Ollama's Messages endpoint sends `stop_reason: "stop_sequence"` without the stop
@@ -172,6 +188,9 @@ class AnthropicDecoder(DialectDecoder):
 
 
 def _text_event(kind: str, value: object) -> Iterator[Event]:
+    """Yield the event for a piece of a block, whose type is `kind`: `text` or `thinking`. Yield
+    nothing for an empty piece.
+    """
     if text := as_text(value):
         yield Text(text) if kind == "text" else Thinking(text)
 
@@ -187,5 +206,6 @@ def _kind(fields: dict[str, object]) -> str:
 
 
 def _index(event: dict[str, object]) -> int:
+    """Return the index of the block that an event of the stream is about; 0 if it has none."""
     index = as_index(event.get("index"), 0)
     return index if type(index) is int else 0

@@ -43,8 +43,13 @@ STOP_REASONS = {
     "content_filter": "refusal",
     "pause_turn": "pause_turn",  # sent only by servers that speak the Messages API
 }
+"""Finish reason of a reply without calls and stop string -> `stop_reason` of the message. A finish
+reason without a row is written as it is.
+"""
 _CALLS = ("tool_calls", "function_call")
+"""Finish reasons of a reply that ends with calls."""
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
+"""The frame of a `ping` event."""
 _NOTHING_TO_RUN: dict[str, object] = {"content": [], "stop_reason": None}
 """Fields that are added to an error, if the client gets the error in place of a whole message that
 already has calls. A client that reads `content` before `type` then finds no call to run.
@@ -170,6 +175,7 @@ class AnthropicEncoder(BlockWriter):
         self._gathers = self._whole or self._room >= 0
 
     def _add_to_whole_reply(self, event: dict[str, object]) -> None:
+        """Add an event of the stream to the message that is joined from the stream's events."""
         delta = as_object(event.get("delta"))
         self._use_thread_memory(sum(map(len, map(str, delta.values()))))
         match event["type"]:
@@ -193,10 +199,14 @@ class AnthropicEncoder(BlockWriter):
                 self._result = event | (_NOTHING_TO_RUN if self._called else {})
 
     def _start(self, event: Start) -> WireEvents:
+        """Yield the `message_start` event."""
         self._started = True
         yield message_start(event, self._context)
 
     def _stop(self, own: Own | None = None) -> WireEvents:  # noqa: ARG002
+        """Yield the events that end the message: those of held content, then `message_delta` and
+        `message_stop`. Then have the message thread, if there is one, keep the message.
+        """
         yield from self.end_content()
         self._over = True
         reason, stop_sequence = stop_fields(self._ending, self._called and not self.cut)
@@ -210,11 +220,13 @@ class AnthropicEncoder(BlockWriter):
             self._thread.keep(self._result)
 
     def _fail(self, event: Failure) -> WireEvents:
+        """Yield the events of held content, then an `error` event, which ends the stream."""
         yield from self.end_content()
         self._over = True
         yield error_body(event.message, event.kind, event.status)
 
     def _begin(self, kind: str, block: NewBlock) -> WireEvents:
+        """Return the `content_block_start` event of a new block."""
         if isinstance(block, ToolCall):
             self._called = True
             block = {"type": "tool_use", "id": block.id, "name": block.name, "input": {}}
@@ -234,10 +246,14 @@ class AnthropicEncoder(BlockWriter):
             yield self._delta({"type": "thinking_delta", THINKING: "", "estimated_tokens": tokens})
 
     def _fill(self, text: str, pieces: int = 1) -> list[dict[str, object]]:  # noqa: ARG002
+        """Return the `content_block_delta` event with `text`, a piece of the open block."""
         kind, name = _DELTAS[self._open or TEXT]
         return [self._delta({"type": kind, name: text})]
 
     def _finish(self, kind: str, signature: str) -> Iterator[dict[str, object]]:
+        """Yield the `content_block_stop` event; before it, for a thought, a delta with the server's
+        signature, or without one the signature in `ReplyContext`.
+        """
         if kind == THINKING:
             signed = signature or self._context.signature
             yield self._delta({"type": "signature_delta", "signature": signed})
@@ -245,6 +261,9 @@ class AnthropicEncoder(BlockWriter):
         self._index += 1
 
     def _write_other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
+        """Yield the events for a field of the user's field map, or for a block that only this
+        dialect has. Yield nothing for a block of another dialect.
+        """
         if isinstance(event, MappedField):
             yield from self._mapped_field(event)
         elif event.dialect == NAME:
@@ -277,6 +296,7 @@ class AnthropicEncoder(BlockWriter):
             yield from self._close_block()
 
     def _delta(self, delta: dict[str, object]) -> dict[str, object]:
+        """Return a `content_block_delta` event with `delta`, for the open block."""
         return {"type": "content_block_delta", "index": self._index, "delta": delta}
 
 
@@ -285,7 +305,11 @@ COUNTS_THINKING = "thinking-token-count-2026-05-13"
 a thought whose text it wants omitted.
 """
 TOKENS_PER_COUNT = 50
+"""How many further tokens of omitted thinking make the next running count. Each count is a multiple
+of this number.
+"""
 _CHARACTERS_PER_COUNT = 200
+"""How many characters of thinking are estimated to be `TOKENS_PER_COUNT` tokens."""
 _DELTAS = {
     TEXT: ("text_delta", "text"),
     THINKING: ("thinking_delta", "thinking"),

@@ -9,6 +9,7 @@ from converter.core.dialects import context_length
 from converter.core.dialects.error_words import message_of_answer
 
 API_ERROR = "api_error"
+"""Type of an error for which `TYPES` has no row."""
 TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",

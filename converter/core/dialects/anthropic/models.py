@@ -21,6 +21,7 @@ def anthropic_models(body: bytes) -> dict[str, object] | None:
 
 
 def _model(entry: dict[str, object]) -> dict[str, object]:
+    """Return an entry of a server's list of models as a model in the Anthropic API's format."""
     facts = model_facts.facts_of(entry)
     limits = {"max_input_tokens": facts.window, "max_tokens": facts.output}
     return {

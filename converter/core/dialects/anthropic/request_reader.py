@@ -42,20 +42,31 @@ from converter.core.model.conversation import (
 from converter.core.wire.checked import Fields, Kinds
 from converter.core.wire.json_text import as_object
 
-# Claude Code, from 2.1.29 on, begins its first system block with this line. A number in the line
-# changes with each request. So the line is removed: with it, no prompt would begin like the one
-# before, and a server's prompt cache would be useless.
 BILLING_START = re.compile(r"\A(?:x-anthropic-billing-header:[^\n]*\n*)+")
+"""Billing lines at the beginning of a system text. Claude Code, from 2.1.29 on, begins its first
+system block with such a line. A number in the line changes with each request. So the line is
+removed: with it, no prompt would begin like the one before, and a server's prompt cache would be
+useless.
+"""
 
 _OMITTED = "omitted"
+"""Value of `thinking.display` by which a client asks that thinking is not shown."""
 THINKING_MODES: dict[str, ThinkingMode] = {mode: mode for mode in get_args(ThinkingMode.__value__)}
+"""`thinking.type` in a request -> mode of the conversation's `ThinkingSwitch`."""
 EFFORTS = ("low", "medium", "high", "xhigh", "max", "ultra")
+"""Values of `output_config.effort` that are read. Any other value is left out with a note."""
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+"""Role of a message in a request -> role of the conversation's turn."""
 ORPHANS = "results of calls that the turn before does not have, passed on as they are: {}"
+"""Note about tool results without a call. `{}` stands for the ids of the calls."""
 LEFT_OUT = "blocks left out: {}: no local server knows them"
+"""Note about blocks that are left out. `{}` stands for the types of the blocks."""
 NO_ROOM = "thinking.budget_tokens {} leaves no room for an answer within max_tokens {}"
+"""Note about a thinking budget that is as high as the reply's limit, or higher."""
 _SETTINGS: Kinds = {**SAMPLING, "stop_sequences": [str], "stream": bool}
+"""Fields for sampling, stop strings and streaming -> their types."""
 NO_STOP = "stop_sequences.{} left out: it is empty"
+"""Note about an empty stop string. `{}` stands for its index in the list."""
 
 
 def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
@@ -117,6 +128,10 @@ def _system_texts(blocks: Iterable[Block]) -> tuple[str, ...]:
 def _turns(
     request: Fields, left_out: list[str], notes: list[str], turn_of: TurnOf
 ) -> tuple[Turn, ...]:
+    """Return the turns of the request's messages; an empty system message gives no turn. Types of
+    blocks that are left out are appended to `left_out`. A note about results without a call is
+    appended to `notes`.
+    """
     messages = request.required("messages", list)
     if not messages:
         raise request.error("messages", "at least one message is required")
@@ -166,6 +181,9 @@ def _results_without_call(turns: Iterable[Turn]) -> Iterator[str]:
 
 
 def _thinking(thinking: Fields, max_tokens: int | None, notes: list[str]) -> ThinkingSwitch:
+    """Return the switch of thinking for the request's object `thinking`. Notes about a budget that
+    is negative, or that leaves no room for an answer, are appended to `notes`.
+    """
     mode, shown = thinking.row("type", THINKING_MODES), thinking.optional("display", str)
     budget = thinking.required("budget_tokens", int) if mode == "enabled" else None
     if budget is not None and budget < 0:
@@ -187,6 +205,9 @@ def omits_thinking(body: Mapping[str, object]) -> bool:
 
 
 def _effort(output: Fields, notes: list[str]) -> str | None:
+    """Return `output_config.effort`; None if it is absent, or if `EFFORTS` lacks it, which is noted
+    in `notes`.
+    """
     effort = output.optional("effort", str)
     if effort is None or effort in EFFORTS:
         return effort
@@ -211,6 +232,7 @@ CHOICES: dict[str, ToolChoice] = {
     "tool": ToolChoice("named"),
     "none": ToolChoice("none"),
 }
+"""`tool_choice.type` in a request -> tool choice of the conversation."""
 
 
 def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:

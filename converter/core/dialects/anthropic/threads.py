@@ -22,30 +22,38 @@ UNKNOWN_THREAD = (
     "No thread is kept here for the message {!r}: it was never kept, or is no longer. "
     'Send the whole conversation with `thread: {{"type": "create"}}`.'
 )
+"""Error message for a thread that the memory does not have. `{}` stands for the id of the reply by
+which the request names the thread.
+"""
 UNREADABLE = (
     "What is kept here of the thread of the message {!r} cannot be read. "
     'Send the whole conversation with `thread: {{"type": "create"}}`.'
 )
+"""Error message for a thread whose kept turns cannot be read. `{}` stands for the id of the reply
+by which the request names the thread.
+"""
 UNSUPPORTED = "No threads are kept here: send the whole conversation without `thread`."
+"""Error message for a request with a `thread` if the addon keeps no threads."""
 MISMATCH = "{} cannot change within a thread: begin a new one to change it."
+"""Error message for a later request of a thread that changes fields of `CREATE_ONLY`. `{}` stands
+for the names of these fields.
+"""
 _PREFIX = "thread "
 """Prefix of the keys of threads in the memory. Other dialects keep entries there, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """The thread that a request begins or continues.
-
-    Attributes:
-        memory: keeps the turns.
-        previous_id: the id of the thread's last reply; empty if this request begins the thread.
-        kept_fields: the fields of this request that are kept: its new messages, and, if it begins
-            the thread, the fields `CREATE_ONLY`.
-    """
+    """The thread that a request begins or continues."""
 
     memory: Memory
+    """The memory that keeps the turns."""
     previous_id: str = ""
+    """The id of the thread's last reply; empty if this request begins the thread."""
     kept_fields: Mapping[str, object] = field(default_factory=dict)
+    """The fields of this request that are kept: its new messages, and, if it begins the thread, the
+    fields `CREATE_ONLY`.
+    """
 
     def keep(self, reply: Mapping[str, object]) -> None:
         """Keep a reply, together with its request, under the reply's id."""
@@ -113,4 +121,5 @@ def with_kept_turns(body: object, memory: Memory) -> tuple[object, Thread | None
 
 
 def _kept_fields(body: Mapping[str, object], *names: str) -> dict[str, object]:
+    """Return the fields of a request that its thread keeps: the messages and the fields `names`."""
     return {name: body[name] for name in (*names, "messages") if name in body}

@@ -23,11 +23,15 @@ from converter.core.wire.sse import NDJSON
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
+    """Return True if the JSON of a line, or of a whole reply, is a reply of Ollama's API."""
     has_text = "message" in body or "response" in body
     return isinstance(body.get("done"), bool) and has_text and "created_at" in body
 
 
 def _refusal(error: RequestError) -> tuple[int, Mapping[str, object]]:
+    """Return the status and the body of the answer to a request that breaks the format, or that has
+    no prompt.
+    """
     if isinstance(error, EmptyRequestError):
         return 200, error.answer
     return 400, {"error": str(error)}
@@ -74,3 +78,4 @@ OLLAMA = Dialect(
         Endpoint(NAME, Purpose.OWN, "GET", "", prefix="(?P<prefix>)"),
     ),
 )
+"""The record of this dialect, for the table of all dialects."""

@@ -47,6 +47,7 @@ class OllamaDecoder(DialectDecoder):
         self._calls = 0
 
     def _read(self, parsed: object, _: Frame) -> Iterator[Event]:
+        """Yield the events for the JSON of a line, or of a whole reply."""
         parsed = object_of(parsed)
         if not self._begun:
             self._begun = True

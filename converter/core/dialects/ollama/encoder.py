@@ -122,6 +122,9 @@ class OllamaEncoder(BlockWriter):
             fields |= {"tool_calls": self._calls} if self._calls else {}
 
     def _start(self, event: Start) -> Iterator[dict[str, Any]]:
+        """Record the model and the endpoint, which stand in each line or decide its fields. Return
+        no line, because Ollama's replies have no line for the head alone.
+        """
         self._started = True
         self._model = self._model or event.model
         generates = GENERATED in (own_fields(event.own, NAME) or {})
@@ -146,6 +149,9 @@ class OllamaEncoder(BlockWriter):
         return super()._write_bookkeeping(event)
 
     def _stop(self, own: Own | None = None) -> Iterator[dict[str, Any]]:  # noqa: ARG002
+        """Yield the lines of held content, then the last line, which has the finish reason, the
+        counts and the durations.
+        """
         yield from self.end_content()
         self._over = True
         reason = "length" if self._ending.reason == "length" else "stop"
@@ -157,11 +163,15 @@ class OllamaEncoder(BlockWriter):
         yield last
 
     def _fail(self, event: Failure) -> Iterator[dict[str, Any]]:
+        """Yield the lines of held content, then a line with the error."""
         yield from self.end_content()
         self._over = True
         yield {"error": event.message}
 
     def _begin(self, _: str, block: NewBlock) -> list[dict[str, Any]]:  # noqa: ARG002
+        """Begin a block. Return no line, because lines have no mark for the beginning
+        of a block.
+        """
         self._arguments = []
         return []
 
@@ -180,6 +190,9 @@ class OllamaEncoder(BlockWriter):
         return []
 
     def _finish(self, kind: str, signature: str) -> list[dict[str, Any]]:  # noqa: ARG002
+        """End the open block, whose kind is `kind`. Return the line of a call, because Ollama sends
+        each call whole; return no line at the end of any other block.
+        """
         self._thought_over = self._thought_over or kind == THINKING
         if kind != CALL:
             return []
@@ -195,11 +208,13 @@ class OllamaEncoder(BlockWriter):
         return [self._line(tool_calls=[{**named, "function": function}])]
 
     def _abandon_call(self) -> None:
+        """Drop the open call, which was cut off."""
         # the cut call gets no line, because a client would run any call that it gets
         self._open = None
         self._cut_calls += 1
 
     def _write_other(self, _: MappedField | DialectBlock) -> list[dict[str, Any]]:
+        """Return no line, because Ollama's replies have no field for such content."""
         return []
 
     def _line(self, content: str = "", **fields: object) -> dict[str, Any]:

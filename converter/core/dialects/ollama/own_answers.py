@@ -38,6 +38,7 @@ VERSION = "0.12.6"
 """The version of Ollama that `/api/version` names. Clients compare it with the version they need.
 """
 OF_MODELS = "/api/(?:tags|ps|show)"
+"""A regular expression for the paths whose answers list the server's models."""
 PATHS = (
     ("GET|HEAD", "/api/(?:version|tags|ps)"),
     ("POST", "/api/show"),
@@ -45,6 +46,7 @@ PATHS = (
 )
 """Methods and paths that the addon answers itself, unless the server is an Ollama."""
 _FAMILY = re.compile(r"[a-z]+(?:-?\d+(?:\.\d+)*)?", re.IGNORECASE)
+"""A pattern for a model's family, the beginning of the model's name: `qwen3` of `Qwen3-8B`."""
 
 
 def answer(request: OwnRequest, _: Memory) -> tuple[int, Mapping[str, object] | str | None] | None:
@@ -68,6 +70,9 @@ def answer(request: OwnRequest, _: Memory) -> tuple[int, Mapping[str, object] | 
 
 
 def _entry_of_tags(entry: Mapping[str, object]) -> dict[str, object]:
+    """Return the entry of `/api/tags` for a model. `entry`: the model's entry in the server's list
+    of models.
+    """
     name = str(entry["id"])
     return {
         "name": name,
@@ -97,6 +102,9 @@ _THINKING: Mapping[str, object] = {
 
 
 def _show(body: bytes, served: Sequence[Mapping[str, object]]) -> tuple[int, Mapping[str, object]]:
+    """Return the status and the body of the answer to `/api/show`, which describes one model.
+    `body`: the client's request. `served`: the entries of the server's list of models.
+    """
     fields = json_text.object_in(body)
     name = str(fields.get("model") or fields.get("name") or "")
     names = {name, name.removesuffix(":latest")}
@@ -127,6 +135,9 @@ def _show(body: bytes, served: Sequence[Mapping[str, object]]) -> tuple[int, Map
 
 
 def _details(entry: Mapping[str, object]) -> dict[str, object]:
+    """Return the field `details` of a model: the family, from the model's name, and the number of
+    parameters, if the server reports it.
+    """
     match = _FAMILY.match(str(entry["id"]).rpartition("/")[2])
     family = match[0].lower() if match else "unknown"
     size = _meta(entry).get("n_params")
@@ -161,12 +172,16 @@ def _embedding_request(name: str, request: Fields) -> dict[str, object]:
 
 
 def _vectors(reply: Fields) -> list[list[object]]:
+    """Return the embeddings in a server's reply, in the order of the texts in the request."""
     reply.required("data", list)
     rows = sorted(reply.children("data"), key=lambda row: row.optional("index", int) or 0)
     return [row.required("embedding", list) for row in rows]
 
 
 def _embedding_reply(reply: Fields, duration: int) -> dict[str, object]:
+    """Return the body of the reply to `/api/embed`. `reply`: the server's reply. `duration`: how
+    long it took, in nanoseconds.
+    """
     count = reply.within("usage").optional("prompt_tokens", int)
     answer = {"model": reply.optional("model", str) or "", "embeddings": _vectors(reply)}
     measured = {"total_duration": max(duration, 0), "prompt_eval_count": count}
@@ -174,6 +189,7 @@ def _embedding_reply(reply: Fields, duration: int) -> dict[str, object]:
 
 
 _PATH = "/v1/embeddings"
+"""The path at which model servers answer requests for embeddings."""
 COUNTERPARTS = {
     "/api/embed": Counterpart(_PATH, partial(_embedding_request, "input"), _embedding_reply),
     "/api/embeddings": Counterpart(

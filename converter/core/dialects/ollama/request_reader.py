@@ -33,7 +33,9 @@ from converter.core.wire.checked import Fields
 _PICTURES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lG": "image/gif", "UklG": "image/webp"}
 """The beginning of a picture's base64 text -> its media type."""
 _PNG = "image/png"
+"""The media type of a picture whose beginning has no row in `_PICTURES`."""
 _READ = {"num_predict", "temperature", "top_p", "top_k", "stop"}
+"""Entries of `options` that become fields of the conversation."""
 _PASSED_ON = {"seed", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty"}
 """Entries of `options` that go on to the server, as fields of the same names."""
 _UNSUPPORTED = (
@@ -42,6 +44,7 @@ _UNSUPPORTED = (
 )
 """Fields that chat completions lack. They are left out with a note."""
 LEFT_OUT = "left out, because no server takes it with a request: {}"
+"""Note about fields that are left out. `{}` stands for their names."""
 
 
 class EmptyRequestError(RequestError):
@@ -109,20 +112,19 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
 
 @dataclass(slots=True)
 class _Messages:
-    """A reader of a request's messages, which must be read in their order.
-
-    Attributes:
-        turn_of: returns the turn of a message. It may return the turn that was read for the same
-            message in the request before.
-        waiting: name and id of each call that has no result yet.
-        calls: how many calls the messages had so far.
-    """
+    """A reader of a request's messages, which must be read in their order."""
 
     turn_of: TurnOf
+    """Returns the turn of a message. It may return the turn that was read for the same message in
+    the request before.
+    """
     waiting: list[tuple[str, str]] = field(default_factory=list)
+    """Name and id of each call that has no result yet."""
     calls: int = 0
+    """How many calls the messages had so far."""
 
     def turn(self, message: Fields) -> Turn:
+        """Return the turn of the next message."""
         role = message.row("role", _ROLES)
         basis = self.calls, self._call_id_for(message) if message.values["role"] == "tool" else ""
         turn = self.turn_of(
@@ -165,6 +167,9 @@ def _blocks(message: Fields, calls: int, call: str) -> tuple[Block, ...]:
 
 
 def _call(number: int, entry: Fields) -> ToolUse:
+    """Return the call in an entry of a message's `tool_calls`. `number`: the call's number in the
+    conversation; its id is made from it if the entry has none.
+    """
     function = Fields(entry.values.get("function"), entry.path_of("function"))
     name = function.required("name", str)
     call = entry.optional("id", str) or f"call_{number}"
@@ -177,9 +182,11 @@ _ROLES: Mapping[str, Role] = {
     "assistant": "assistant",
     "tool": "user",
 }
+"""Role of a message in a request -> role of the conversation's turn."""
 
 
 def _pictures(message: Fields) -> tuple[Image, ...]:
+    """Return the pictures in the field `images` of a message, which has them as base64 text."""
     images, kinds = message.strings("images"), _PICTURES.items()
     return tuple(
         Image(Data(next((kind for head, kind in kinds if image.startswith(head)), _PNG), image))
@@ -188,6 +195,9 @@ def _pictures(message: Fields) -> tuple[Image, ...]:
 
 
 def _thinking(request: Fields) -> tuple[ThinkingSwitch | None, str | None]:
+    """Return the switch of thinking and the effort that the field `think` asks for; None for what
+    it does not ask for.
+    """
     match request.values.get("think"):
         case None:
             return None, None
