@@ -71,12 +71,12 @@ class BlockWriter(Encoder, ABC):
         text_length: how many characters were sent as text or as calls, without the blanks of calls.
         cut: True if a call was left unfinished, because its end did not come and a client must not
             run it.
-        failure: the reason of an error that the client got instead of a whole reply.
     """
 
     reply: str
     """Name for a reply of this dialect in log lines, behind the word *a*: `message`."""
     failure = ""
+    """The reason of an error that the client got instead of a whole reply; else empty."""
     in_blocks = True
     tells_omitted = False
     """True if a client that does not want to see thinking gets each thought as a block without
