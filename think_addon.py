@@ -79,7 +79,7 @@ class ThinkAddon:
         services = ExtraServices(self._settings_in_force, client)
         keeper = FlowKeeper(lambda: self._settings.limits)
         extras = [*addons_of(services, WATCHERS_BEFORE), keeper, *addons_of(services, WATCHERS)]
-        self._watchers = Watchers(each for each in extras if isinstance(each, Watcher))
+        self._watchers = Watchers([each for each in extras if isinstance(each, Watcher)])
         self._requests = RequestSteps(client, self._settings)
         self._replies = ReplySteps(client, self._watchers)
         self._listener = ExchangeListener(self._settings_in_force, self._replies.make_tap)

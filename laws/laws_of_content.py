@@ -230,7 +230,8 @@ def stays_unchanged(case: Case) -> bool:
     """
     settings, awaited = case.recording.settings, case.recording.awaited()
     expected = awaited.expected
-    if awaited.as_text or not case.reply.complete or expected.calls.read or expected.no_thought_due:
+    unclear = awaited.is_text_completion or expected.calls.read or expected.no_thought_due
+    if unclear or not case.reply.complete:
         return False  # the addon rewrites such replies, or holds blanks
     if any(_cut_by_stops(case, each) for each in case.reply.choices.values()):
         return False

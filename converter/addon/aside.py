@@ -42,8 +42,8 @@ _STEPS = [step for step in range(1000, 3000) if all(step % other for other in ra
 repetitive data, a step that has a divisor in common with the period would meet only a part of the
 period's bytes.
 """
-BODIES = ThreadPoolExecutor(1, "think-aside")
-_OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
+BODY_THREAD = ThreadPoolExecutor(1, "think-aside")
+_STREAM_THREAD = ThreadPoolExecutor(1, "think-aside-streams")
 SHOWING = ThreadPoolExecutor(1, "think-showing")
 """The thread that renders views and the page. No client's request waits for it."""
 
@@ -83,7 +83,7 @@ def exempt_old_objects() -> None:
 
 
 async def run_aside[Result](
-    size: int, work: Callable[[], Result], worker: Worker = BODIES
+    size: int, work: Callable[[], Result], worker: Worker = BODY_THREAD
 ) -> Result:
     """Call `work`, which reads or writes `size` bytes, and return its result. For more than
     `AT_ONCE` bytes it is called in the thread `worker`.
@@ -102,7 +102,7 @@ def begin_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]
     future, for callers that cannot await it. Work on at most `AT_ONCE` bytes is done at once.
     """
     if size > AT_ONCE:
-        return BODIES.submit(work)
+        return BODY_THREAD.submit(work)
     done = Future[Result]()
     done.set_result(work())
     return done
@@ -112,4 +112,4 @@ async def run_in_stream_thread[Result](work: Callable[[], Result]) -> Result:
     """Call `work`, which rewrites a part of a stream, in the thread of streams, and return its
     result.
     """
-    return await asyncio.get_running_loop().run_in_executor(_OF_STREAMS, work)
+    return await asyncio.get_running_loop().run_in_executor(_STREAM_THREAD, work)

@@ -20,8 +20,7 @@ _KEEP_CONNECTIONS = ("uvicorn", "nginx", "caddy", "envoy")
 """The values of the header `server` of programs that keep a connection open after a stream, or
 announce its end. vLLM, SGLang, TabbyAPI and `transformers serve` run on uvicorn.
 """
-_PLAIN = ("", "identity", "none")
-NO_FIELDS: Mapping[bytes, bytes | None] = {}
+_UNCOMPRESSED = ("", "identity", "none")
 
 
 def set_fields(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
@@ -64,7 +63,7 @@ def upstream_of(flow: HTTPFlow, exchange: Exchange) -> Upstream:
     """
     sent, direct = flow.request.data, not flow.server_conn.via
     scheme = sent.scheme.decode("utf-8", "surrogateescape")
-    return Upstream(scheme, sent.host, sent.port, exchange.prefix, direct)
+    return Upstream(scheme, sent.host, sent.port, exchange.base_path, direct)
 
 
 def set_request_id(flow: HTTPFlow, exchange: Exchange) -> None:
@@ -84,7 +83,7 @@ def is_compressed(message: Request | Response) -> bool:
 def _encoding_of(message: Request | Response) -> str:
     """Return the content encoding of a body, empty if the body is not compressed."""
     encoding = message.headers.get("content-encoding", "").strip().lower()
-    return "" if encoding in _PLAIN else encoding
+    return "" if encoding in _UNCOMPRESSED else encoding
 
 
 def copy_message[Kind: (Request, Response)](message: Kind) -> Kind:
@@ -173,14 +172,14 @@ def set_reply(response: Response, answer: Answer) -> None:
 
 
 def set_body(
-    message: Request | Response, body: bytes, fields: Mapping[bytes, bytes | None] = NO_FIELDS
+    message: Request | Response, body: bytes, fields: Mapping[bytes, bytes | None] | None = None
 ) -> None:
     """Replace the body of a message, and set its content length. `fields`: other header fields to
     set.
     """
     length = b"%d" % len(body)
     plain = {b"content-encoding": None, b"transfer-encoding": None, b"content-length": length}
-    set_fields(message.headers, {**plain, **fields})
+    set_fields(message.headers, plain | dict(fields or {}))
     message.raw_content = body
 
 

@@ -78,14 +78,12 @@ class StreamFunction(BodyReader, Protocol):
 class HeldStream(StreamFunction, Protocol):
     """The stream function of a reply, with the members that only the hooks use. If the client gets
     one whole body, it is called as a `BodyReader` and keeps the pieces.
-
-    Attributes:
-        late: the pieces for the client that were kept and not sent.
-        explain: turns mitmproxy's reason for a broken connection into a message for the client.
     """
 
-    late: list[bytes]
-    explain: Callable[[str], str]
+    late_pieces: list[bytes]
+    """The pieces for the client that were kept and not sent."""
+    explain_fault: Callable[[str], str]
+    """Turns mitmproxy's reason for a broken connection into a message for the client."""
 
     @property
     def is_silent(self) -> bool:
@@ -95,26 +93,23 @@ class HeldStream(StreamFunction, Protocol):
 
     def take_second_response(self, status: int, body: bytes) -> None:
         """Rewrite a response (`status`, `body`) that is no stream, to a request of `next_request`,
-        into the rest of the reply. The pieces for the client are then in `late`.
+        into the rest of the reply. The pieces for the client are then in `late_pieces`.
         """
 
 
 class Refusal(BodyReader, Protocol):
     """Reads a response that the client does not get: a server's refusal of the request, or the
     rendered prompt that the addon requested. It then makes the next request.
-
-    Attributes:
-        reads: the response that is read.
-        left_out: the names of the traits that the next request lacks, because the server refused
-            them.
-        body: the fields of the first request, with all its traits.
-        renders: True if the next request asks for the rendered prompt, and not for a reply.
     """
 
-    reads: Response | None
-    left_out: frozenset[str]
-    body: Mapping[str, object]
-    renders: bool
+    response: Response | None
+    """The response that is read."""
+    left_out_traits: frozenset[str]
+    """The names of the traits that the next request lacks, because the server refused them."""
+    first_body: Mapping[str, object]
+    """The fields of the first request, with all its traits."""
+    requests_prompt: bool
+    """True if the next request asks for the rendered prompt, and not for a reply."""
 
 
 class Listener(Protocol):
@@ -159,19 +154,16 @@ class Listener(Protocol):
 class Connections(Protocol):
     """Our layer for a client's connection and all its exchanges: the members that the layers of the
     exchanges use.
-
-    Attributes:
-        listener: the addon's methods for the layers.
-        connection_handler: mitmproxy's object that reads and writes the sockets.
-        last_read: how many bytes the last read from a socket returned.
-        last_from: the connection of that socket, the client's or a server's; None before the first
-            read.
     """
 
     listener: Listener
+    """The addon's methods for the layers."""
     connection_handler: Any
-    last_read: int
-    last_from: Connection | None
+    """Mitmproxy's object that reads and writes the sockets."""
+    last_read_bytes: int
+    """How many bytes the last read from a socket returned."""
+    last_read_from: Connection | None
+    """The connection of that socket, the client's or a server's; None before the first read."""
 
     @property
     def connections(self) -> Mapping[Connection, Any]:

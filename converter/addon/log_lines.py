@@ -23,7 +23,7 @@ LONGEST_LINE = 2000
 
 _LONGEST_NOTE = 120
 """The most characters of a note in a flow's comment, which mitmweb shows in one cell of a table."""
-_POINTLESS = "the server's reply was "
+_REDUNDANT_START = "the server's reply was "
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ def shorten_note(note: str) -> str:
     the words `the server's reply was ` at its beginning. mitmweb shows the comment in a narrow
     column, which has room only for the first words.
     """
-    short = " ".join(note.split()).removeprefix(_POINTLESS).partition(": ")[0]
+    short = " ".join(note.split()).removeprefix(_REDUNDANT_START).partition(": ")[0]
     return bounded(short, _LONGEST_NOTE)
 
 

@@ -17,12 +17,12 @@ NEEDS = {CLAUDE_CODE: 40_000, "Codex": 12_000}
 """The tokens of context that each client needs: for its first request, its reserve for a reply, and
 some turns (docs/clients.md).
 """
-_ANYWHERE = ("", "0.0.0.0", "::")
+_ALL_ADDRESSES = ("", "0.0.0.0", "::")
 
 
 def proxy_url(host: str, port: int) -> str:
     """Return the URL at which a client on this machine reaches a proxy that listens at `host`."""
-    shown = "127.0.0.1" if host in _ANYWHERE else host
+    shown = "127.0.0.1" if host in _ALL_ADDRESSES else host
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
 

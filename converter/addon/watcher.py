@@ -52,18 +52,18 @@ class Watcher:
 
 class OptionWatcher(Watcher):
     """A watcher that depends on options: its `follow` is called at mitmproxy's start, and when one
-    of the options `moved_by` changes.
+    of the options `followed_options` changes.
 
     If `follow` raises ValueError, mitmproxy refuses the changed option; at its start the error is
     logged in one line, and mitmproxy ends.
     """
 
-    moved_by: frozenset[str]
-    _runs = False
+    followed_options: frozenset[str]
+    _is_running = False
 
     def configure(self, updated: set[str]) -> None:
-        """Call `follow` if one of the options `moved_by` has changed."""
-        if self._runs and updated & self.moved_by:
+        """Call `follow` if one of the options `followed_options` has changed."""
+        if self._is_running and updated & self.followed_options:
             try:
                 self.follow()
             except ValueError as error:
@@ -71,7 +71,7 @@ class OptionWatcher(Watcher):
 
     def running(self) -> None:
         """Call `follow` at mitmproxy's start."""
-        self._runs = True
+        self._is_running = True
         try:
             self.follow()
         except ValueError as error:
@@ -87,8 +87,7 @@ class Watchers:
     next watcher is called.
     """
 
-    def __init__(self, watchers: Iterable[Watcher]) -> None:
-        every = list(watchers)
+    def __init__(self, every: Sequence[Watcher]) -> None:
         self._of_requests = [each.asked for each in every if type(each).asked is not Watcher.asked]
         self._of_events = [each.heard for each in every if type(each).heard is not Watcher.heard]
         self._of_ends = [each.ended for each in every if type(each).ended is not Watcher.ended]
@@ -116,18 +115,16 @@ def _call_each(watchers: Iterable[Callable[..., None]], *news: object) -> None:
 
 @dataclass(frozen=True)
 class ExtraServices:
-    """The objects of the addon that extras may use.
+    """The objects of the addon that extras may use."""
 
-    Attributes:
-        chosen: returns the settings in force.
-        client: sends probes to servers.
-        counts: name -> a counter that extras share. So `spans`, which the extra `traces` counts,
-            are shown by the extra `watch`.
-    """
-
-    chosen: Callable[[], Settings]
+    settings: Callable[[], Settings]
+    """Returns the settings in force."""
     client: UpstreamClient
-    counts: dict[str, Counter[str]] = field(default_factory=dict)
+    """Sends probes to servers."""
+    counters: dict[str, Counter[str]] = field(default_factory=dict)
+    """Name -> a counter that extras share. So `spans`, which the extra `traces` counts, are shown
+    by the extra `watch`.
+    """
 
 
 def load_addons(services: ExtraServices, packages: Iterable[str]) -> list[object]:

@@ -54,7 +54,7 @@ def complete() -> list[str]:
     """
     kept = {name: LIBRARY.load(name) for name in LIBRARY.names()}
     whole = {name: each for name, each in kept.items() if not each.abort_reason}
-    return [name for name, each in whole.items() if not each.awaited().as_text]
+    return [name for name, each in whole.items() if not each.awaited().is_text_completion]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def test_and_so_does_a_client_that_asks_as_the_addon_did(bench: Bench, name: str
     translated = recorded.exchange().endpoint.is_chat and not recorded.exchange().is_native
     if recorded.server_dialect is recorded.client or not translated:
         return
-    if recorded.awaited().request.tells_tools:
+    if recorded.awaited().request.describes_tools:
         return  # who asks with the tools told in words offers none, and is given the words
     assert bench.ask(recorded, recorded.sent_request) == (
         recorded.server_reply.status,

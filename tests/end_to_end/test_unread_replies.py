@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from converter.addon.hooks.refused_request import UNREAD
+from converter.addon.hooks.refused_request import PARSED_HERE
 from converter.addon.servers.unread_replies import COMPLETION_PATH, TEMPLATE_PATH
 from tests.conftest import UNASKED
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Script
@@ -71,7 +71,7 @@ def test_a_real_llama_reads_no_reply(
             answer = dialect.read(reply.content, streamed)
             assert answer.thinking
             assert answer.text
-    assert misread.output[mark:].count(UNREAD) == 1
+    assert misread.output[mark:].count(PARSED_HERE) == 1
 
 
 def unread(message: str, *, stream: bool) -> Says:

@@ -122,10 +122,9 @@ class Counted(Recording):
     """A stream whose counts the addon alone has requested."""
 
     def awaited(self, client: Dialect | None = None) -> AwaitedReply:
-        rewriter_or_reply = super().awaited(client)
-        return replace(
-            rewriter_or_reply, sent={**rewriter_or_reply.sent, COUNTING: {"include_usage": True}}
-        )
+        awaited = super().awaited(client)
+        counted = {**awaited.sent_fields, COUNTING: {"include_usage": True}}
+        return replace(awaited, sent_fields=counted)
 
 
 class Silent(Recording):

@@ -125,7 +125,7 @@ def replies() -> list[Sent]:
 def _sent(recording: Recording) -> Iterator[Sent]:
     if not recording.exchange().endpoint.is_chat or recording.server_reply.status != 200:
         return
-    if recording.awaited().as_text:  # no dialect of a client has such a reply
+    if recording.awaited().is_text_completion:  # no dialect of a client has such a reply
         return
     reply = Case(recording).reply
     if not reply.complete or reply.unread or recording.abort_reason or len(reply.choices) > 1:

@@ -121,7 +121,7 @@ class Talk:
         self.items.append(user)
         request = self.request()
         rewriter = AwaitedReply(request).rewriter(Form.STREAM, self.api.client, Form.WHOLE)
-        position, out = request.earlier.position, list[bytes]()
+        position, out = request.earlier_thoughts.position, list[bytes]()
         for chunk in (*reply, b""):
             out += rewriter.feed(chunk) if chunk else rewriter.close()
             if position:
@@ -129,7 +129,7 @@ class Talk:
         if position:
             position.keep()
         self.items += self.api.kept(json.loads(b"".join(out)), self.thoughts)
-        return dict(request.body), request.earlier
+        return dict(request.body), request.earlier_thoughts
 
 
 def says(text: str) -> Item:

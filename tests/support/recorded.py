@@ -43,7 +43,7 @@ def _fits(name: str) -> bool:
         and b'"choices"' in kept.body
     )
     alone = not re.search(rb'"index":1,"(?:delta|message)"', kept.body)
-    chat = alone and not kept.awaited().as_text
+    chat = alone and not kept.awaited().is_text_completion
     return (
         complete and chat and not kept.abort_reason and kept.facts.begins == InitialState.TEXT.value
     )

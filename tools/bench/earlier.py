@@ -71,7 +71,7 @@ def _seconds_of_miss(body: bytes) -> float:
         read_in_dialect(Exchange(endpoint[0], settings.read()), body),
         Memory(500, 1 << 25),
     )
-    assert read.with_restored_thoughts(memory, None).earlier.unknown > 1
+    assert read.with_restored_thoughts(memory, None).earlier_thoughts.unknown_replies > 1
     return _median_seconds(lambda: read.with_restored_thoughts(memory, None), 200)
 
 

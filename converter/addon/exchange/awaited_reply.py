@@ -41,35 +41,36 @@ from converter.core.wire import json_text
 
 @dataclass(frozen=True)
 class AwaitedReply:
-    """The request, and all other facts that decide how its reply is rewritten.
-
-    Attributes:
-        request: the client's request with its body.
-        server: the profile of the server for which the request was written.
-        initial: where the text of the reply is expected to begin, in a thought or in the answer.
-        counted: how many tokens the prompt has, if they were counted because the server refused
-            the prompt as too long; else `None`.
-        prompted: True if the addon put an instruction to think into the request.
-        parses: True if the server is known to send thoughts in a field of their own.
-        sent: the fields of the body that the server gets.
-        as_text: True if the server gets the prompt, rendered by its chat template, as a text
-            completion, and not a chat completion.
-        thinks_first: True if a thought is expected before the answer. The fact is looked up only
-            for requests with stop strings.
-        by_server: True if the request to the server has the field `reasoning_control`. The addon
-            may then ask the server to end the thought, by a request of its own.
-    """
+    """The request, and all other facts that decide how its reply is rewritten."""
 
     request: ReadRequest
+    """The client's request with its body."""
     server: Server = GENERIC
+    """The profile of the server for which the request was written."""
     initial: InitialState = InitialState.TEXT
-    counted: int | None = None
-    prompted: bool = False
-    parses: bool = False
-    sent: Mapping[str, object] = field(default_factory=dict)
-    as_text: bool = False
+    """Where the text of the reply is expected to begin, in a thought or in the answer."""
+    counted_tokens: int | None = None
+    """How many tokens the prompt has, if they were counted because the server refused the prompt as
+    too long; else `None`.
+    """
+    has_think_prompt: bool = False
+    """True if the addon put an instruction to think into the request."""
+    has_thinking_field: bool = False
+    """True if the server is known to send thoughts in a field of their own."""
+    sent_fields: Mapping[str, object] = field(default_factory=dict)
+    """The fields of the body that the server gets."""
+    is_text_completion: bool = False
+    """True if the server gets the prompt, rendered by its chat template, as a text completion, and
+    not a chat completion.
+    """
     thinks_first: bool = False
-    by_server: bool = False
+    """True if a thought is expected before the answer. The fact is looked up only for requests with
+    stop strings.
+    """
+    has_reasoning_control: bool = False
+    """True if the request to the server has the field `reasoning_control`. The addon may then ask
+    the server to end the thought, by a request of its own.
+    """
 
     @property
     def expected(self) -> Expected:
@@ -89,7 +90,7 @@ class AwaitedReply:
                 hidden=request.hides_thinking,
                 folds=exchange.client is COMMON and exchange.settings.fields == (FOLDED,),
                 task=exchange.id,
-                context=request.context,
+                context=request.conversation_id,
             ),
             calls=request.calls,
             off=initial_state.thinking_is_off(request.body, exchange.settings.start),
@@ -103,7 +104,7 @@ class AwaitedReply:
                 or initial_state.ends_in_closed_thought(request.body)
             ),
             choices=allowed_answers(request.body),
-            limit=token_limit(self.sent or request.body),
+            limit=token_limit(self.sent_fields or request.body),
         )
 
     @cached_property
@@ -123,7 +124,7 @@ class AwaitedReply:
         enough = options.enough if goes_on else ""
         answers = options.unanswered == "ask" and not server_stops
         ends = budget, options.loops, goes_on, enough, answers, shows
-        return ThoughtLimits(*ends, by_server=self.by_server)
+        return ThoughtLimits(*ends, by_server=self.has_reasoning_control)
 
     @cached_property
     def cuts(self) -> tuple[str, ...]:
@@ -184,7 +185,7 @@ class AwaitedReply:
         """Return True if the addon, and not the client, requested the counts of tokens at a
         stream's end (`stream_options`). Then the counts are not sent to the client.
         """
-        added = COUNTING not in self.request.body and COUNTING in self.sent
+        added = COUNTING not in self.request.body and COUNTING in self.sent_fields
         return added and not self.request.exchange.is_translated
 
     def continued_body(
@@ -228,12 +229,12 @@ class AwaitedReply:
             speaker,
             server_form,
             form,
-            server=TEXT_COMPLETIONS if self.as_text else server,
+            server=TEXT_COMPLETIONS if self.is_text_completion else server,
             context=context,
             expected=self._expected(limits),
         )
-        if request.called:
-            rewriter.rename_model(request.called)
+        if request.client_model:
+            rewriter.rename_model(request.client_model)
         return rewriter
 
     def needs_prompt_count(self, status: int, body: bytes) -> bool:
@@ -259,7 +260,7 @@ class AwaitedReply:
             # dialect in place of the page, so the log gets the server's status and message.
             page = f"the server answered with status {status}: {message}"
             notes = () if json_text.readable(body) else (page,)
-            return Rewritten(exchange.error_answer(status, body, self.counted), notes=notes)
+            return Rewritten(exchange.error_answer(status, body, self.counted_tokens), notes=notes)
         rewriter = self.rewriter(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
         rewritten = b"".join(rewriter.whole(body, at))
         if rewriter.failure and not (rewriter.end.begun and rewriter.form is Form.STREAM):
@@ -299,10 +300,10 @@ class AwaitedReply:
         """Store in `servers` the facts that the reply has shown about its server and model."""
         if findings.native:
             servers.learn_thinking_field(upstream, self.request.body)
-        if findings.thought and not self.prompted:
+        if findings.thought and not self.has_think_prompt:
             servers.learn_thinking_model(upstream, self.request.body)
         begun = findings.beginning.confirmed or findings.beginning.correction
-        if begun is None or self.as_text or not self.request.exchange.guesses_start:
+        if begun is None or self.is_text_completion or not self.request.exchange.guesses_start:
             return
         prompt_state = servers.facts(upstream, self.request.body).prompt
         if lesson := self._shown_beginning(begun, findings, prompt_state):
@@ -340,15 +341,13 @@ class AwaitedReply:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The client's version of a complete response of the server.
-
-    Attributes:
-        answer: the response; `None`: the client gets the server's bytes unchanged.
-        rewriter: the rewriter that read the reply; `None` for a list of models, and for a response
-            with the status of an error.
-        notes: lines for the log and for the flow's comment.
-    """
+    """The client's version of a complete response of the server."""
 
     answer: Answer | None
+    """The response; `None`: the client gets the server's bytes unchanged."""
     rewriter: Rewriter | None = None
+    """The rewriter that read the reply; `None` for a list of models, and for a response with the
+    status of an error.
+    """
     notes: tuple[str, ...] = ()
+    """Lines for the log and for the flow's comment."""

@@ -59,19 +59,18 @@ and different thoughts.
 class ReplyPosition:
     """A reply that is being sent, with its position in the conversation. Collects the reply's
     events and thoughts, and at the end keeps the thoughts in the memory.
-
-    Attributes:
-        memory: the store that keeps the thoughts.
-        model: the model's name in the request.
-        before: the hash of all messages before the reply.
-        join: joins the texts of the reply's blocks of text into one string, as the client will do
-            for this message's `content` in its next request.
     """
 
     memory: Memory
+    """The store that keeps the thoughts."""
     model: str
-    before: bytes
-    join: Callable[[Iterable[str]], str]
+    """The model's name in the request."""
+    hash_before: bytes
+    """The hash of all messages before the reply."""
+    join_blocks: Callable[[Iterable[str]], str]
+    """Joins the texts of the reply's blocks of text into one string, as the client will do for this
+    message's `content` in its next request.
+    """
     _events: list[Sequence[Event]] = field(default_factory=list)
     _thoughts: list[str] = field(default_factory=list)
 
@@ -101,7 +100,7 @@ class ReplyPosition:
             if isinstance(event, Thinking):
                 pieces.append(event.text)
         parts = blocks.parts()
-        text = self.join(part.text for part in parts if isinstance(part, TextBlock))
+        text = self.join_blocks(part.text for part in parts if isinstance(part, TextBlock))
         calls = [
             {"id": part.id, "function": {"name": part.name, "arguments": part.arguments}}
             for part in parts
@@ -112,26 +111,25 @@ class ReplyPosition:
             # `written` has the line ends that the model wrote around its thinking
             thinking, written = join_texts(self._thoughts), "".join(pieces).join(around)
             whole = written if written.strip(_LINE_ENDS) == thinking else thinking
-            key = _entry_id(_next_hash(self.before, message), self.model)
+            key = _entry_id(_next_hash(self.hash_before, message), self.model)
             value = json_text.write({"thinking": whole, "text": text})
             self.memory.keep_agreed(key, value, disputed=DISPUTED)
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierThoughts:
-    """The counts of the earlier thoughts that `restore_thoughts` put back, or could not put back.
+    """The counts of earlier thoughts that `restore_thoughts` put back, or could not put back."""
 
-    Attributes:
-        restored: how many thoughts were put back.
-        unknown: how many earlier replies have no entry in the memory, the entry `DISPUTED`, or an
-            entry that cannot be read, because the store's file is damaged.
-        position: the request's own reply, whose thoughts it will keep; `None`: the reply's thoughts
-            are not kept.
+    restored_thoughts: int = 0
+    """How many thoughts were put back."""
+    unknown_replies: int = 0
+    """How many earlier replies have no entry in the memory, the entry `DISPUTED`, or an entry that
+    cannot be read, because the store's file is damaged.
     """
-
-    restored: int = 0
-    unknown: int = 0
     position: ReplyPosition | None = None
+    """The request's own reply, whose thoughts it will keep; `None`: the reply's thoughts are not
+    kept.
+    """
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -144,7 +142,7 @@ class EarlierThoughts:
     @property
     def facts(self) -> dict[str, int]:
         """Name of a count in the reply's summary -> the count, without counts of zero."""
-        counts = zip(_NOTES, (self.restored, self.unknown), strict=True)
+        counts = zip(_NOTES, (self.restored_thoughts, self.unknown_replies), strict=True)
         return {name: count for name, count in counts if count}
 
 

@@ -35,7 +35,7 @@ from converter.core.wire.bounds import fault_of
 from converter.core.wire.checked import Fields
 
 JSON = "application/json"
-AWAY = "the memory is away, so earlier replies cannot be looked up: try again later"
+MEMORY_AWAY = "the memory is away, so earlier replies cannot be looked up: try again later"
 
 _KEYS = ("authorization", "x-api-key")
 """The headers in which a client sends its key."""
@@ -64,30 +64,30 @@ class Answer:
 
 
 class Kind(enum.Enum):
-    """The kinds of exchange, each with its own steps.
-
-    Attributes:
-        OWN: the addon answers the request itself.
-        COUNTERPART: the request is for no reply (but for embeddings, say), and goes to the endpoint
-            of OpenAI's API that has the same purpose.
-        MODELS: the client gets the server's list of models, in the client's dialect.
-        COUNTED: the client gets the count of a prompt's tokens.
-        TRANSLATED: a request for a reply, in another dialect, is sent as a chat completion.
-        CHAT: a chat completion is sent as a chat completion.
-        NATIVE: a request for a reply is sent in the client's own dialect, which is not that of chat
-            completions but which the server speaks too.
-        PASSED: the request is for no reply, and goes to the server unchanged, because the server
-            speaks the client's dialect.
-    """
+    """The kinds of exchange, each with its own steps."""
 
     OWN = enum.auto()
+    """The addon answers the request itself."""
     COUNTERPART = enum.auto()
+    """The request is for no reply (but for embeddings, say), and goes to the endpoint of OpenAI's
+    API that has the same purpose.
+    """
     MODELS = enum.auto()
+    """The client gets the server's list of models, in the client's dialect."""
     COUNTED = enum.auto()
+    """The client gets the count of a prompt's tokens."""
     TRANSLATED = enum.auto()
+    """A request for a reply, in another dialect, is sent as a chat completion."""
     CHAT = enum.auto()
+    """A chat completion is sent as a chat completion."""
     NATIVE = enum.auto()
+    """A request for a reply is sent in the client's own dialect, which is not that of chat
+    completions but which the server speaks too.
+    """
     PASSED = enum.auto()
+    """The request is for no reply, and goes to the server unchanged, because the server speaks the
+    client's dialect.
+    """
 
     __hash__ = object.__hash__
     """Enum's own `__hash__` is slow Python code, and each exchange looks its kind up
@@ -97,47 +97,44 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request that the addon acts on, before its body is read.
-
-    Attributes:
-        endpoint: the API's endpoint that the request's path names.
-        settings: the user's options at the time of the request.
-        prefix: the part of the path before the endpoint's own path: `/api` for
-            `/api/v1/messages`.
-        id: the id of the exchange, which the client also gets as the reply's id if the server
-            sends none.
-        client: the client's dialect.
-        created_at: when the request came, in seconds since 1970.
-        model_id: the model that a request for one model names; empty for a list of models.
-        owner: a hash of the client's credentials. The client's entries in the memory have this
-            owner.
-        features: the features that the client turns on in a header of its dialect
-            (`anthropic-beta`).
-        alive: the form of the frame that is sent in a silent stream, `comment`, `delta` or `none`
-            (`converter.core.dialects.signs_of_life`).
-        gateway_names: True if the client shows its user only models whose names begin with `claude`
-            or `anthropic`, so that the list of models needs such names.
-        at_home: True if the server was recognised as one that speaks the client's dialect itself.
-    """
+    """A request that the addon acts on, before its body is read."""
 
     endpoint: Endpoint
+    """The API's endpoint that the request's path names."""
     settings: Settings
-    prefix: str = ""
+    """The user's options at the time of the request."""
+    base_path: str = ""
+    """The part of the path before the endpoint's own path: `/api` for `/api/v1/messages`."""
     id: str = "0"
+    """The id of the exchange, which the client also gets as the reply's id if the server sends
+    none.
+    """
     client: Dialect = COMMON
+    """The client's dialect."""
     created_at: int = 0
+    """When the request came, in seconds since 1970."""
     model_id: str = ""
+    """The model that a request for one model names; empty for a list of models."""
     owner: str = ""
+    """A hash of the client's credentials. The client's entries in the memory have this owner."""
     features: frozenset[str] = frozenset()
-    alive: str = COMMENT
-    gateway_names: bool = False
-    at_home: bool = False
+    """The features that the client turns on in a header of its dialect (`anthropic-beta`)."""
+    sign_of_life: str = COMMENT
+    """The form of the frame that is sent in a silent stream, `comment`, `delta` or `none`
+    (`converter.core.dialects.signs_of_life`).
+    """
+    needs_gateway_names: bool = False
+    """True if the client shows its user only models whose names begin with `claude` or `anthropic`,
+    so that the list of models needs such names.
+    """
+    has_native_server: bool = False
+    """True if the server was recognised as one that speaks the client's dialect itself."""
 
     @cached_property
     def kind(self) -> Kind:
         """The kind of exchange, which decides its steps."""
         endpoint = self.endpoint
-        if endpoint.is_own and self.at_home:
+        if endpoint.is_own and self.has_native_server:
             return Kind.PASSED
         if endpoint.is_own:
             return Kind.COUNTERPART if endpoint.counterpart else Kind.OWN
@@ -149,7 +146,7 @@ class Exchange:
     @cached_property
     def is_native(self) -> bool:
         """True if the request goes to the server's own endpoint of the client's dialect."""
-        return self.at_home or self.client.requests.native_option in self.settings.native
+        return self.has_native_server or self.client.requests.native_option in self.settings.native
 
     @cached_property
     def is_translated(self) -> bool:
@@ -171,7 +168,7 @@ class Exchange:
     @property
     def path(self) -> str:
         """The path of the chat completion to which the request is translated."""
-        return self.prefix + COMMON.requests.path
+        return self.base_path + COMMON.requests.path
 
     def may_refer_to_kept(self, body: bytes) -> bool:
         """Return True if the body may refer to kept replies, as `previous_response_id` does. Any
@@ -188,7 +185,8 @@ class Exchange:
         """Return True if the addon itself answers a request for this path, and needs the server's
         list of models for the answer.
         """
-        return bool(re.match(self.client.answers.own_of_models or "(?!)", path[len(self.prefix) :]))
+        pattern = self.client.answers.own_of_models
+        return bool(pattern and re.match(pattern, path[len(self.base_path) :]))
 
     def own_answer(self, request: OwnRequest, memory: Memory) -> Answer | None:
         """Return the addon's own answer to a request that needs no model, such as one for a reply
@@ -238,7 +236,7 @@ class Exchange:
         elif isinstance(error, ConnectionError):
             status, message = 502, str(error)
         elif isinstance(error, AwayError):
-            status, message, retry_after = 503, f"{AWAY} ({error})", 1
+            status, message, retry_after = 503, f"{MEMORY_AWAY} ({error})", 1
         body = self.client.answers.error(message, kind, status)
         return message, Answer(status, JSON, body, retry_after)
 
@@ -253,7 +251,7 @@ class Exchange:
         served = model_entries(json_text.read_or_none(body))
         models = with_aliases(served, rows)
         models = with_variants(models) if self.settings.variants else models
-        models = with_gateway_names(models) if self.gateway_names else models
+        models = with_gateway_names(models) if self.needs_gateway_names else models
         listed: object = {"object": "list", "data": models}
         if served and self.model_id:
             listed = find_model(served, rows, self.model_id)

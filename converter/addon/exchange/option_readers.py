@@ -14,10 +14,10 @@ from converter.addon.servers.profiles import Server, by_name
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.family_choice import AUTO
 
-FIELDS = ("reasoning_content", "reasoning")
+THINKING_FIELDS = ("reasoning_content", "reasoning")
 FOLDED = "text"
 """A value of `think_fields`: thinking goes into the text, as a block that web clients fold."""
-STARTS = tuple(
+START_VALUES = tuple(
     state.value for state in (InitialState.AUTO, InitialState.TEXT, InitialState.THINKING)
 )
 
@@ -29,14 +29,14 @@ def as_list(written: object) -> list[str]:
 
 def read_fields(written: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the fields in which a client of chat completions gets thinking
-    (`FIELDS`), or `FOLDED` alone.
+    (`THINKING_FIELDS`), or `FOLDED` alone.
     """
     fields = tuple(dict.fromkeys(written))
     if fields == (FOLDED,):
         return fields
-    if not fields or not set(fields) <= set(FIELDS):
+    if not fields or not set(fields) <= set(THINKING_FIELDS):
         raise ValueError(
-            f"expected one or both of: {', '.join(FIELDS)}, or {FOLDED}; "
+            f"expected one or both of: {', '.join(THINKING_FIELDS)}, or {FOLDED}; "
             f"got {', '.join(fields) or 'nothing'}"
         )
     return fields
@@ -66,7 +66,7 @@ def read_start(written: object) -> InitialState:
     """Return the initial state that the user chose for all replies; `AUTO`: the addon finds the
     initial state of each reply.
     """
-    return InitialState(read_one_of(STARTS)(written))
+    return InitialState(read_one_of(START_VALUES)(written))
 
 
 def read_path(written: object) -> str:
@@ -93,16 +93,14 @@ def read_folder(written: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """The option `think_ping`.
-
-    Attributes:
-        seconds: how long a stream is silent before the client gets a ping; 0: no pings.
-        early: True if a client gets a response head and a ping from the addon, when the server has
-            sent no response head after `seconds`.
-    """
+    """The option `think_ping`."""
 
     seconds: int
-    early: bool
+    """How long a stream is silent before the client gets a ping; 0: no pings."""
+    sends_early_head: bool
+    """True if a client gets a response head and a ping from the addon, when the server has sent no
+    response head after `seconds`.
+    """
 
 
 def read_ping(written: object) -> Ping:
@@ -159,21 +157,18 @@ a count.
 
 @dataclass(frozen=True, slots=True)
 class MemoryLimits:
-    """Limits of the memory that the proxy uses for requests, exchanges and replies.
+    """Limits of the memory that the proxy uses for requests, exchanges and replies."""
 
-    Attributes:
-        request: bytes of a request; 0 is no limit.
-        flows: exchanges that mitmweb keeps; 0 is no limit.
-        flow_bytes: bytes of these exchanges; 0 is no limit.
-        replies: replies kept for clients that refer to them; 0 keeps none.
-        reply_bytes: bytes of these replies; 0 keeps none.
-    """
-
-    request: int
+    request_bytes: int
+    """Bytes of a request; 0 is no limit."""
     flows: int
+    """Exchanges that mitmweb keeps; 0 is no limit."""
     flow_bytes: int
+    """Bytes of these exchanges; 0 is no limit."""
     replies: int
+    """Replies kept for clients that refer to them; 0 keeps none."""
     reply_bytes: int
+    """Bytes of these replies; 0 keeps none."""
 
 
 def read_limits(written: Sequence[str]) -> MemoryLimits:

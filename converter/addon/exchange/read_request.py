@@ -65,53 +65,54 @@ longer request is mended only after the server refuses it.
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """A request with its body read.
-
-    Attributes:
-        exchange: the request's path and headers.
-        body: the fields of the body that the server gets: a chat completion, or a native request.
-            Empty for a translated request until `translate` fills it.
-        conversation: the conversation of a translated request; `None` for a request that stays in
-            its dialect.
-        context: the id of the conversation.
-        asks_to_think: True if the client requests thinking.
-        budget: how many tokens of thinking the client allows; `None`: it set no limit.
-        notes: lines for the log about changes of the request.
-        calls: facts about the reply's calls, from the offered tools and the calls in the history.
-        tells_tools: True if the addon has put a description of the tools into the system turn, in
-            place of the field `tools`.
-        served_model: the server's name for the model, if the client uses another name.
-        called: the client's name for the model, if the addon has replaced it by the server's name
-            in the body of a request that is not translated.
-        omits_thinking: True if a request in the server's own dialect asks for replies without the
-            text of their thoughts.
-        mended: True if the addon has changed the body, so that the client's bytes cannot be sent as
-            they came.
-        effort: the effort that the model's name sets (`NAME-low`).
-        earlier: how many earlier thoughts were put back, and where this request's reply will keep
-            its own.
-        repeated: the parsed turns of this request and of the client's last request, so that turns
-            which both have are read and translated once; `None`: nothing is shared.
-    """
+    """A request with its body read."""
 
     exchange: Exchange
+    """The request's path and headers."""
     body: Mapping[str, object] = field(default_factory=dict)
+    """The fields of the body that the server gets: a chat completion, or a native request. Empty
+    for a translated request until `translate` fills it.
+    """
     conversation: Conversation | None = None
-    context: str = ""
+    """The conversation of a translated request; `None` for a request that stays in its dialect."""
+    conversation_id: str = ""
+    """The id of the conversation."""
     asks_to_think: bool = False
-    budget: int | None = None
+    """True if the client requests thinking."""
+    budget_tokens: int | None = None
+    """How many tokens of thinking the client allows; `None`: it set no limit."""
     notes: tuple[str, ...] = ()
+    """Lines for the log about changes of the request."""
     calls: ExpectedCalls = ExpectedCalls()  # noqa: RUF009  # it is frozen
-    tells_tools: bool = False
+    """Facts about the reply's calls, from the offered tools and the calls in the history."""
+    describes_tools: bool = False
+    """True if the addon has put a description of the tools into the system turn, in place of the
+    field `tools`.
+    """
     served_model: str = ""
-    called: str = ""
+    """The server's name for the model, if the client uses another name."""
+    client_model: str = ""
+    """The client's name for the model, if the addon has replaced it by the server's name in the
+    body of a request that is not translated.
+    """
     omits_thinking: bool = False
-    mended: bool = False
+    """True if a request in the server's own dialect asks for replies without the text of their
+    thoughts.
+    """
+    body_changed: bool = False
+    """True if the addon has changed the body, so that the client's bytes cannot be sent as they
+    came.
+    """
     effort: str = ""
-    earlier: EarlierThoughts = NO_EARLIER
-    repeated: RepeatedTurns[Turn, KeptObject] | None = field(
+    """The effort that the model's name sets (`NAME-low`)."""
+    earlier_thoughts: EarlierThoughts = NO_EARLIER
+    """How many earlier thoughts were put back, and where this request's reply will keep its own."""
+    repeated_turns: RepeatedTurns[Turn, KeptObject] | None = field(
         default=None, compare=False, repr=False
     )
+    """The parsed turns of this request and of the client's last request, so that turns which both
+    have are read and translated once; `None`: nothing is shared.
+    """
 
     @property
     def form(self) -> Form | None:
@@ -131,7 +132,7 @@ class ReadRequest:
         """The client's name for the model."""
         if self.conversation:
             return self.conversation.model
-        return self.called or str(self.body.get("model") or "")
+        return self.client_model or str(self.body.get("model") or "")
 
     @property
     def model(self) -> str:
@@ -142,8 +143,8 @@ class ReadRequest:
         """Return the request for the model that the server calls `name`."""
         if self.conversation:
             return replace(self, served_model=name)
-        body = {**self.body, "model": name}
-        return replace(self, served_model=name, called=self.requested_model, body=body, mended=True)
+        renamed = replace(self, served_model=name, client_model=self.requested_model)
+        return replace(renamed, body={**self.body, "model": name}, body_changed=True)
 
     def with_effort_of(self, row: ModelRow, server: Server, parses: bool) -> "ReadRequest":
         """Return the request with the effort and budget of `row`, a row of the option
@@ -154,7 +155,7 @@ class ReadRequest:
         effort = row.effort if thinks else ""
         mode: ThinkingMode = "enabled" if thinks else "disabled"
         switch = ThinkingSwitch(mode, row.budget, self.shows_thinking)
-        wished = replace(self, asks_to_think=thinks, budget=row.budget, effort=effort)
+        wished = replace(self, asks_to_think=thinks, budget_tokens=row.budget, effort=effort)
         if self.conversation:
             conversation = replace(self.conversation, thinking=switch, effort=effort or None)
             return replace(wished, conversation=conversation)
@@ -162,7 +163,7 @@ class ReadRequest:
         fields = thinking_fields(server, switch, effort or None, self.requested_model, parses)
         if TEMPLATE in fields:
             body = with_template(body, fields.pop(TEMPLATE))
-        return replace(wished, body={**body, **fields}, mended=True)
+        return replace(wished, body={**body, **fields}, body_changed=True)
 
     @property
     def stop_strings(self) -> tuple[str, ...]:
@@ -177,7 +178,7 @@ class ReadRequest:
         """
         own_effort = self.conversation.effort if self.conversation else self.body.get(EFFORT)
         effort = self.effort or own_effort
-        ceilings = (self.budget, EFFORT_CEILINGS.get(str(effort)))
+        ceilings = (self.budget_tokens, EFFORT_CEILINGS.get(str(effort)))
         ceiling = next((tokens for tokens in ceilings if tokens is not None), None)
         return self.exchange.settings.budget_tokens if ceiling is None else ceiling
 
@@ -202,7 +203,7 @@ class ReadRequest:
             own=own,
             map=settings.map,
             features=exchange.features,
-            alive=exchange.alive,
+            alive=exchange.sign_of_life,
         )
 
     @property
@@ -244,7 +245,7 @@ class ReadRequest:
         history = options.history.history_for(conversation.model, server)
         order = options.history.order
         settings = request_settings(server, conversation, history.form, order, parses)
-        run_of = (self.repeated.translated,) if self.repeated else ()
+        run_of = (self.repeated_turns.translated,) if self.repeated_turns else ()
         chat, notes = request_writer.write(conversation, settings, *run_of)
         body: Mapping[str, object] = chat
         wanted = history.wanted and options.restore != "off"
@@ -267,14 +268,14 @@ class ReadRequest:
         history = settings.history.history_for(self.model, server)
         join = without_folds if settings.fields == (FOLDED,) else "".join
         body, earlier = restore_thoughts(self.body, history, memory, join, self._hash_of)
-        if earlier.restored:
+        if earlier.restored_thoughts:
             body = with_switches(body, history)
-        notes, mended = (*self.notes, *earlier.notes), self.mended or bool(earlier.restored)
-        return replace(self, body=body, earlier=earlier, notes=notes, mended=mended)
+        notes, changed = (*self.notes, *earlier.notes), self.body_changed or body is not self.body
+        return replace(self, body=body, earlier_thoughts=earlier, notes=notes, body_changed=changed)
 
     @property
     def _hash_of(self) -> HashOf | None:
-        return self.repeated.hash if self.repeated else None
+        return self.repeated_turns.hash if self.repeated_turns else None
 
     def _with_body(
         self,
@@ -296,9 +297,9 @@ class ReadRequest:
             body=rewritten or body,
             calls=calls,
             notes=(*self.notes, *notes, *(() if earlier is NO_EARLIER else earlier.notes)),
-            tells_tools=rewritten is not None,
-            mended=self.mended or rewritten is not None,
-            earlier=earlier,
+            describes_tools=rewritten is not None,
+            body_changed=self.body_changed or rewritten is not None,
+            earlier_thoughts=earlier,
         )
 
     def with_prompt(self, servers: KnownServers, upstream: Upstream) -> Mapping[str, object] | None:
@@ -309,7 +310,7 @@ class ReadRequest:
         wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
         if not wanted or self.exchange.is_native or servers.thinks(upstream, self.body):
             return None
-        return prompts.ask_to_think(self.body, self.budget)
+        return prompts.ask_to_think(self.body, self.budget_tokens)
 
 
 def _has_thought(turn: Turn) -> bool:
@@ -355,12 +356,12 @@ def read_in_dialect(exchange: Exchange, body: bytes, repeats: Repeats | None = N
         mended = remove_folds(mended)
     request = ReadRequest(
         exchange,
-        context=conversation_id(fields),
+        conversation_id=conversation_id(fields),
         asks_to_think=fields.get(EFFORT) not in (None, "none"),
-        budget=next(budgets, None),
+        budget_tokens=next(budgets, None),
         omits_thinking=exchange.is_native and exchange.client.requests.omits_thinking(fields),
-        mended=mended is not fields or (len(body) <= SEARCHED and has_half_characters(body)),
-        repeated=repeated,
+        body_changed=mended is not fields or (len(body) <= SEARCHED and has_half_characters(body)),
+        repeated_turns=repeated,
     )
     return request._with_body(mended)
 
@@ -389,9 +390,9 @@ def read(
     return ReadRequest(
         exchange,
         conversation=conversation,
-        repeated=repeated,
-        context=conversation_id(json_text.as_object(value)),
+        repeated_turns=repeated,
+        conversation_id=conversation_id(json_text.as_object(value)),
         asks_to_think=thinking is not None and thinking.mode in ("enabled", "adaptive"),
-        budget=thinking.budget if thinking else None,
+        budget_tokens=thinking.budget if thinking else None,
         notes=conversation.notes,
     )

@@ -23,11 +23,11 @@ from converter.core.reading.thought_row import ThoughtRow
 
 PREFIX = "think_"
 """Prefix of the options' names in mitmproxy."""
-_NATIVE = tuple(
+_NATIVE_OPTIONS = tuple(
     dialect.requests.native_option for dialect in DIALECTS if dialect.requests.native_option
 )
-_ORDERS = get_args(Order.__value__)
-_HISTORY = (AUTO, *get_args(HistoryForm.__value__), *_ORDERS)
+_RESULT_ORDERS = get_args(Order.__value__)
+_HISTORY_VALUES = (AUTO, *get_args(HistoryForm.__value__), *_RESULT_ORDERS)
 DEFAULT_SIGNATURE = "think-addon"
 """The signature of thinking blocks in the Messages API. Clients drop thinking without a signature.
 This text cannot be mistaken for a signature of Anthropic's.
@@ -40,23 +40,20 @@ becomes part of the model's own thought.
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option, `think_NAME`.
-
-    Attributes:
-        name: the name without the prefix.
-        default: the default in the form that a user would write.
-        meaning: the help text.
-        read: turns the written value into the value of `Settings`, or raises ValueError.
-        choices: the values that are allowed; empty for any.
-        recorded: True if recordings store the option, because it changes how a reply is rewritten.
-    """
+    """One option, `think_NAME`."""
 
     name: str
+    """The name without the prefix."""
     default: object
-    meaning: str
+    """The default in the form that a user would write."""
+    help_text: str
+    """The help text."""
     read: Callable[[Any], object]
+    """Turns the written value into the value of `Settings`, or raises ValueError."""
     choices: tuple[str, ...] = ()
+    """The values that are allowed; empty for any."""
     recorded: bool = True
+    """True if recordings store the option, because it changes how a reply is rewritten."""
 
     @property
     def type(self) -> Any:
@@ -97,11 +94,11 @@ def _read_history(written: Sequence[str]) -> HistoryOptions:
     once: where a request has earlier thoughts (`tags`: in tags in the text), and where tool results
     stand in a user's message (`tools-first`: before its text).
     """
-    chosen = [read_one_of(_HISTORY)(name) for name in written]
-    thoughts = [name for name in chosen if name not in _ORDERS] or [AUTO]
+    chosen = [read_one_of(_HISTORY_VALUES)(name) for name in written]
+    thoughts = [name for name in chosen if name not in _RESULT_ORDERS] or [AUTO]
     if len(thoughts) > 1:
         raise ValueError(f"expected one place for thoughts, got {', '.join(thoughts)}")
-    orders = [name for name in chosen if name in _ORDERS] or ["as-written"]
+    orders = [name for name in chosen if name in _RESULT_ORDERS] or ["as-written"]
     field_name = None if thoughts[0] == AUTO else cast(HistoryForm, thoughts[0])
     return HistoryOptions(field_name, cast(Order, orders[-1]))
 
@@ -116,14 +113,14 @@ class Settings:
 
     tags: tuple[ThoughtRow, ...] = _option([AUTO], "marks around thinking", choose)
     start: InitialState = _option(
-        AUTO, "whether a reply starts inside a thought", reader.read_start, reader.STARTS
+        AUTO, "whether a reply starts inside a thought", reader.read_start, reader.START_VALUES
     )
     attributes: bool = _option(True, 'read attribute forms, <thinking thought="..."/>')
     fields: tuple[str, ...] = _option(
-        [reader.FIELDS[0]],
+        [reader.THINKING_FIELDS[0]],
         "names that OpenAI clients get",
         reader.read_fields,
-        (*reader.FIELDS, FOLDED),
+        (*reader.THINKING_FIELDS, FOLDED),
     )
     signature: str = _option(DEFAULT_SIGNATURE, "signature of thinking blocks")
     map: Mapping[str, Mapped] = _option([], "fields of the server's own: FIELD=BLOCK:KEY", read_map)
@@ -170,8 +167,8 @@ class Settings:
     native: frozenset[str] = _option(
         [],
         "dialects that go to the server's own endpoint, with mended replies",
-        lambda written: frozenset(map(read_one_of(_NATIVE), written)),
-        _NATIVE,
+        lambda written: frozenset(map(read_one_of(_NATIVE_OPTIONS), written)),
+        _NATIVE_OPTIONS,
     )
     limits: reader.MemoryLimits = _unrecorded(
         [],
@@ -198,7 +195,7 @@ class Settings:
         [AUTO],
         "where earlier thoughts go in a translated request, and tool results in a user turn",
         _read_history,
-        _HISTORY,
+        _HISTORY_VALUES,
     )
     restore: str = _choice(("auto", "off"), "put back earlier thoughts that a client has dropped")
     pictures: str = _choice(

@@ -12,7 +12,7 @@ from converter.addon.http_messages import remove_fields
 
 _CLOUD_KEY = re.compile(rb"\s*(?:bearer\s+)?sk-ant-", re.IGNORECASE)
 """Finds Anthropic's keys and OAuth tokens (sk-ant-api..., sk-ant-oat...)."""
-_CREDENTIALS = (b"authorization", b"x-api-key", b"proxy-authorization")
+_CREDENTIAL_HEADERS = (b"authorization", b"x-api-key", b"proxy-authorization")
 _PERSONAL = re.compile(
     rb"cookie2?|anthropic-.*|x-claude-.*|x-app|x-session-.*"
     # Codex 0.169: `x-codex-*` has the id of the installation and the path of the user's folder
@@ -26,7 +26,7 @@ _match_personal = lru_cache(maxsize=256)(_PERSONAL.fullmatch)
 def withhold_keys(headers: Headers) -> list[str]:
     """Remove the headers that hold a key of Anthropic's. Return their names."""
     matching = {name.lower() for name, value in headers.fields if _CLOUD_KEY.match(value)}
-    names = [name for name in _CREDENTIALS if name in matching]
+    names = [name for name in _CREDENTIAL_HEADERS if name in matching]
     if names:
         remove_fields(headers, names.__contains__)
     return [name.decode() for name in names]

@@ -20,7 +20,7 @@ from converter.core.dialects.server_fields import CONTROL, LAST_WORDS
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
 
-WHILE = "a thought was ended, and the request that goes on behind it failed: {}"
+SECOND_REQUEST_FAILED = "a thought was ended, and the request that goes on behind it failed: {}"
 OK, REFUSALS = 200, (400, 404, 405, 415, 422, 501)
 """Statuses of the response to the second request. `OK`: the response continues the reply.
 `REFUSALS`: the server cannot continue the reply, which ends behind the thought that the addon
@@ -86,14 +86,15 @@ class ContinuedReply:
         for the fault. If the second request was sent, the message says that this request failed.
         """
         message = fault_message(self._record.flow, reason)
-        return WHILE.format(message) if self._has_sent else message
+        return SECOND_REQUEST_FAILED.format(message) if self._has_sent else message
 
     def second_request(self, possible: bool) -> Request | None:
         """Return the second request; `None` if none can continue the reply, which then ends where
         the addon ended its thought or its answer. `possible`: False if the connection's protocol
         allows no second request.
         """
-        rewriter, sent, awaited = self._rewriter, self._record.sides.sent, self._record.awaited
+        rewriter, record = self._rewriter, self._record
+        sent, awaited = record.sides.server_request, record.awaited
         rewriter.continuation.stopped = False
         if rewriter.continuation.is_over or sent is None or awaited is None:
             return None
@@ -117,8 +118,6 @@ class ContinuedReply:
         - A status of `REFUSALS`: the reply ends behind the thought that the addon ended.
         """
         message = f"status {status}: {server_message(body) or 'no message'}"
-        if status not in (OK, *REFUSALS):
-            return message
-        if status != OK:
-            self._rewriter.refuse(WHILE.format(message))
-        return ""
+        if status in REFUSALS:
+            self._rewriter.refuse(SECOND_REQUEST_FAILED.format(message))
+        return "" if status in (OK, *REFUSALS) else message

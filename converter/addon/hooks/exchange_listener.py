@@ -57,7 +57,7 @@ class ExchangeListener(Listener):
         limit, mark its record as too large, and return False from then on. A request that the addon
         leaves alone has no record and no limit.
         """
-        record, limit = RUNNING_RECORDS.get(flow.id), self._chosen().limits.request
+        record, limit = RUNNING_RECORDS.get(flow.id), self._chosen().limits.request_bytes
         if record and limit and size > limit:
             record.too_large = True
         return record is None or not record.too_large
@@ -73,7 +73,7 @@ class ExchangeListener(Listener):
         record = RUNNING_RECORDS.get(flow.id)
         if record is None:
             return None
-        holds = record.tap and record.tap.holds and flow.response is record.head
+        holds = record.tap and record.tap.holds and flow.response is record.stream_head
         return start_reader(record) or (record.tap if holds else None)
 
     def make_error(self, flow: HTTPFlow, reason: str) -> Response | None:
@@ -84,9 +84,8 @@ class ExchangeListener(Listener):
         if record is None and not is_reverse(flow):
             return None
         # `explain` also says whether it was a second request that failed (`ContinuedReply`)
-        message = (
-            record.tap.explain(reason) if record and record.tap else fault_message(flow, reason)
-        )
+        tap = record.tap if record else None
+        message = tap.explain_fault(reason) if tap else fault_message(flow, reason)
         passing = reason in _PASSING
         # 529 is the status of an overloaded server, after which clients retry later
         status, kind = (529, "overloaded_error") if passing else (502, "api_error")
@@ -101,7 +100,7 @@ class ExchangeListener(Listener):
         """
         record = RUNNING_RECORDS.get(flow.id)
         awaited = record.awaited if record else None
-        if record is None or awaited is None or not self._chosen().ping.early:
+        if record is None or awaited is None or not self._chosen().ping.sends_early_head:
             return None
         if awaited.request.form is not Form.STREAM:
             return None
@@ -111,7 +110,7 @@ class ExchangeListener(Listener):
         )
         http_messages.open_for_streaming(flow.request, head)
         head.stream = self._tap(record, awaited)
-        record.early = True
+        record.began_early = True
         return head
 
     def last_pieces(self, flow: HTTPFlow, begun: Tap) -> list[bytes]:
@@ -119,8 +118,8 @@ class ExchangeListener(Listener):
         that did not go through the stream's tap (`begun`): the rewritten body, or an error.
         """
         assert flow.response
-        if begun.late:
-            return begun.late
+        if begun.late_pieces:
+            return begun.late_pieces
         body = http_messages.read_body(flow.response, [])
         if is_stream(flow.response.headers.get("content-type", "")):
             return [body]

@@ -13,7 +13,7 @@ from converter.addon.files import FileError, make_folder
 from converter.addon.memory.stores import open_store
 from converter.core.wire.printable import one_line
 
-_types = {PREFIX + option.name: option.type for option in settings.OPTIONS}
+_option_types = {PREFIX + option.name: option.type for option in settings.OPTIONS}
 _log = logging.getLogger(__name__)
 
 
@@ -25,9 +25,9 @@ def declare_options(loader: Loader) -> None:
     for option in settings.OPTIONS:
         choices = option.choices if option.type is str and option.choices else None
         name = PREFIX + option.name
-        loader.add_option(name, option.type, option.default, option.meaning, choices)
+        loader.add_option(name, option.type, option.default, option.help_text, choices)
     for name, value in ctx.options.deferred.items():
-        kind = _types.get(name.replace("-", "_"))
+        kind = _option_types.get(name.replace("-", "_"))
         if type(value) is int and kind is str:
             # the configuration file's `think_ping: 5` is a number in YAML, the option a text
             ctx.options.deferred[name] = str(value)

@@ -34,33 +34,33 @@ _LONGEST = 1 << 16
 """The longest response that a reader reads, in bytes. It is parsed as JSON again at each chunk
 until it is complete, which would take too long for a long response.
 """
-AGAIN = "the server refused {names}, and was asked again without: {words}"
-UNREAD = (
+SENT_AGAIN = "the server refused {names}, and was asked again without: {words}"
+PARSED_HERE = (
     "the server's own parser rejected a reply, which was requested again as text and parsed here"
 )
-SILENT = "the server's stream was empty, so a whole reply was requested for the reason"
-_LIMITS = ("max_tokens", "max_completion_tokens")
+EMPTY_STREAM = "the server's stream was empty, so a whole reply was requested for the reason"
+_LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
 METADATA = "think_refused"
 """The key in `flow.metadata` under which the first refused request is kept."""
 
 
 def start_reader(record: FlowRecord) -> Refusal | None:
     """Return the reader of a response whose body is not yet sent to the client, and store it as
-    `record.refused`. A prompt that the addon requested gets a `PromptReader`, an error response to
+    `record.refusal`. A prompt that the addon requested gets a `PromptReader`, an error response to
     a chat request a `RefusalReader`. Return `None` for any other response.
     """
-    before, response = record.refused, record.flow.response
-    if before and before.reads is response:
+    before, response = record.refusal, record.flow.response
+    if before and before.response is response:
         return before
     if isinstance(before, SilentStream):
         return None
-    if before and before.renders:
-        record.refused = PromptReader(record, before)
+    if before and before.requests_prompt:
+        record.refusal = PromptReader(record, before)
     elif (
         record.exchange.endpoint.is_chat and response and response.status_code in refusals.STATUSES
     ):
-        record.refused = RefusalReader(record, before)
-    return record.refused if record.refused is not before else None
+        record.refusal = RefusalReader(record, before)
+    return record.refusal if record.refusal is not before else None
 
 
 def unparsed_request(
@@ -75,8 +75,9 @@ def unparsed_request(
     """
     if not isinstance(prompt, str) or record.awaited is None:
         return unread_replies.with_tools_as_text(body), ""
-    record.awaited = replace(record.awaited, initial=state_after_prompt(prompt), as_text=True)
-    return unread_replies.text_completion(body, prompt), record.exchange.prefix + COMPLETION_PATH
+    initial, path = state_after_prompt(prompt), record.exchange.base_path + COMPLETION_PATH
+    record.awaited = replace(record.awaited, initial=initial, is_text_completion=True)
+    return unread_replies.text_completion(body, prompt), path
 
 
 class NextRequest(Refusal):
@@ -84,63 +85,63 @@ class NextRequest(Refusal):
     shows that another request is needed.
 
     Attributes:
-        line: the line of the log about the next request; empty for no line.
-        reads: the response whose body is read here, chunk by chunk.
-        left_out: the names of the traits that the next request lacks.
-        body: the body of the first request, with all its traits.
-        renders: True if the next request asks for the rendered prompt, and not for a reply.
+        log_line: the line of the log about the next request; empty for no line.
+        response: the response whose body is read here, chunk by chunk.
+        left_out_traits: the names of the traits that the next request lacks.
+        first_body: the body of the first request, with all its traits.
+        requests_prompt: True if the next request asks for the rendered prompt, and not for a reply.
 
     `before`: the reader of an earlier refusal of the same request, whose left-out traits stay left
     out; `None` if there was none.
     """
 
     holds = False
-    line = ""
+    log_line = ""
 
     def __init__(self, record: FlowRecord, before: Refusal | None = None) -> None:
-        self.reads = record.flow.response
-        self.left_out: frozenset[str] = before.left_out if before else frozenset()
-        self.body: Mapping[str, object] = before.body if before else {}
+        self.response = record.flow.response
+        self.left_out_traits: frozenset[str] = before.left_out_traits if before else frozenset()
+        self.first_body: Mapping[str, object] = before.first_body if before else {}
         self._record = record
-        self._came = bytearray()
-        self._next: Mapping[str, object] = {}
-        self._path = ""
-        self.renders = False
+        self._received = bytearray()
+        self._next_body: Mapping[str, object] = {}
+        self._next_path = ""
+        self.requests_prompt = False
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Read a chunk, and make the next request once the body is complete JSON of at most
         `_LONGEST` bytes. Return no bytes for the client.
         """
-        self._came += chunk if len(self._came) <= _LONGEST else b""
-        status = self.reads.status_code if self.reads else 0
-        if len(self._came) <= _LONGEST and json_text.readable(bytes(self._came)):
-            self._read(bytes(self._came), status)
+        self._received += chunk if len(self._received) <= _LONGEST else b""
+        status = self.response.status_code if self.response else 0
+        if len(self._received) <= _LONGEST and json_text.readable(bytes(self._received)):
+            self._read(bytes(self._received), status)
         return []
 
     @property
     def stopped(self) -> bool:
         """Return True if the next request can be sent, so that no more of this response is read."""
-        return bool(self._next)
+        return bool(self._next_body)
 
     def next_request(self, possible: bool) -> Request | None:
         """Return the next request, and record it as the request that was sent; `None` if it cannot
         be sent. `possible`: False if the connection's protocol allows no other request.
         """
-        sent = self._record.sides.sent
-        body, self._next = self._next, {}
+        sent = self._record.sides.server_request
+        body, self._next_body = self._next_body, {}
         if sent is None or not possible:
-            self.left_out = frozenset()
+            self.left_out_traits = frozenset()
             return None
         if awaited := self._record.awaited:
-            controls = awaited.by_server and CONTROL in body
-            self._record.awaited = replace(awaited, by_server=controls)
+            controls = awaited.has_reasoning_control and CONTROL in body
+            self._record.awaited = replace(awaited, has_reasoning_control=controls)
         first = http_messages.content_of(sent).decode("utf-8", "replace")
         self._record.flow.metadata.setdefault(METADATA, first)
         request = http_messages.copy_message(sent)
         http_messages.set_body(request, json_text.write(body))
-        request.path = self._path or request.path
-        self._record.sides.sent, self._record.sides.answered = request, None
-        self._record.hints += report(self._record.client_request, [self.line], logging.INFO)
+        request.path = self._next_path or request.path
+        self._record.sides.server_request, self._record.sides.server_response = request, None
+        self._record.hints += report(self._record.client_request, [self.log_line], logging.INFO)
         return request
 
     def _read(self, answer: bytes, status: int) -> None:
@@ -172,7 +173,7 @@ class RefusalReader(NextRequest):
         return self.stopped
 
     def _make_next(self, answer: bytes, status: int) -> None:
-        sent = http_messages.content_of(self._record.sides.sent)
+        sent = http_messages.content_of(self._record.sides.server_request)
         body, text = json_text.read_or_none(sent), sent.decode("utf-8", "replace")
         message, request = server_message(answer), self._record.request
         names = refusals.refused_traits(status, message, text)
@@ -180,23 +181,24 @@ class RefusalReader(NextRequest):
             return
         if not names and refusals.refuses_pictures(status, message, body):
             names = frozenset({refusals.PICTURES_ONCE})
-        names = refusals.next_traits(names, self.left_out)
-        if names <= self.left_out:
+        names = refusals.next_traits(names, self.left_out_traits)
+        if names <= self.left_out_traits:
             return
         removable = request.removable_traits
         if RENDERED in names & removable and unread_replies.fits_text_completion(body):
-            # `line` stays empty for this request for the prompt: `PromptReader`, which makes the
-            # request for the completion, logs `UNREAD`
-            self._next, self.renders = body, True
-            self._path = self._record.exchange.prefix + TEMPLATE_PATH
+            # `log_line` stays empty for the request for the prompt: `PromptReader`, which makes the
+            # request for the completion, logs `PARSED_HERE`
+            self._next_body, self.requests_prompt = body, True
+            self._next_path = self._record.exchange.base_path + TEMPLATE_PATH
         else:
             spared = refusals.without_traits(body, names, removable)
-            self._next = {} if spared is body else spared
-            new = names - self.left_out
+            self._next_body = {} if spared is body else spared
+            new = names - self.left_out_traits
             shown = (name for name in new if name not in SCHEMA_KEYS or f'"{name}"' in text)
-            self.line = AGAIN.format(names=", ".join(sorted(shown)), words=message)
-        if self._next:
-            self.left_out, self.body = self.left_out | names, self.body or body
+            self.log_line = SENT_AGAIN.format(names=", ".join(sorted(shown)), words=message)
+        if self._next_body:
+            self.left_out_traits |= names
+            self.first_body = self.first_body or body
 
 
 class SilentStream(NextRequest):
@@ -207,15 +209,15 @@ class SilentStream(NextRequest):
     reason only if a whole reply is requested.
     """
 
-    line = SILENT
+    log_line = EMPTY_STREAM
 
     def __init__(self, record: FlowRecord) -> None:
         super().__init__(record)
-        body = json_text.object_in(http_messages.content_of(record.sides.sent))
-        fields = [name for name in (*_LIMITS, COUNTING) if name in body]
+        body = json_text.object_in(http_messages.content_of(record.sides.server_request))
+        fields = [name for name in (*_LIMIT_FIELDS, COUNTING) if name in body]
         kept = {name: value for name, value in body.items() if name not in fields}
-        limit = next((name for name in fields if name in _LIMITS), _LIMITS[0])
-        self._next = {**kept, "stream": False, limit: 1} if body else {}
+        limit = next((name for name in fields if name in _LIMIT_FIELDS), _LIMIT_FIELDS[0])
+        self._next_body = {**kept, "stream": False, limit: 1} if body else {}
 
 
 class PromptReader(NextRequest):
@@ -224,10 +226,10 @@ class PromptReader(NextRequest):
     to the chat request.
     """
 
-    line = UNREAD
+    log_line = PARSED_HERE
 
     def _make_next(self, answer: bytes, status: int) -> None:  # noqa: ARG002
-        body = json_text.object_in(http_messages.content_of(self._record.sides.sent))
+        body = json_text.object_in(http_messages.content_of(self._record.sides.server_request))
         prompt = json_text.object_in(answer).get("prompt")
-        self._next, path = unparsed_request(self._record, body, prompt)
-        self._path = path or self._record.exchange.path
+        self._next_body, path = unparsed_request(self._record, body, prompt)
+        self._next_path = path or self._record.exchange.path

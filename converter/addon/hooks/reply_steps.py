@@ -29,7 +29,7 @@ from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
 from converter.core.reply.rewriter import Rewriter
 
-PASSED = "another addon has streamed the reply, so it was passed on unchanged"
+PASSED_UNCHANGED = "another addon has streamed the reply, so it was passed on unchanged"
 
 
 class ReplySteps:
@@ -50,23 +50,23 @@ class ReplySteps:
         if streamed and http_messages.may_close_after_streams(flow.response):
             http_messages.use_connection_once(flow)
         if record and _is_no_reply(record):
-            return  # its body is read by `record.refused` or the tap, or rewritten in `complete`
+            return  # its body is read by `record.refusal` or the tap, or rewritten in `complete`
         if record is None or record.awaited is None:
             # a stream function that another addon has set stays in place
             flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
             return
-        refused = record.refused
-        if refused and refused.left_out and flow.response.status_code == 200:
+        reader = record.refusal
+        if reader and reader.left_out_traits and flow.response.status_code == 200:
             # the server has accepted the request without the traits that it had refused before
-            self._servers.learn_refusal(record.upstream, refused.body, refused.left_out)
+            self._servers.learn_refusal(record.upstream, reader.first_body, reader.left_out_traits)
         streams = streamed and flow.response.status_code == 200
         readable = streams and not http_messages.is_compressed(flow.response)
         if _continues_reply(record):
             # the client has the head and the beginning of this reply: the stream function in the
             # first response's head takes the rest too
-            flow.response = record.head if readable else flow.response
+            flow.response = record.stream_head if readable else flow.response
             return
-        if record.exchange.guesses_start and not record.awaited.as_text:
+        if record.exchange.guesses_start and not record.awaited.is_text_completion:
             body = record.awaited.request.body
             initial = await self._client.initial_state(record.upstream, body)
             if initial is not record.awaited.initial:
@@ -81,7 +81,7 @@ class ReplySteps:
         such request avoids the parser. `failure`: the reply's error message, empty if there is
         none.
         """
-        sent, request = record.sides.sent, record.request
+        sent, request = record.sides.server_request, record.request
         if failure and sent and record.exchange.endpoint.is_chat:
             text = http_messages.content_of(sent).decode("utf-8", "replace")
             names = refusals.refused_traits(500, failure, text) & request.removable_traits & READERS
@@ -98,10 +98,10 @@ class ReplySteps:
             return
         tap, is_open = record.tap, record.rewriter is not None and not record.rewriter.closed
         if flow.response.stream and not isinstance(flow.response.stream, Tap):
-            notes.append(PASSED)
+            notes.append(PASSED_UNCHANGED)
         elif tap and is_open and (_continues_reply(record) or awaited.is_buffered or tap.is_silent):
             self._end_tap(tap, record, notes)
-        elif record.early and is_open and flow.response.status_code == 200:
+        elif record.began_early and is_open and flow.response.status_code == 200:
             # the client's stream began before the response, so the whole body goes through a tap
             tap = self.make_tap(record, awaited)
             rest = b"".join([*tap(http_messages.read_body(flow.response, notes)), *tap(b"")])
@@ -183,7 +183,7 @@ class ReplySteps:
         """
         if awaited.request.form is Form.WHOLE and not awaited.is_buffered:
             return
-        record.tap, record.head = self.make_tap(record, awaited), response
+        record.tap, record.stream_head = self.make_tap(record, awaited), response
         if awaited.is_buffered:
             record.tap.holds = True
             return
@@ -201,16 +201,16 @@ class ReplySteps:
         """
         flow = record.flow
         assert flow.response
-        assert record.head
-        if flow.response is record.head:
+        assert record.stream_head
+        if flow.response is record.stream_head:
             tap(b"")
         else:
             tap.take_second_response(
                 flow.response.status_code, http_messages.read_body(flow.response, notes)
             )
-            flow.response = http_messages.copy_message(record.head)
+            flow.response = http_messages.copy_message(record.stream_head)
         if tap.holds and record.awaited and record.rewriter:
-            answer = record.awaited.collected_answer(record.rewriter, b"".join(tap.late))
+            answer = record.awaited.collected_answer(record.rewriter, b"".join(tap.late_pieces))
             http_messages.set_reply(flow.response, answer)
 
     def _pass_events(self, record: FlowRecord, rewriter: Rewriter) -> None:
@@ -218,7 +218,7 @@ class ReplySteps:
         them. When the reply is complete, store its thoughts, before the client gets the reply's
         end: the client's next request may need them.
         """
-        if position := record.request.earlier.position:
+        if position := record.request.earlier_thoughts.position:
             position.add(rewriter.events, rewriter.thoughts)
             if rewriter.closed and rewriter.summary.finish and not rewriter.failure:
                 position.keep()
@@ -237,10 +237,10 @@ class ReplySteps:
         assert record.awaited
         if record.awaited.needs_prompt_count(response.status_code, body):
             client = credentials(record.flow.request.headers)
-            request = record.awaited.request.body, record.length
+            request = record.awaited.request.body, record.body_size
             count = self._client.count_tokens
             counted = await count(record.upstream, client, record.server, *request)
-            record.awaited = replace(record.awaited, counted=counted)
+            record.awaited = replace(record.awaited, counted_tokens=counted)
         elif response.status_code >= 400 and (
             remedy := await self._find_remedy(record, response, body)
         ):
@@ -301,6 +301,6 @@ def _is_no_reply(record: FlowRecord) -> bool:
     counterpart endpoint (see `Kind`), a rendered prompt that the addon requested, or the answer to
     a request for the reason of an empty stream.
     """
-    renders = record.refused is not None and record.refused.renders
+    renders = record.refusal is not None and record.refusal.requests_prompt
     silent = record.tap is not None and record.tap.is_silent
     return renders or silent or record.exchange.kind is Kind.COUNTERPART

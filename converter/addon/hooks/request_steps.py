@@ -18,7 +18,7 @@ from functools import partial
 from mitmproxy.http import Response
 
 from converter.addon import http_messages
-from converter.addon.aside import AT_ONCE, BODIES, Worker, is_quick, run_aside
+from converter.addon.aside import AT_ONCE, BODY_THREAD, Worker, is_quick, run_aside
 from converter.addon.exchange import read_request
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON, Kind, RequestTooLargeError
@@ -50,7 +50,7 @@ from converter.core.wire.json_text import UnreadableError
 
 _REFUSED = (RequestError, RequestTooLargeError, UnreadableError, AwayError, ConnectionError)
 """Errors that the client gets as a response, whatever the kind of exchange."""
-_COUNTING = json_text.write({COUNTING: COUNTED})[:-1] + b","
+_COUNTING_FIELD = json_text.write({COUNTING: COUNTED})[:-1] + b","
 
 
 @dataclass(slots=True)
@@ -65,8 +65,8 @@ class PendingRequest:
     worker: Worker  # where work on a long body is done: in the loop, or in a thread
     body: bytes = b""  # the client's body, uncompressed
     notes: list[str] = field(default_factory=list)  # lines for the log and the flow's comment
-    parses: bool = False  # the server has sent this model's thinking in a field before
-    sent: Mapping[str, object] = field(default_factory=dict)  # the body that the server gets
+    has_thinking_field: bool = False  # the server has sent this model's thinking in a field before
+    sent_fields: Mapping[str, object] = field(default_factory=dict)  # the body that the server gets
 
 
 class RequestSteps:
@@ -77,7 +77,7 @@ class RequestSteps:
     def __init__(self, client: UpstreamClient, settings: Settings) -> None:
         self._client = client
         self._turns = KnownTurns()
-        self._in_turn = asyncio.Lock()
+        self._loop_lock = asyncio.Lock()
         self._open_stores(settings)
 
     def reopen_stores(self, settings: Settings) -> None:
@@ -96,7 +96,7 @@ class RequestSteps:
         flow, keys = record.flow, credentials(record.flow.request.headers)
         record.upstream = http_messages.upstream_of(flow, record.exchange)
         record.memory = memory = Memory(store=self._store, owner=record.exchange.owner)
-        pending = PendingRequest(record, self._client, memory, keys, self._turns, self._in_turn)
+        pending = PendingRequest(record, self._client, memory, keys, self._turns, self._loop_lock)
         record.sides.client_request = request = http_messages.copy_message(flow.request)
         # `sides` has the client's headers as they were before `AccessRules.clean_headers`
         request.headers = record.sides.headers
@@ -109,7 +109,7 @@ class RequestSteps:
                     break
         except Exception as error:
             # a fault of the addon, if the server can still answer the client's request as it came
-            if not (record.exchange.kind in WRITTEN or isinstance(error, _REFUSED)):
+            if not (record.exchange.kind in WRITTEN_KINDS or isinstance(error, _REFUSED)):
                 raise
             away = isinstance(error, ConnectionError)
             shown = ConnectionError(fault_message(flow, str(error))) if away else error
@@ -127,27 +127,27 @@ class RequestSteps:
 async def decompress_body(pending: PendingRequest) -> None:
     """Decompress the client's body. Raises RequestTooLargeError above the user's limit."""
     record = pending.record
-    limit = record.exchange.settings.limits.request
+    limit = record.exchange.settings.limits.request_bytes
     if record.too_large:
         raise RequestTooLargeError(limit)
     pending.body = http_messages.read_body(record.flow.request, pending.notes, limit or sys.maxsize)
     if limit and len(pending.body) > limit:
         raise RequestTooLargeError(limit)
-    record.length = len(pending.body)
-    if record.length > AT_ONCE and not is_quick(pending.body):
-        pending.worker = BODIES
+    record.body_size = len(pending.body)
+    if record.body_size > AT_ONCE and not is_quick(pending.body):
+        pending.worker = BODY_THREAD
 
 
 async def recognise_native_server(pending: PendingRequest) -> None:
     """Find out whether the server is of the kind whose dialect the client speaks, and set
-    `Exchange.at_home`. Do so only for a dialect of one kind of server (Ollama). Raises
+    `Exchange.has_native_server`. Do so only for a dialect of one kind of server (Ollama). Raises
     ConnectionError if no server can be reached.
     """
     record = pending.record
     if native_of := record.exchange.client.requests.native_of:
         record.server = await _find_server(pending)
-        at_home = record.server.name == native_of
-        record.exchange = replace(record.exchange, at_home=at_home)
+        is_native = record.server.name == native_of
+        record.exchange = replace(record.exchange, has_native_server=is_native)
         record.request = ReadRequest(record.exchange)
 
 
@@ -163,7 +163,7 @@ async def own_answer(pending: PendingRequest) -> Response | None:
         served = await pending.client.list_models(record.upstream, pending.keys)
         request = replace(request, model_entries=served)
     work = partial(exchange.own_answer, request, memory)
-    answer = await run_with_memory(memory, record.length, work)
+    answer = await run_with_memory(memory, record.body_size, work)
     if failed := await wait_for_writes(memory):
         raise failed
     return http_messages.response_of(answer) if answer else None
@@ -176,21 +176,21 @@ async def translate_to_counterpart(pending: PendingRequest) -> None:
     record, there = pending.record, pending.record.exchange.endpoint.counterpart
     assert there  # `STEPS` has this step only for endpoints with a counterpart
 
-    def asking() -> tuple[Mapping[str, object], Fields]:
+    def translate() -> tuple[Mapping[str, object], Fields]:
         fields = Fields(json_text.read(pending.body))
         return there.request(fields), fields
 
-    pending.sent, fields = await run_aside(record.length, asking, pending.worker)
+    pending.sent_fields, fields = await run_aside(record.body_size, translate, pending.worker)
     if dropped := ", ".join(name for name, value in fields.unread() if value):
         pending.notes.append(f"left out, because no server takes it with a request: {dropped}")
-    record.flow.request.path = record.exchange.prefix + there.path
+    record.flow.request.path = record.exchange.base_path + there.path
 
 
 async def read_translated(pending: PendingRequest) -> None:
     """Read a request that is translated, with the kept replies to which it refers. Raises
     RequestError and UnreadableError, and AwayError if the memory cannot be reached.
     """
-    record, body, length = pending.record, pending.body, pending.record.length
+    record, body, length = pending.record, pending.body, pending.record.body_size
     exchange = record.exchange
     repeats = partial(pending.turns.read, exchange.owner) if length >= SHORT else None
     work = partial(read_request.read, exchange, body, pending.memory, repeats)
@@ -204,7 +204,7 @@ async def read_untranslated(pending: PendingRequest) -> None:
     """Read a request that stays in its dialect, without translating it. Raises RequestError for a
     request that the server's own endpoint would answer wrongly.
     """
-    record, body, length = pending.record, pending.body, pending.record.length
+    record, body, length = pending.record, pending.body, pending.record.body_size
     repeats = partial(pending.turns.read, record.exchange.owner) if length >= SHORT else None
     noting = partial(read_request.read_in_dialect, record.exchange, body, repeats)
     record.request = await run_aside(length, noting, pending.worker)
@@ -236,7 +236,7 @@ async def recognise_server(pending: PendingRequest) -> None:
     record = pending.record
     record.server = await _find_server(pending)
     servers = pending.client.servers
-    pending.parses = servers.sends_thinking_field(record.upstream, record.request.model)
+    pending.has_thinking_field = servers.sends_thinking_field(record.upstream, record.request.model)
 
 
 async def recognise_for_ended_thoughts(pending: PendingRequest) -> None:
@@ -248,14 +248,14 @@ async def recognise_for_ended_thoughts(pending: PendingRequest) -> None:
 async def write_chat_completion(pending: PendingRequest) -> None:
     """Write a request of another dialect as a chat completion, with earlier thoughts put back."""
     record = pending.record
-    writing = partial(record.request.translate, record.server, pending.parses)
+    writing = partial(record.request.translate, record.server, pending.has_thinking_field)
     record.request = await _run_with_memory(pending, partial(writing, pending.memory), writing)
 
 
 async def restore_thoughts(pending: PendingRequest) -> None:
     """Put earlier thoughts back into a chat completion, if its client has left them out."""
     record, request = pending.record, pending.record.request
-    if request.tells_tools:
+    if request.describes_tools:
         return
     server = record.exchange.settings.server or pending.client.servers.server(record.upstream)
     if request.wants_earlier_thoughts(server):
@@ -274,7 +274,7 @@ async def rewrite_call_ids(pending: PendingRequest) -> None:
     body = with_ids_of_model(request.body)
     if body is not request.body:
         calls = replace(request.calls, ids=request.calls.ids.union(call_ids(body)))
-        pending.record.request = replace(request, body=body, calls=calls, mended=True)
+        pending.record.request = replace(request, body=body, calls=calls, body_changed=True)
 
 
 async def count_tokens(pending: PendingRequest) -> Response:
@@ -282,12 +282,13 @@ async def count_tokens(pending: PendingRequest) -> Response:
     `x-think-tokens-counted-by` has the name of the server that counted, or `estimate`.
     """
     record, body = pending.record, pending.record.request.body
-    path = record.flow.request.path.partition("?")[0].removeprefix(record.exchange.prefix)
-    sent = body, record.length, ProbeRequest(path, pending.body)
+    path = record.flow.request.path.partition("?")[0].removeprefix(record.exchange.base_path)
+    sent = body, record.body_size, ProbeRequest(path, pending.body)
     tokens = await pending.client.count_tokens(record.upstream, pending.keys, record.server, *sent)
     counter = record.server.name
     if tokens is None:  # the server does not count tokens for clients
-        counter, tokens = "estimate", await run_aside(record.length, partial(estimate_tokens, body))
+        counter = "estimate"
+        tokens = await run_aside(record.body_size, partial(estimate_tokens, body))
     response = http_messages.response_of(record.exchange.count_answer(tokens))
     response.headers["x-think-tokens-counted-by"] = counter
     return response
@@ -307,7 +308,7 @@ async def await_models(pending: PendingRequest) -> None:
     record = pending.record
     record.awaited = AwaitedReply(record.request, record.server)
     if record.exchange.model_id:
-        record.flow.request.path = f"{record.exchange.prefix}/v1/models"
+        record.flow.request.path = f"{record.exchange.base_path}/v1/models"
 
 
 async def leave_out_refused_traits(pending: PendingRequest) -> None:
@@ -316,7 +317,7 @@ async def leave_out_refused_traits(pending: PendingRequest) -> None:
     servers = pending.client.servers
     body = servers.without_refused_traits(record.upstream, request.body, request.removable_traits)
     if body is not request.body:
-        record.request = replace(request, body=body, mended=True)
+        record.request = replace(request, body=body, body_changed=True)
 
 
 async def ask_to_think(pending: PendingRequest) -> None:
@@ -325,14 +326,14 @@ async def ask_to_think(pending: PendingRequest) -> None:
     """
     record, servers = pending.record, pending.client.servers
     request, upstream = record.request, record.upstream
-    start, prompted = record.exchange.settings.start, None
-    if record.exchange.guesses_start:
-        prompted = request.with_prompt(servers, upstream)
-    pending.sent = prompted or request.body
+    start = record.exchange.settings.start
+    prompted = request.with_prompt(servers, upstream) if record.exchange.guesses_start else None
+    pending.sent_fields = prompted or request.body
     has_stops = not STOP_FIELDS.isdisjoint(request.body)
     first = has_stops and servers.thinks_first(upstream, request.body, start)
-    facts = partial(AwaitedReply, request, record.server, parses=pending.parses, sent=pending.sent)
-    record.awaited = facts(prompted=prompted is not None, thinks_first=first)
+    facts = partial(AwaitedReply, request, record.server, sent_fields=pending.sent_fields)
+    asks, in_field = prompted is not None, pending.has_thinking_field
+    record.awaited = facts(has_think_prompt=asks, has_thinking_field=in_field, thinks_first=first)
 
 
 async def enforce_limits(pending: PendingRequest) -> None:
@@ -340,21 +341,21 @@ async def enforce_limits(pending: PendingRequest) -> None:
     only a stream can be ended midway. Have llama.cpp accept a later request to end the thought
     (`reasoning_control`).
     """
-    awaited, upstream = pending.record.awaited, pending.record.upstream
+    awaited, upstream, body = pending.record.awaited, pending.record.upstream, pending.sent_fields
     assert awaited  # the step `ask_to_think` has set it
-    takes = partial(pending.client.servers.takes_field, upstream, pending.sent)
+    takes = partial(pending.client.servers.takes_field, upstream, body)
     controls = awaited.may_ask_server_to_end and upstream.direct and takes(CONTROL)
     if not (awaited.is_buffered or awaited.kept_fields or controls):
         return
-    sent = {name: pending.sent[name] for name in pending.sent if name not in awaited.kept_fields}
+    sent = {name: body[name] for name in body if name not in awaited.kept_fields}
     if awaited.is_buffered:
         sent["stream"] = True
         if takes(COUNTING) and COUNTING not in awaited.server.leaves_out:
             sent[COUNTING] = COUNTED
     if controls:
         sent |= {CONTROL: True, LAST_WORDS: JOINT + awaited.limits.sentence}
-        pending.record.awaited = replace(awaited, by_server=True)
-    pending.sent = sent
+        pending.record.awaited = replace(awaited, has_reasoning_control=True)
+    pending.sent_fields = sent
 
 
 async def request_usage(pending: PendingRequest) -> None:
@@ -362,7 +363,7 @@ async def request_usage(pending: PendingRequest) -> None:
     requested them. If no step has changed the body, this one field is inserted into the client's
     own bytes.
     """
-    sent, record = pending.sent, pending.record
+    sent, record = pending.sent_fields, pending.record
     if sent.get("stream") is not True or COUNTING in sent:
         return
     settings, servers = record.exchange.settings, pending.client.servers
@@ -373,27 +374,27 @@ async def request_usage(pending: PendingRequest) -> None:
         return
     assert record.awaited  # the step `ask_to_think` has set it
     counted = {**sent, COUNTING: COUNTED}
-    record.awaited = replace(record.awaited, sent=counted)
-    if record.request.mended or sent is not record.request.body:
-        pending.sent = counted
+    record.awaited = replace(record.awaited, sent_fields=counted)
+    if record.request.body_changed or sent is not record.request.body:
+        pending.sent_fields = counted
     else:
-        body = pending.body.replace(b"{", _COUNTING, 1)
-        record.length = len(body)
+        body = pending.body.replace(b"{", _COUNTING_FIELD, 1)
+        record.body_size = len(body)
         http_messages.set_body(record.flow.request, body)
 
 
 async def write_body(pending: PendingRequest) -> None:
     """Set the body that the server gets: the client's own bytes if no step has changed it."""
-    record, sent = pending.record, pending.sent
+    record, sent = pending.record, pending.sent_fields
     translated = record.exchange.is_translated
     if record.exchange.kind is Kind.TRANSLATED:
         record.flow.request.path = record.exchange.path
-    came, repeated = record.length, record.request.repeated
-    if translated or record.request.mended or sent is not record.request.body:
-        write = long_json.write if pending.worker is BODIES else json_text.write
+    came, repeated = record.body_size, record.request.repeated_turns
+    if translated or record.request.body_changed or sent is not record.request.body:
+        write = long_json.write if pending.worker is BODY_THREAD else json_text.write
         writing = partial(repeated.body, sent, write) if repeated else partial(write, sent)
         body = await run_aside(came, writing, pending.worker)
-        record.length = len(body)
+        record.body_size = len(body)
         head: dict[bytes, bytes | None] = {b"x-api-key": None} if translated else {}
         for name, value in {"content-type": JSON, **pending.keys}.items() if translated else ():
             head[name.encode()] = value.encode("utf-8", "surrogateescape")
@@ -406,17 +407,16 @@ async def avoid_server_parser(pending: PendingRequest) -> None:
     """Replace the request by that of `unparsed_request`, if the server's own parser of calls has
     failed on an earlier reply of this model.
     """
-    record, body, servers = pending.record, pending.sent, pending.client.servers
+    record, body, client = pending.record, pending.sent_fields, pending.client
     reads = RENDERED in record.request.removable_traits
-    unread = reads and RENDERED in servers.refused_traits(record.upstream, body)
+    unread = reads and RENDERED in client.servers.refused_traits(record.upstream, body)
     if not unread or record.awaited is None or not unread_replies.fits_text_completion(body):
         return
-    client = pending.client
-    prompt = await client.rendered_prompt(record.upstream, pending.keys, body, record.length)
+    prompt = await client.rendered_prompt(record.upstream, pending.keys, body, record.body_size)
     text, path = unparsed_request(record, body, prompt)
     if text is not body:
         record.flow.request.path = path or record.flow.request.path
-        written = await run_aside(record.length, partial(json_text.write, text), pending.worker)
+        written = await run_aside(record.body_size, partial(json_text.write, text), pending.worker)
         http_messages.set_body(record.flow.request, written)
 
 
@@ -425,39 +425,39 @@ async def probe_prompt_end(pending: PendingRequest) -> None:
     record, exchange = pending.record, pending.record.exchange
     if exchange.guesses_start and record.upstream.direct:
         server = record.server if exchange.is_translated else exchange.settings.server
-        question = pending.keys, record.request.body, server, record.length
+        question = pending.keys, record.request.body, server, record.body_size
         pending.client.start_prompt_probe(record.upstream, *question)
 
 
 type Step = Callable[[PendingRequest], Awaitable[Response | None]]
-EVERY = frozenset(Kind)
-WRITTEN = frozenset((Kind.TRANSLATED, Kind.COUNTED))
-AS_IT_CAME = frozenset((Kind.CHAT, Kind.NATIVE))
-REPLIED = AS_IT_CAME | {Kind.TRANSLATED}
-SENT = REPLIED | {Kind.COUNTERPART}
+ALL_KINDS = frozenset(Kind)
+WRITTEN_KINDS = frozenset((Kind.TRANSLATED, Kind.COUNTED))
+UNTRANSLATED_KINDS = frozenset((Kind.CHAT, Kind.NATIVE))
+REPLY_KINDS = UNTRANSLATED_KINDS | {Kind.TRANSLATED}
+SENT_KINDS = REPLY_KINDS | {Kind.COUNTERPART}
 STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
-    (decompress_body, EVERY),
-    (recognise_native_server, EVERY),
+    (decompress_body, ALL_KINDS),
+    (recognise_native_server, ALL_KINDS),
     (own_answer, frozenset((Kind.OWN,))),
     (translate_to_counterpart, frozenset((Kind.COUNTERPART,))),
-    (read_translated, WRITTEN),
-    (read_untranslated, AS_IT_CAME),
-    (replace_model_name, WRITTEN | AS_IT_CAME),
-    (recognise_server, WRITTEN),
-    (recognise_for_ended_thoughts, AS_IT_CAME),
-    (write_chat_completion, WRITTEN),
+    (read_translated, WRITTEN_KINDS),
+    (read_untranslated, UNTRANSLATED_KINDS),
+    (replace_model_name, WRITTEN_KINDS | UNTRANSLATED_KINDS),
+    (recognise_server, WRITTEN_KINDS),
+    (recognise_for_ended_thoughts, UNTRANSLATED_KINDS),
+    (write_chat_completion, WRITTEN_KINDS),
     (restore_thoughts, frozenset((Kind.CHAT,))),
-    (rewrite_call_ids, WRITTEN | {Kind.CHAT}),
+    (rewrite_call_ids, WRITTEN_KINDS | {Kind.CHAT}),
     (count_tokens, frozenset((Kind.COUNTED,))),
-    (register_server, REPLIED | {Kind.MODELS}),
+    (register_server, REPLY_KINDS | {Kind.MODELS}),
     (await_models, frozenset((Kind.MODELS,))),
-    (leave_out_refused_traits, REPLIED),
-    (ask_to_think, REPLIED),
-    (enforce_limits, REPLIED),
+    (leave_out_refused_traits, REPLY_KINDS),
+    (ask_to_think, REPLY_KINDS),
+    (enforce_limits, REPLY_KINDS),
     (request_usage, frozenset((Kind.CHAT,))),
-    (write_body, SENT),
-    (avoid_server_parser, REPLIED - {Kind.NATIVE}),
-    (probe_prompt_end, REPLIED - {Kind.NATIVE}),
+    (write_body, SENT_KINDS),
+    (avoid_server_parser, REPLY_KINDS - {Kind.NATIVE}),
+    (probe_prompt_end, REPLY_KINDS - {Kind.NATIVE}),
 )
 """The steps in their order, each with the kinds of exchange that take the step."""
 
@@ -482,7 +482,7 @@ async def _run_with_memory(
     """Return the request that `work` writes, which may read earlier thoughts from the memory. If
     the memory cannot be reached, return the request that `without` writes, which needs no memory.
     """
-    request, size = pending.record.request, pending.record.length
+    request, size = pending.record.request, pending.record.body_size
     if pending.memory.elsewhere and request.wants_earlier_thoughts():
         with suppress(AwayError):
             return await run_with_memory(pending.memory, size, work)

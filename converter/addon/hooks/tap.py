@@ -34,10 +34,11 @@ class Tap(HeldStream):
     before the end, and never raises.
 
     Attributes:
-        explain: turns mitmproxy's reason for a broken connection into a message for the client.
-        holds: True if the pieces are collected in `late` and not sent, because the client gets one
-            whole body.
-        late: the pieces that are collected so far.
+        explain_fault: turns mitmproxy's reason for a broken connection into a message for the
+            client.
+        holds: True if the pieces are collected in `late_pieces` and not sent, because the client
+            gets one whole body.
+        late_pieces: the pieces for the client that are collected so far.
 
     `tell` is called after each chunk, and passes the chunk's events to the watchers. `ask_to_end`
     asks the server to end a thought. Four classes may act between the rewriter and the client:
@@ -58,18 +59,18 @@ class Tap(HeldStream):
         self._rewriter = rewriter
         self._tell = tell
         self._record = record
-        self._began = record.flow.request.timestamp_start  # of the request, in seconds since 1970
+        self._requested_at = record.flow.request.timestamp_start  # in seconds since 1970
         self._repeats_reply = record.exchange.client.wire.retells
         request = record.sides.client_request
-        self._came = len(request.raw_content or b"") if request else 0
+        self._received_bytes = len(request.raw_content or b"") if request else 0
         self._pending = PendingPieces(record.memory)
         self._continued = ContinuedReply(rewriter, record, ask_to_end)
-        self.explain = self._continued.explain
-        self.late: list[bytes] = []
+        self.explain_fault = self._continued.explain
+        self.late_pieces: list[bytes] = []
         self.holds = False
-        self._looks = record.exchange.endpoint.is_chat
+        self._awaits_first_chunk = record.exchange.endpoint.is_chat
         self._refusal: RefusalReader | SilentStream | None = None
-        self._withheld = b""
+        self._withheld_chunk = b""
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return the pieces that the client gets for this chunk, perhaps none yet. An empty chunk
@@ -79,19 +80,19 @@ class Tap(HeldStream):
         """
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
-        at = time() - self._began
+        at = time() - self._requested_at
         return self._pass_on(chunk, self._pending.take_due(self._rewrite(chunk, at), chunk), at)
 
     def _read_refusal(self, chunk: bytes) -> bool:
         """Search the first chunk for an error by which the server refuses the request. Return True
         if there is one, and the request can be sent again without the refused trait.
         """
-        if self._looks:
-            self._looks = False
+        if self._awaits_first_chunk:
+            self._awaits_first_chunk = False
             if b'"error"' in chunk:
-                reader = RefusalReader(self._record, self._record.refused)
+                reader = RefusalReader(self._record, self._record.refusal)
                 if reader.read_first_chunk(chunk):
-                    self._refusal, self._withheld = reader, chunk
+                    self._refusal, self._withheld_chunk = reader, chunk
         return self._is_refusal
 
     @property
@@ -106,7 +107,7 @@ class Tap(HeldStream):
         """Return True if another request follows the end of the body: the request was refused, or
         the body had no byte.
         """
-        return self._is_refusal or self._looks
+        return self._is_refusal or self._awaits_first_chunk
 
     @property
     def is_silent(self) -> bool:
@@ -123,7 +124,7 @@ class Tap(HeldStream):
         """
         if self._continued.is_ending or (self._pending.may_wait and self._rewriter.finished):
             return True
-        again = self._came // _REPEATED_BYTES if self._repeats_reply else 0
+        again = self._received_bytes // _REPEATED_BYTES if self._repeats_reply else 0
         return self._rewriter.held() + again > LONG
 
     async def call_in_thread(self, chunk: bytes) -> list[bytes]:
@@ -132,7 +133,7 @@ class Tap(HeldStream):
         """
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
-        at = time() - self._began
+        at = time() - self._requested_at
         if chunk and self._continued.is_ending:
             pieces = await self._continued.await_answer()
             if self._continued.is_due:  # the addon has ended the thought: drop the chunk
@@ -163,38 +164,38 @@ class Tap(HeldStream):
         trait, or asks for the reason of an empty stream. `possible`: False if the connection's
         protocol allows no other request.
         """
-        if self._looks:
-            self._looks, self._refusal = False, SilentStream(self._record)
+        if self._awaits_first_chunk:
+            self._awaits_first_chunk, self._refusal = False, SilentStream(self._record)
         if self._refusal and self._is_refusal:
-            self._record.refused = self._refusal
+            self._record.refusal = self._refusal
             return self._refusal.next_request(possible)
         return self._continued.second_request(possible)
 
     def take_second_response(self, status: int, body: bytes) -> None:
         """Rewrite the whole response (`status`, `body`) to the request of `next_request`, and close
-        the reply. The client's pieces are then in `late`. A response to the request of
+        the reply. The client's pieces are then in `late_pieces`. A response to the request of
         `SilentStream` gives the client its error; if it is none, the reply ends as an empty stream.
         """
         if self.is_silent:
             error = json_text.write(json_text.object_in(body)) if status != OK else b""
-            self.late = [*(self(b"data: " + error + b"\n\n") if error else ()), *self(b"")]
+            self.late_pieces = [*(self(b"data: " + error + b"\n\n") if error else ()), *self(b"")]
             return
         if reason := self._continued.read_whole_response(status, body):
             out = self.abort(reason)
         else:
             out = [*(self(body) if status == OK else ()), *self(b"")]
-        self.late = self.late or out
+        self.late_pieces = self.late_pieces or out
 
     def _rewrite(self, chunk: bytes, at: float) -> list[bytes]:
         """Return the client's pieces for a chunk that came `at` seconds after the request. For an
         empty chunk, which is the body's end, return the last pieces.
         """
-        self._came += len(chunk)
+        self._received_bytes += len(chunk)
         if chunk:
             return self._rewriter.feed(chunk, at)
         # the chunk with a refusal, which was withheld, goes to the client if no other request was
         # possible
-        withheld, self._withheld = self._withheld, b""
+        withheld, self._withheld_chunk = self._withheld_chunk, b""
         out = self._rewriter.feed(withheld, at) if withheld else []
         return [*out, *self._rewriter.close()]
 
@@ -205,13 +206,13 @@ class Tap(HeldStream):
         """
         if self._rewriter.closed:
             return self._pending.take_all([])
-        pieces = self._rewriter.abort(self.explain(reason))
-        return self._pass_on(b"", self._pending.take_all(pieces), time() - self._began)
+        pieces = self._rewriter.abort(self.explain_fault(reason))
+        return self._pass_on(b"", self._pending.take_all(pieces), time() - self._requested_at)
 
     def ping(self) -> list[bytes]:
         """Return a ping for the client; nothing if the reply allows none at this point."""
         pieces = self._pending.take_all(self._rewriter.ping())
-        return self._pass_on(b"", pieces, time() - self._began)
+        return self._pass_on(b"", pieces, time() - self._requested_at)
 
     def _pass_on(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
         """Record the chunk, and return its `pieces` for the client, joined into one. Also ask the
@@ -226,7 +227,7 @@ class Tap(HeldStream):
             chunk, continuation.unused = chunk[: -continuation.unused], 0
         out = b"".join(pieces)
         passed = [out] if out else []
-        self.late += passed if self.holds else []
+        self.late_pieces += passed if self.holds else []
         self._continued.ask_server()
         try:
             self._record.sides.keep_chunk(chunk, passed, at)

@@ -14,9 +14,9 @@ from converter.core.dialects.recogniser import is_stream
 # `response` of a streamed message only after the message was sent: a request would reach its server
 # in spite of `block_list`. So if one of these options is set, or a script has the hook, the body is
 # held until it is complete, as mitmproxy does without the addon.
-OF_REPLIES = ("body_size_limit", "intercept", "modify_body")
-OF_REQUESTS = (
-    *OF_REPLIES,
+NEED_WHOLE_REPLIES = ("body_size_limit", "intercept", "modify_body")
+NEED_WHOLE_REQUESTS = (
+    *NEED_WHOLE_REPLIES,
     "anticache",
     "anticomp",
     "block_list",
@@ -27,15 +27,15 @@ OF_REQUESTS = (
     "stickycookie",
 )
 """mitmproxy's options that act on a complete request."""
-_NO_SCRIPTS = {"mitmproxy", "converter", "think_addon"}
-_LINES = ("application/x-ndjson", "application/jsonl")
+_PACKAGES_WITHOUT_SCRIPTS = {"mitmproxy", "converter", "think_addon"}
+_LINE_STREAM_TYPES = ("application/x-ndjson", "application/jsonl")
 
 
 def must_hold_request() -> bool:
     """Return True if a request that the addon leaves alone must be complete before it is
     sent on.
     """
-    return any(map(value_of, OF_REQUESTS)) or _has_script("request")
+    return any(map(value_of, NEED_WHOLE_REQUESTS)) or _has_script("request")
 
 
 def must_hold_reply(response: Response) -> bool:
@@ -45,8 +45,8 @@ def must_hold_reply(response: Response) -> bool:
     responses. A script that needs the complete body can set `flow.response.stream` to False.
     """
     kind = response.headers.get("content-type", "")
-    streams = is_stream(kind) or kind.lower().startswith(_LINES)
-    return any(map(value_of, OF_REPLIES)) or (not streams and _has_script("response"))
+    streams = is_stream(kind) or kind.lower().startswith(_LINE_STREAM_TYPES)
+    return any(map(value_of, NEED_WHOLE_REPLIES)) or (not streams and _has_script("response"))
 
 
 def _has_script(hook: str) -> bool:
@@ -59,4 +59,4 @@ def _has_script(hook: str) -> bool:
         if hasattr(addon, hook)
     ]
     homes = {name.removeprefix("__mitmproxy_script__.").partition(".")[0] for name in names}
-    return not homes <= _NO_SCRIPTS
+    return not homes <= _PACKAGES_WITHOUT_SCRIPTS

@@ -43,48 +43,46 @@ LONGEST_REFUSAL = 200
 
 @dataclass
 class FlowRecord:
-    """A running exchange: all that the addon knows of it, and the flow that shows it.
-
-    Attributes:
-        flow: mitmproxy's flow.
-        exchange: the facts from the request's path and headers.
-        sides: the requests and replies of the client and of the server.
-        options: the options in force when the request came.
-        hints: lines of the flow's comment that a person may want to read.
-        notes: lines of the flow's comment that a person should read; they set the marker `TROUBLE`.
-        request: the request, with its body once this is read.
-        upstream: the server to which the request is sent, as the key of its probes and lessons.
-        length: the bytes of the request's body; once the body is rewritten, of the new one.
-        awaited: all facts that decide how the reply is rewritten.
-        rewriter: rewrites the reply.
-        server: the server's profile.
-        too_large: True if the request was refused because its body is too long.
-        early: True if the client's stream began before the server sent its response head.
-        head: the response head of a streamed reply.
-        memory: keeps the reply for later requests.
-        tap: the function through which mitmproxy streams the reply's body.
-        refused: reads a response that is not for the client, such as a server's refusal, and after
-            which the addon may send another request.
-    """
+    """A running exchange: all that the addon knows of it, and the flow that shows it."""
 
     flow: HTTPFlow
+    """Mitmproxy's flow."""
     exchange: Exchange
+    """The facts from the request's path and headers."""
     sides: BothSides
+    """The requests and replies of the client and of the server."""
     options: Mapping[str, object]
+    """The options in force when the request came."""
     hints: list[str] = field(default_factory=list)
+    """Lines of the flow's comment that a person may want to read."""
     notes: list[str] = field(default_factory=list)
+    """Lines of the flow's comment that a person should read; they set the marker `TROUBLE`."""
     request: ReadRequest = field(init=False)
+    """The request, with its body once this is read."""
     upstream: Upstream = field(init=False)
-    length: int = 0
+    """The server to which the request is sent, as the key of its probes and lessons."""
+    body_size: int = 0
+    """The bytes of the request's body; once the body is rewritten, of the new one."""
     awaited: AwaitedReply | None = None
+    """All facts that decide how the reply is rewritten."""
     rewriter: Rewriter | None = None
+    """Rewrites the reply."""
     server: Server = GENERIC
+    """The server's profile."""
     too_large: bool = False
-    early: bool = False
-    head: Response | None = None
+    """True if the request was refused because its body is too long."""
+    began_early: bool = False
+    """True if the client's stream began before the server sent its response head."""
+    stream_head: Response | None = None
+    """The response head of a streamed reply."""
     memory: Memory | None = None
+    """Keeps the reply for later requests."""
     tap: HeldStream | None = None
-    refused: Refusal | None = None
+    """The function through which mitmproxy streams the reply's body."""
+    refusal: Refusal | None = None
+    """Reads a response that is not for the client, such as a server's refusal, and after which the
+    addon may send another request.
+    """
 
     def __post_init__(self) -> None:
         self.request = ReadRequest(self.exchange)
@@ -102,18 +100,18 @@ class FlowRecord:
         flow = self.flow
         self.sides.show(flow)
         self._mark(flow)
-        if self.sides.full:
+        if self.sides.keeps_bodies:
             awaited = self.awaited or AwaitedReply(self.request)
             facts = NotedFacts(
                 self.server.name,
-                awaited.parses,
+                awaited.has_thinking_field,
                 awaited.initial.value,
-                awaited.counted,
-                awaited.prompted,
+                awaited.counted_tokens,
+                awaited.has_think_prompt,
             )
             noted = self.sides.cuts, flow.error.msg if flow.error else "", self.options, facts
             notes = write_notes(noted, self.summary(), comment=flow.comment, marker=flow.marked)
-            flow.metadata[METADATA] = without_chunks(notes) if self.sides.cut_off else notes
+            flow.metadata[METADATA] = without_chunks(notes) if self.sides.is_truncated else notes
         self.sides.back_up(flow)
         if flow.response and callable(flow.response.stream):
             # The stream function refers to this record, so that a flow with it would keep the
@@ -128,7 +126,7 @@ class FlowRecord:
             ends = Counter(self.rewriter.findings.ends.reasons)
             ended = {"thoughts_ended": dict(ends)} if ends else {}
             cache = {"prefix_broken": 1} if BEFORE in self.flow.metadata else {}
-            return {**self.reply_summary, **ended, **cache, **self.request.earlier.facts}
+            return {**self.reply_summary, **ended, **cache, **self.request.earlier_thoughts.facts}
         failure = refusal_of(self.flow.response)
         if not (failure and self.exchange.endpoint.is_chat):
             return {}
@@ -168,7 +166,7 @@ def client_left(flow: HTTPFlow) -> bool:
 
 
 def outcome_of(flow: HTTPFlow, summary: Mapping[str, object]) -> str:
-    """Return how an exchange ended: `ok`, `failed` (an error in the reply, or no finish), `refused`
+    """Return how an exchange ended: `ok`, `failed` (an error in the reply, or no finish), `refusal`
     (an HTTP error), `client left` or `broke off` (the connection to the server).
     """
     if flow.error and not summary.get("finish"):

@@ -35,21 +35,18 @@ class NotesError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class NotedFacts:
-    """The facts by which a reply was read, for a later replay that reads it in the same way.
-
-    Attributes:
-        server: the name of the server's profile.
-        parses: True if the server itself takes thinking out of the text.
-        begins: the value of the reply's `InitialState`, such as `thinking`.
-        counted: how many tokens a prompt has that the server refused as too long, else None.
-        prompted: True if the addon added a text to the prompt that asks the model to think.
-    """
+    """The facts by which a reply was read, for a later replay that reads it in the same way."""
 
     server: str = "generic"
+    """The name of the server's profile."""
     parses: bool = False
+    """True if the server itself takes thinking out of the text."""
     begins: str = InitialState.TEXT.value
+    """The value of the reply's `InitialState`, such as `thinking`."""
     counted: int | None = None
+    """How many tokens a prompt has that the server refused as too long, else None."""
     prompted: bool = False
+    """True if the addon added a text to the prompt that asks the model to think."""
 
 
 def read_notes(text: object) -> Noted:

@@ -26,7 +26,7 @@ def sent_of(flow: Flow | None) -> Request | None:
     client's, which the flow has, or is no longer kept.
     """
     if flow and (running := RUNNING_RECORDS.get(flow.id)):
-        return running.sides.sent
+        return running.sides.server_request
     state = flow_backup(flow).get("request")
     # A copy of the state, because `from_state` empties its argument.
     return Request.from_state({**state}) if state else None

@@ -29,7 +29,7 @@ class SideReader:
     def news(self) -> list[News]:
         """Return what has come since the last call: the parts that began, and their texts."""
         sides = self.record.sides
-        came = b"".join(sides.chunks) if self._of_server else sides.got or b""
+        came = b"".join(sides.chunks) if self._of_server else sides.client_bytes or b""
         fresh = bytes(came[self._read :])
         self._read += len(fresh)
         return self._reader.feed(fresh) if fresh else []

@@ -87,8 +87,8 @@ class ReplyLayer(HttpLayer):
     Attributes:
         connection_handler: mitmproxy's handler of the client's connection; if it is `None`, this
             layer neither joins writes nor calls hooks.
-        last_read: how many bytes the last read had.
-        last_from: the connection of the last read, the client's or a server's.
+        last_read_bytes: how many bytes the last read had.
+        last_read_from: the connection of the last read, the client's or a server's.
     """
 
     streams: dict[int, StreamLayer]  # type: ignore[assignment]
@@ -100,12 +100,12 @@ class ReplyLayer(HttpLayer):
         super().__init__(context, mode)
         self.listener = listener
         self.connection_handler = handler
-        self._timer: commands.RequestWakeup | None = None
-        self._opening: dict[Connection, commands.OpenConnection] = {}
-        self._watch: commands.RequestWakeup | None = None
-        self._closed: set[Connection] = set()
-        self.last_read = 0
-        self.last_from: Connection | None = None
+        self._silence_timer: commands.RequestWakeup | None = None
+        self._opening_commands: dict[Connection, commands.OpenConnection] = {}
+        self._opening_timer: commands.RequestWakeup | None = None
+        self._closed_servers: set[Connection] = set()
+        self.last_read_bytes = 0
+        self.last_read_from: Connection | None = None
         LIVE.add(self)
 
     @property
@@ -120,14 +120,14 @@ class ReplyLayer(HttpLayer):
         mitmproxy never pauses this layer.
         """
         if type(event) is events.DataReceived:
-            self.last_read, self.last_from = len(event.data), event.connection
+            self.last_read_bytes, self.last_read_from = len(event.data), event.connection
         elif type(event) is Quit:
             yield from self._break_off_replies(event)
             return
-        elif type(event) is events.Wakeup and event.command is self._timer:
+        elif type(event) is events.Wakeup and event.command is self._silence_timer:
             yield from self._check_silence()
             return
-        elif type(event) is events.Wakeup and event.command is self._watch:
+        elif type(event) is events.Wakeup and event.command is self._opening_timer:
             yield from self._check_openings()
             return
         handling = super().handle_event(event)
@@ -136,7 +136,7 @@ class ReplyLayer(HttpLayer):
             handling = handling if self._is_in_a_tunnel else self._call_hooks(handling)
         yield from handling
         if type(event) is events.ConnectionClosed and event.connection is not self.context.client:
-            self._closed.add(event.connection)
+            self._closed_servers.add(event.connection)
 
     def _call_hooks(self, handling: CommandGenerator[None]) -> CommandGenerator[None]:
         """Yield the commands of `handling` (the handling of one event), except the hooks of
@@ -185,7 +185,7 @@ class ReplyLayer(HttpLayer):
         """
         stream = self.streams[stream_id] = StreamLayer(self.context.fork(), stream_id, self)
         yield from self.event_to_child(stream, events.Start())
-        if self._timer is None:
+        if self._silence_timer is None:
             yield from self._start_timer(self.listener.seconds_of_silence)
 
     def get_connection(
@@ -198,19 +198,19 @@ class ReplyLayer(HttpLayer):
         for command in super().get_connection(event, reuse=reuse):
             yield command
             if isinstance(command, commands.OpenConnection):
-                self._opening[command.connection] = command
-                if self._watch is None:
-                    self._watch = commands.RequestWakeup(SECONDS_TO_OPEN)
-                    yield self._watch
+                self._opening_commands[command.connection] = command
+                if self._opening_timer is None:
+                    self._opening_timer = commands.RequestWakeup(SECONDS_TO_OPEN)
+                    yield self._opening_timer
 
     def _drop_closed_layers(self) -> None:
         """Drop the layers of closed server connections. mitmproxy 12.2.3 keeps each of them, with
         its last reply, as long as the client stays connected: 15 kB for an exchange.
         """
         in_use = {self.context.server, *(stream.context.server for stream in self.streams.values())}
-        for connection in self._closed - in_use:
+        for connection in self._closed_servers - in_use:
             if connection.state is ConnectionState.CLOSED:
-                self._closed.discard(connection)
+                self._closed_servers.discard(connection)
                 self.connections.pop(connection, None)
 
     def _check_openings(self) -> CommandGenerator[None]:
@@ -218,18 +218,18 @@ class ReplyLayer(HttpLayer):
         mitmproxy's task for such a connection ends with an AssertionError, because the socket has
         no peer, and the client would wait for ever.
         """
-        self._watch = None
-        for connection, command in list(self._opening.items()):
+        self._opening_timer = None
+        for connection, command in list(self._opening_commands.items()):
             if connection not in self.waiting_for_establishment:
-                del self._opening[connection]
+                del self._opening_commands[connection]
             elif connection.connected and connection.peername is None:
-                del self._opening[connection]
+                del self._opening_commands[connection]
                 yield from super().handle_event(
                     events.OpenConnectionCompleted(command, "server closed connection")
                 )
-        if self._opening:
-            self._watch = commands.RequestWakeup(SECONDS_TO_OPEN)
-            yield self._watch
+        if self._opening_commands:
+            self._opening_timer = commands.RequestWakeup(SECONDS_TO_OPEN)
+            yield self._opening_timer
 
     def register_connection(self, command: RegisterHttpConnection) -> CommandGenerator[None]:
         """Put our layer of a server connection in place of mitmproxy's (`replace_server_layer`),
@@ -249,14 +249,14 @@ class ReplyLayer(HttpLayer):
         With one timer for all streams, no timer is left over when a stream ends.
         """
         if seconds > 0:
-            self._timer = commands.RequestWakeup(seconds)
-            yield self._timer
+            self._silence_timer = commands.RequestWakeup(seconds)
+            yield self._silence_timer
 
     def _check_silence(self) -> CommandGenerator[None]:
         """Have each stream check how long its client has got no byte, and start the timer again for
         the stream that is due next.
         """
-        self._timer = None
+        self._silence_timer = None
         exchanges = self.exchanges
         # A paused layer gets no tick: it would queue the ticks, and handle all of them when it goes
         # on.
@@ -264,7 +264,7 @@ class ReplyLayer(HttpLayer):
             yield from self.event_to_child(stream, Tick())
         silence = self.listener.seconds_of_silence
         if exchanges and silence > 0:
-            spoke = min(monotonic() if is_paused(one) else one.spoke for one in exchanges)
+            spoke = min(monotonic() if is_paused(one) else one.last_sent_at for one in exchanges)
             yield from self._start_timer(min(silence, max(spoke + silence - monotonic(), 0.05)))
 
     def _break_off_replies(self, event: Quit) -> CommandGenerator[None]:

@@ -70,7 +70,7 @@ class StreamLayer(HttpStream):
     """mitmproxy's layer of one exchange, changed so that it keeps the promises of this module.
 
     Attributes:
-        spoke: when bytes were last sent to the client, in seconds of the monotonic clock.
+        last_sent_at: when bytes were last sent to the client, in seconds of the monotonic clock.
         response_body_buf: mitmproxy's buffer of a held body, but with a limit.
     """
 
@@ -78,9 +78,9 @@ class StreamLayer(HttpStream):
         super().__init__(context, stream_id)
         self._layer = layer
         self._function: StreamFunction | None = None
-        self._early: Response | None = None
+        self._early_head: Response | None = None
         self._resumed: asyncio.Future[None] | None = None
-        self.spoke = monotonic()
+        self.last_sent_at = monotonic()
         self.response_body_buf: BodyBuffer = BodyBuffer()  # type: ignore[no-untyped-call]  # theirs
 
     @property
@@ -98,8 +98,8 @@ class StreamLayer(HttpStream):
         return unanswered and self.client_state == self.state_done
 
     def restart_silence(self) -> None:
-        """Set `spoke` to now, because bytes are sent to the client."""
-        self.spoke = monotonic()
+        """Set `last_sent_at` to now, because bytes are sent to the client."""
+        self.last_sent_at = monotonic()
 
     async def wait_until_resumed(self) -> None:
         """Wait until no hook pauses the exchange, and the events that were queued meanwhile are
@@ -126,7 +126,7 @@ class StreamLayer(HttpStream):
         """Send the client a ping if it has got no byte for too long. If it has no head yet, send it
         a head before the ping, if the listener returns a head for this exchange.
         """
-        if monotonic() < self.spoke + self._layer.listener.seconds_of_silence:
+        if monotonic() < self.last_sent_at + self._layer.listener.seconds_of_silence:
             return
         self.restart_silence()
         if self._function is None:
@@ -134,7 +134,7 @@ class StreamLayer(HttpStream):
             early = waits and self._is_unanswered and self._layer.listener.early_head(self.flow)
             if not early or not isinstance(early.stream, StreamFunction):
                 return
-            self.flow.response = self._early = early
+            self.flow.response = self._early_head = early
             yield from super().start_response_stream()
             self.server_state = self.state_wait_for_response_headers  # the server's own head
             self._function = early.stream
@@ -153,7 +153,7 @@ class StreamLayer(HttpStream):
         """Send the client the response's head, unless it got one early, and begin to stream the
         body.
         """
-        if self._early is None:
+        if self._early_head is None:
             yield from super().start_response_stream()
         else:
             self.server_state = self.state_stream_response_body
@@ -203,7 +203,7 @@ class StreamLayer(HttpStream):
             return
         # the next response goes on in the client's body, or becomes the client's response if the
         # client has got no head yet
-        self._early = self.flow.response if self.streams else self._early
+        self._early_head = self.flow.response if self.streams else self._early_head
         self.server_state = self.state_wait_for_response_headers
         self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
         first, self.flow.request = self.flow.request, again
@@ -257,16 +257,16 @@ class StreamLayer(HttpStream):
         the rest of this stream.
         """
         self._function = None
-        if already_streamed or self._early is None:
+        if already_streamed or self._early_head is None:
             yield from super().send_response(already_streamed)
             return
         replies = super().send_response(already_streamed=True)
         for command in replies:
             yield command
             if isinstance(command, HttpResponseHook) and isinstance(
-                self._early.stream, StreamFunction
+                self._early_head.stream, StreamFunction
             ):
-                late = self._layer.listener.last_pieces(self.flow, self._early.stream)
+                late = self._layer.listener.last_pieces(self.flow, self._early_head.stream)
                 yield from self._send_pieces(late)
 
     def handle_protocol_error(

@@ -41,23 +41,22 @@ from converter.addon.layers.whole_reads import WholeReads
 class Carrier:
     """Turns each read of one reply's body into the bytes for the client, as the layers would. It
     reads and writes no socket.
-
-    Attributes:
-        stream: the layer of the exchange.
-        server: the layer of the server's connection, which has the buffer and the reader.
-        function: the stream function; `None` for a body that passes unchanged.
-        chunked: True if the client's body is sent in HTTP chunks.
-        keeps: True if mitmproxy's option `store_streamed_bodies` is set, so that the client's bytes
-            are kept in the flow.
-        goes_on: False once the body's end, or a fault of its framing, has been read.
     """
 
     stream: Stream
+    """The layer of the exchange."""
     server: ServerConnection
+    """The layer of the server's connection, which has the buffer and the reader."""
     function: StreamFunction | None
+    """The stream function; `None` for a body that passes unchanged."""
     chunked: bool
+    """True if the client's body is sent in HTTP chunks."""
     keeps: bool
+    """True if mitmproxy's option `store_streamed_bodies` is set, so that the client's bytes are
+    kept in the flow.
+    """
     goes_on: bool = True
+    """False once the body's end, or a fault of its framing, has been read."""
 
     def is_open(self) -> bool:
         """Return True if `take` may be called: the reply is streamed, its exchange is not paused,

@@ -46,8 +46,8 @@ def give_turns(layer: Connections, handler: Any) -> None:
     drain = handler.drain_writers
 
     async def drain_in_turn() -> None:
-        read = layer.last_from
-        if layer.last_read >= LONG_READ:
+        read = layer.last_read_from
+        if layer.last_read_bytes >= LONG_READ:
             await asyncio.sleep(0)
         await wait_while_paused(layer, read)
         await drain()

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from converter.addon.aside import AT_ONCE, BODIES, Worker, run_aside
+from converter.addon.aside import AT_ONCE, BODY_THREAD, Worker, run_aside
 from converter.core.model.memory import AwayError, Memory, Store
 
 PATIENCE = 2.0
@@ -31,17 +31,17 @@ _log = logging.getLogger(__name__)
 
 
 async def run_with_memory[Result](
-    memory: Memory, size: int, work: Callable[[], Result], worker: Worker = BODIES
+    memory: Memory, size: int, work: Callable[[], Result], worker: Worker = BODY_THREAD
 ) -> Result:
     """Run `work`, which reads `size` bytes and may read the memory, and return its result.
 
     If the memory is in this process and small, `worker` runs the work; if it is large, the thread
-    of bodies (`BODIES`). If the memory is in a store elsewhere (a file or a server), a thread for
-    such stores runs the work.
+    of bodies (`BODY_THREAD`). If the memory is in a store elsewhere (a file or a server), a thread
+    for such stores runs the work.
     Raises AwayError if such a store fails, or does not answer within `PATIENCE` seconds.
     """
     if not memory.store.elsewhere:
-        worker = worker if memory.size <= AT_ONCE else BODIES
+        worker = worker if memory.size <= AT_ONCE else BODY_THREAD
         return await run_aside(size + memory.size, work, worker)
     answer = _ASKING.submit(work)
     if not await _wait_for(memory, answer):

@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from converter.addon.aside import BODIES, SHOWING, run_aside
+from converter.addon.aside import BODY_THREAD, SHOWING, run_aside
 from converter.addon.log_lines import LONGEST_LINE
 from converter.addon.memory.shared_lessons import SharedLessons
 from converter.addon.probes.upstream_http import NoReplyError, fetch
@@ -359,7 +359,7 @@ async def run_probe[Result](
     probe: Probe[Result],
     ask: Callable[[ProbeRequest], Awaitable[ProbeReply | None]],
     size: int,
-    worker: ThreadPoolExecutor = BODIES,
+    worker: ThreadPoolExecutor = BODY_THREAD,
 ) -> Result:
     """Run a probe: have `ask` send each of its requests, and return the probe's result. `size`:
     about how many bytes its requests have; long requests are written in the thread `worker`.

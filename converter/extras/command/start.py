@@ -55,7 +55,7 @@ Start the proxy in front of a model server, or do one of these; each has --help 
 
 def parser() -> argparse.ArgumentParser:
     """Return the reader of the command line."""
-    options = (f"  think_{option.name:<12} {option.meaning}" for option in settings.OPTIONS)
+    options = (f"  think_{option.name:<12} {option.help_text}" for option in settings.OPTIONS)
     parser = argparse.ArgumentParser(
         "think-addon",
         usage="%(prog)s [URL] [options] [-- options of mitmproxy]",

@@ -164,7 +164,7 @@ class OpenPage:
             news = await _news_in_thread(follower.news)
             return {"id": chosen.flow_id, "said": news} if news else None
         chosen.running_reader = None
-        if not follower.record.sides.got:  # Not streamed, so `follower` has read nothing.
+        if not follower.record.sides.client_bytes:  # Not streamed, so `follower` has read nothing.
             return await self._changes_of(chosen)
         news = await _news_in_thread(follower.close)
         chosen.sent_row = self.list_rows.rows.get(chosen.flow_id)
@@ -181,7 +181,7 @@ class OpenPage:
             return None
         note = ""
         if running := RUNNING_RECORDS.get(view.flow_id):
-            total = len(running.sides.lengths)
+            total = len(running.sides.client_lengths)
             begin = view.next_step if view.next_step >= 0 else max(0, total - WINDOW)
             steps: Sequence[WireStep] = running_steps(running.sides, begin)[:WINDOW]
             view.next_step, view.must_send = begin + len(steps), view.must_send or bool(steps)
@@ -233,6 +233,6 @@ def reply_steps(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
 
 def running_steps(running: BothSides, begin: int) -> list[WireStep]:
     """Return the steps of a running reply from index `begin` on."""
-    got, went = running.got or b"", pairwise([0, *running.lengths][begin:])
+    got, went = running.client_bytes or b"", pairwise([0, *running.client_lengths][begin:])
     steps = zip(running.chunks[begin:], running.cuts[begin:], went, strict=False)
     return [(at, chunk, bytes(got[start:end])) for chunk, (_, at), (start, end) in steps]

@@ -32,12 +32,12 @@ class PromptCache(Watcher):
         """Begin to compare a request's prompt with the earlier prompt that it continues; in a
         thread if the prompt is long.
         """
-        sent = seen.awaited.sent if seen.awaited else {}
+        sent = seen.awaited.sent_fields if seen.awaited else {}
         # A request that a client sends for its own needs, such as for a title, is not part of the
         # conversation.
         if not sent or housekeeping_of(sent):
             return
-        name, size = seen.flow.id, seen.length
+        name, size = seen.flow.id, seen.body_size
         prompt = Prompt(f"{seen.exchange.owner} {seen.upstream}", name, sent, size)
         before = self._prompts.replace_earlier(prompt)
         comparison = begin_aside(size, partial(first_break, before.body, sent)) if before else None

@@ -190,8 +190,8 @@ class Recording:
         if exchange is None:
             what = f"{request.method} {request.path}"
             raise RecordingError(f"{self.name}: {what} is no request that the addon acts on")
-        home = exchange.client.requests.native_of
-        return replace(exchange, at_home=True) if home and home == self.facts.server else exchange
+        native = exchange.client.requests.native_of == self.facts.server
+        return replace(exchange, has_native_server=True) if native else exchange
 
     def awaited(self, client: Dialect | None = None) -> AwaitedReply:
         """Return the `AwaitedReply` that decides how the reply is rewritten, for a client of the
@@ -220,9 +220,9 @@ class Recording:
             InitialState(facts.begins),
             facts.counted,
             facts.prompted,
-            as_text=self.sent_request.path.endswith(COMPLETION_PATH),
+            is_text_completion=self.sent_request.path.endswith(COMPLETION_PATH),
             thinks_first=bool(sent and request.stop_strings and not stop_strings(sent)),
-            by_server=CONTROL in sent,
+            has_reasoning_control=CONTROL in sent,
         )
 
     def rewriter(self, client: Dialect, form: Form) -> Rewriter:
@@ -268,7 +268,7 @@ class Recording:
         """Rewrite the reply as its own client got it; return the replay. Unlike in `replayed`,
         counts of tokens that only the addon had requested are left out.
         """
-        awaited = replace(self.awaited(), sent=json_text.object_in(self.sent_request.body))
+        awaited = replace(self.awaited(), sent_fields=json_text.object_in(self.sent_request.body))
         return self._new_replay(self.client, awaited) if awaited.hides_counts else self.replayed()
 
     @cached_property

@@ -7,7 +7,7 @@ from converter.extras.traces.traces import Traces
 
 
 def addons(services: ExtraServices) -> list[object]:
-    """Return the addon that sends spans. It counts them in `services.counts`, where the metrics of
-    the extra `watch` read these counts.
+    """Return the addon that sends spans. It counts them in `services.counters`, where the metrics
+    of the extra `watch` read these counts.
     """
-    return [Traces(services.chosen, services.counts.setdefault("spans", Counter()))]
+    return [Traces(services.settings, services.counters.setdefault("spans", Counter()))]

@@ -107,7 +107,7 @@ def create_span(
         "gen_ai.operation.name": "chat",
         "gen_ai.request.model": record.request.requested_model,
         "gen_ai.provider.name": dialect.split()[0].lower() if server is GENERIC else server.name,
-        "gen_ai.conversation.id": record.request.context,
+        "gen_ai.conversation.id": record.request.conversation_id,
         "server.address": request.host,
         "server.port": request.port,
         "gen_ai.request.stream": streams,

@@ -29,7 +29,7 @@ class Traces(OptionWatcher):
     """
 
     name = "think-traces"
-    moved_by = frozenset(("think_traces", "think_traces_words"))
+    followed_options = frozenset(("think_traces", "think_traces_words"))
 
     def __init__(self, chosen: Callable[[], Settings], counts: Counter[str]) -> None:
         self._chosen, self._counts = chosen, counts

@@ -13,5 +13,5 @@ from converter.extras.watch.views import Views
 
 def addons(services: ExtraServices) -> list[object]:
     """Return the addons that show, print and count replies, and pass thoughts to programs."""
-    metrics = MetricsEndpoint(services.chosen, services.counts.setdefault("spans", Counter()))
-    return [ThoughtEvents(services.chosen), Views(), LiveView(), Terminal(), metrics, Show()]
+    metrics = MetricsEndpoint(services.settings, services.counters.setdefault("spans", Counter()))
+    return [ThoughtEvents(services.settings), Views(), LiveView(), Terminal(), metrics, Show()]

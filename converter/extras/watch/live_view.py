@@ -49,7 +49,7 @@ class RunningReply:
     @property
     def size(self) -> int:
         """The number of bytes that the client has received."""
-        return len(self.record.sides.got or b"")
+        return len(self.record.sides.client_bytes or b"")
 
     @property
     def over(self) -> bool:
@@ -81,7 +81,7 @@ class RunningReply:
         flow, shown = self.record.flow, 0
         while not self.over:
             await asyncio.sleep(INTERVAL * (1 + self.size / PACE))
-            got = self.record.sides.got
+            got = self.record.sides.client_bytes
             if self.size != shown and not self.over and somebody_looks():
                 shown = self.size
                 if flow.response and got:

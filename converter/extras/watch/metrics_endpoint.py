@@ -42,7 +42,7 @@ class MetricsEndpoint(OptionWatcher):
     """
 
     name = "think-metrics"
-    moved_by = frozenset(("think_metrics",))
+    followed_options = frozenset(("think_metrics",))
 
     def __init__(self, chosen: Callable[[], Settings], spans: Counter[str]) -> None:
         self._chosen, self._spans = chosen, spans

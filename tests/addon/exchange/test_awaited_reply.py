@@ -75,7 +75,7 @@ def test_a_model_that_thinks_only_when_prompted_is_prompted_each_time() -> None:
     for _ in range(2):
         awaited = _awaited(prompt="tags")
         assert awaited.request.with_prompt(servers, UPSTREAM) is not None
-        prompted = AwaitedReply(awaited.request, prompted=True)
+        prompted = AwaitedReply(awaited.request, has_think_prompt=True)
         prompted.learn(Findings(thought=True), servers, UPSTREAM)
 
 

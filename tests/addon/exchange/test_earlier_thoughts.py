@@ -115,7 +115,7 @@ def test_a_thought_that_came_folded_in_the_text_is_put_back(reply: list[bytes]) 
     assert "<details>" in talk.items[-1]["content"]
     sent, earlier = talk.turn(says("thanks"), ANSWERED)
     (restored,) = replies(sent)
-    assert (earlier.restored, earlier.unknown) == (1, 0)
+    assert (earlier.restored_thoughts, earlier.unknown_replies) == (1, 0)
     assert restored["reasoning_content"] == ("I add them." if reply is TAGGED else "I look.")
     assert "<details>" not in restored["content"]
 
@@ -131,7 +131,7 @@ def test_a_dropped_thought_is_put_back_as_it_was(api: Api) -> None:
         "reasoning_content": "I add them.",
     }
     assert sent["chat_template_kwargs"] == {"preserve_thinking": True}
-    assert (earlier.restored, earlier.unknown) == (1, 0)
+    assert (earlier.restored_thoughts, earlier.unknown_replies) == (1, 0)
 
 
 def test_a_loop_of_tools_has_the_thoughts_of_all_its_turns(api: Api) -> None:
@@ -142,7 +142,7 @@ def test_a_loop_of_tools_has_the_thoughts_of_all_its_turns(api: Api) -> None:
     restored = [(reply["reasoning_content"], reply["content"]) for reply in replies(sent)]
     assert restored == [("I look.", "A moment."), ("Warm.", "Sunny.")]
     assert replies(sent)[0]["tool_calls"][0]["id"] == "call_7"
-    assert earlier.restored == 2
+    assert earlier.restored_thoughts == 2
 
 
 def test_a_client_that_brings_thoughts_is_never_added_to(api: Api) -> None:
@@ -152,7 +152,7 @@ def test_a_client_that_brings_thoughts_is_never_added_to(api: Api) -> None:
     talk.turn(says("thanks"), ANSWERED)
     sent, earlier = talk.turn(says("bye"), ANSWERED)
     restored = [reply.get("reasoning_content") for reply in replies(sent)]
-    assert (restored, earlier.restored, earlier.position) == ([None, "Warm."], 0, None)
+    assert (restored, earlier.restored_thoughts, earlier.position) == ([None, "Warm."], 0, None)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_what_nobody_wants_is_not_kept(api: Api, model: str, options: dict[str, 
     talk = Talk(api, memory, model, options=options)
     talk.turn(says("2 + 3"), TAGGED)
     sent, earlier = talk.turn(says("thanks"), ANSWERED)
-    assert ("reasoning_content" in replies(sent)[0], earlier.restored) == (False, 0)
+    assert ("reasoning_content" in replies(sent)[0], earlier.restored_thoughts) == (False, 0)
     assert isinstance(memory.store, ProcessStore)
     assert [name for name in memory.store._entries if name.startswith("thoughts")] == []
 
@@ -197,7 +197,8 @@ def test_a_template_of_loops_gets_no_more_than_it_reads(api: Api) -> None:
     talk.turn(says("2 + 3"), TAGGED)
     _, in_turn = talk.turn(says("Oslo?"), CALLED)
     sent, in_loop = talk.turn(api.result("call_7", "sunny"), ANSWERED)
-    assert (in_turn.restored, in_loop.restored, in_loop.unknown) == (0, 1, 0)
+    assert (in_turn.restored_thoughts, in_loop.restored_thoughts) == (0, 1)
+    assert in_loop.unknown_replies == 0
     assert replies(sent)[-1]["reasoning_content"] == "I look."
 
 
@@ -206,7 +207,7 @@ def test_a_reply_without_an_entry_is_counted(api: Api) -> None:
     talk.turn(says("2 + 3"), TAGGED)
     talk.memory = Memory(99, 9999)
     sent, earlier = talk.turn(says("thanks"), ANSWERED)
-    assert ("reasoning_content" in replies(sent)[0], earlier.unknown) == (False, 1)
+    assert ("reasoning_content" in replies(sent)[0], earlier.unknown_replies) == (False, 1)
     assert earlier.notes == ("1 earlier thought no longer kept",)
     assert earlier.facts == {"thoughts_unknown": 1}
 
@@ -231,7 +232,7 @@ def test_a_reply_without_a_thought_has_an_entry(api: Api) -> None:
     talk = Talk(api, Memory(99, 9999))
     talk.turn(says("2 + 3"), frames.stream("5"))
     sent, earlier = talk.turn(says("thanks"), ANSWERED)
-    assert ("reasoning_content" in replies(sent)[0], earlier.unknown) == (False, 0)
+    assert ("reasoning_content" in replies(sent)[0], earlier.unknown_replies) == (False, 0)
 
 
 def test_another_owner_has_nothing_of_it(api: Api) -> None:
@@ -239,8 +240,8 @@ def test_another_owner_has_nothing_of_it(api: Api) -> None:
     mine, theirs = Talk(api, memory, owner="me"), Talk(api, memory, owner="you")
     mine.turn(says("2 + 3"), TAGGED)
     theirs.items = list(mine.items)
-    assert theirs.turn(says("thanks"), ANSWERED)[1].unknown == 1
-    assert mine.turn(says("thanks"), ANSWERED)[1].restored == 1
+    assert theirs.turn(says("thanks"), ANSWERED)[1].unknown_replies == 1
+    assert mine.turn(says("thanks"), ANSWERED)[1].restored_thoughts == 1
 
 
 def test_what_the_client_says_of_a_switch_counts() -> None:
@@ -249,7 +250,7 @@ def test_what_the_client_says_of_a_switch_counts() -> None:
     talk.api = replace(talk.api, body=lambda items: {"messages": items, **switch})
     talk.turn(says("2 + 3"), TAGGED)
     sent, earlier = talk.turn(says("thanks"), ANSWERED)
-    assert earlier.restored == 1
+    assert earlier.restored_thoughts == 1
     assert sent["chat_template_kwargs"] == switch["chat_template_kwargs"]
 
 
@@ -263,7 +264,7 @@ def test_of_several_choices_nothing_is_kept() -> None:
         frames.DONE,
     ]
     talk.turn(says("2 + 3"), two)
-    assert talk.turn(says("thanks"), ANSWERED)[1].unknown == 1
+    assert talk.turn(says("thanks"), ANSWERED)[1].unknown_replies == 1
 
 
 # The laws: what is put back is what was said, and nothing is put back into another conversation.
@@ -341,8 +342,8 @@ def test_nothing_is_put_back_into_another_conversation(steps: list[Any]) -> None
             wanted = [next(iter(each)) if len(each) == 1 else None for each in expected]
             put = [messages.get("reasoning_content") for messages in replies(dict(changed))]
             assert put == [each or None for each in wanted]
-            assert earlier.restored == sum(map(bool, wanted))
-            assert earlier.unknown == wanted.count(None)
+            assert earlier.restored_thoughts == sum(map(bool, wanted))
+            assert earlier.unknown_replies == wanted.count(None)
             assert earlier.position
             earlier.position.add(
                 events_of(reply, thought), [{"thought": thought}] if thought else []

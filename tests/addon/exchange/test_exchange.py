@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from converter.addon.exchange import read_request, settings
 from converter.addon.exchange.awaited_reply import AwaitedReply
-from converter.addon.exchange.exchange import AWAY, JSON, Answer, Exchange, begin
+from converter.addon.exchange.exchange import JSON, MEMORY_AWAY, Answer, Exchange, begin
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.servers.profiles import by_name
 from converter.core.dialects.dialect import Endpoint, OwnRequest
@@ -40,7 +40,7 @@ REQUEST = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "
 
 def _exchange(endpoint: Endpoint, **options: object) -> Exchange:
     client = OPENAI_CHAT if endpoint is endpoints.CHAT else ANTHROPIC
-    return Exchange(endpoint, settings.read(options), prefix="/gateway", client=client)
+    return Exchange(endpoint, settings.read(options), base_path="/gateway", client=client)
 
 
 def _awaited(request: ReadRequest) -> AwaitedReply:
@@ -400,7 +400,7 @@ def test_no_key_is_in_the_values_of_an_exchange() -> None:
 def test_a_memory_that_is_away_is_reported_with_the_time_to_retry(path: str) -> None:
     line, answer = _begun("POST", path, {}).refusal_answer(AwayError("it is gone"))
     assert (answer.status, answer.retry_after) == (503, 1)
-    assert line == f"{AWAY} (it is gone)"
+    assert line == f"{MEMORY_AWAY} (it is gone)"
     assert line in json.loads(answer.body)["error"]["message"]
 
 

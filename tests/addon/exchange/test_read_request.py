@@ -19,7 +19,7 @@ from tests.support import endpoints
 
 REQUEST = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "content": "hi"}]}
 CHAT = Exchange(endpoints.CHAT, settings.read({}), client=OPENAI_CHAT)
-EXCHANGE = Exchange(endpoints.MESSAGES, settings.read({}), prefix="/gateway", client=ANTHROPIC)
+EXCHANGE = Exchange(endpoints.MESSAGES, settings.read({}), base_path="/gateway", client=ANTHROPIC)
 
 
 def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
@@ -100,7 +100,7 @@ def test_a_field_of_another_dialect_hides_nothing() -> None:
 
 def test_the_reply_is_called_as_the_client_called_the_model() -> None:
     served = read_in_dialect(CHAT, json.dumps(REQUEST).encode()).with_served_model("local")
-    assert (served.body["model"], served.called, served.requested_model) == (
+    assert (served.body["model"], served.client_model, served.requested_model) == (
         "local",
         "small",
         "small",
@@ -114,7 +114,7 @@ def test_the_reply_is_called_as_the_client_called_the_model() -> None:
 def test_half_a_character_is_written_anew(text: str, mended: bool) -> None:
     """llama.cpp and others refuse the request else."""
     body = json.dumps({"messages": [{"role": "user", "content": text}]}).encode()
-    assert read_in_dialect(CHAT, body).mended is mended
+    assert read_in_dialect(CHAT, body).body_changed is mended
 
 
 def test_broken_arguments_in_a_history_are_mended_once() -> None:
@@ -125,9 +125,9 @@ def test_broken_arguments_in_a_history_are_mended_once() -> None:
     turns, sent = KnownTurns(), list[object]()
     for _ in range(2):
         request = read_in_dialect(CHAT, body, partial(turns.read, "me"))
-        assert request.mended
-        assert request.repeated
-        turns.keep("me", request.repeated, len(body))
+        assert request.body_changed
+        assert request.repeated_turns
+        turns.keep("me", request.repeated_turns, len(body))
         sent.append(messages_of(request.body)[0])
     assert sent[0] is sent[1]
     assert sent[0] == {

@@ -96,7 +96,7 @@ def test_a_servers_own_endpoints_are_used_where_their_option_says_so() -> None:
 
 
 def test_every_option_has_a_meaning_of_one_line() -> None:
-    assert all(option.meaning and "\n" not in option.meaning for option in OPTIONS)
+    assert all(option.help_text and "\n" not in option.help_text for option in OPTIONS)
 
 
 def test_what_is_not_written_is_the_default() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from converter.addon.hooks.continued_reply import WHILE
+from converter.addon.hooks.continued_reply import SECOND_REQUEST_FAILED
 from converter.addon.hooks.tap import Tap
 from tests.support.addon_flows import EVENT_STREAM, response, streaming
 from tests.support.frames import ROLE, text
@@ -34,9 +34,9 @@ def test_the_second_request_holds_the_thought_and_is_sent_once(through: Tap) -> 
 
 
 def test_behind_a_thought_that_was_ended_a_break_says_so(through: Tap) -> None:
-    before = through.explain("boom")
+    before = through.explain_fault("boom")
     through.next_request(possible=True)
-    assert through.explain("boom") == WHILE.format(before)
+    assert through.explain_fault("boom") == SECOND_REQUEST_FAILED.format(before)
 
 
 def test_where_no_second_request_can_be_sent_the_reply_ends_at_the_thought(through: Tap) -> None:
@@ -52,4 +52,4 @@ def test_where_no_second_request_can_be_sent_the_reply_ends_at_the_thought(throu
 def test_an_answer_that_is_no_reply(through: Tap, status: int, sent: bytes) -> None:
     through.next_request(possible=True)
     through.take_second_response(status, b'{"error": {"message": "too many"}}')
-    assert sent in b"".join(through.late)
+    assert sent in b"".join(through.late_pieces)

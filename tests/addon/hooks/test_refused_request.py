@@ -55,7 +55,7 @@ def test_another_trait_may_be_refused_then_and_the_same_may_not() -> None:
             assert left in (again.text or "")
             assert "pattern" not in (again.text or "pattern")
         assert json.loads(str(flow.metadata[METADATA])) == both
-        assert watcher.body == both
+        assert watcher.first_body == both
         watcher = refuse(addon, flow)
         watcher(REFUSAL)
         assert not watcher.stopped
@@ -182,7 +182,7 @@ def test_a_page_of_an_error_is_no_refusal() -> None:
         for chunk in (b"x" * 60_000, b"x" * 60_000, REFUSAL):
             watcher(chunk)
         assert not watcher.stopped
-        assert len(watcher._came) == 120_000
+        assert len(watcher._received) == 120_000
 
 
 def test_a_fault_of_ours_leaves_the_servers_answer(

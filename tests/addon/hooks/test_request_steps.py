@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from mitmproxy.http import Response
 
-from converter.addon.aside import AT_ONCE, BODIES
+from converter.addon.aside import AT_ONCE, BODY_THREAD
 from converter.addon.exchange.exchange import Kind
 from converter.addon.hooks import request_steps
 from converter.addon.hooks.request_steps import STEPS, PendingRequest, Step
@@ -184,9 +184,9 @@ def test_a_long_request_of_few_messages_is_read_and_written_in_the_loop(
 
     def submit(work: Callable[[], object]) -> Future[object]:
         works.append(work)
-        return ThreadPoolExecutor.submit(BODIES, work)
+        return ThreadPoolExecutor.submit(BODY_THREAD, work)
 
-    monkeypatch.setattr(BODIES, "submit", submit)
+    monkeypatch.setattr(BODY_THREAD, "submit", submit)
     messages = [{"role": "user", "content": text}] * times
     with running() as (addon, _):
         others = Memory(store=addon._requests._store, owner="another")

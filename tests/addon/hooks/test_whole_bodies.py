@@ -12,8 +12,8 @@ from mitmproxy.test import taddons
 from mitmproxy.tools.dump import DumpMaster
 
 from converter.addon.hooks.whole_bodies import (
-    OF_REPLIES,
-    OF_REQUESTS,
+    NEED_WHOLE_REPLIES,
+    NEED_WHOLE_REQUESTS,
     must_hold_reply,
     must_hold_request,
 )
@@ -74,7 +74,7 @@ def test_an_option_has_streams_held_too(proxy: taddons.context) -> None:
 
 def test_all_options_are_mitmproxys() -> None:
     """A name that is none would be passed over."""
-    assert {*OF_REQUESTS, *OF_REPLIES} <= asyncio.run(names_of_options())
+    assert {*NEED_WHOLE_REQUESTS, *NEED_WHOLE_REPLIES} <= asyncio.run(names_of_options())
 
 
 async def names_of_options() -> set[str]:

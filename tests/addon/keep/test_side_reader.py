@@ -11,7 +11,7 @@ def test_both_sides_are_read_as_they_come() -> None:
     with running() as (addon, _):
         flow = ask(addon, streaming())
         record = RUNNING_RECORDS[flow.id]
-        record.sides.full = True
+        record.sides.keeps_bodies = True
         flow.response = response(EVENT_STREAM)
         wait(addon.responseheaders(flow))
         tap = flow.response.stream

@@ -80,7 +80,7 @@ def test_a_connection_that_was_opened_is_watched_no_more() -> None:
         core.ask()
         core.happens(events.Wakeup(core.watches[-1]))
         assert len(core.watches) == 1
-        assert core.layer._opening == {}
+        assert core.layer._opening_commands == {}
 
 
 def test_when_mitmproxy_ends_every_stream_ends_properly() -> None:
@@ -233,7 +233,7 @@ def test_a_connection_that_a_stream_still_uses_stays() -> None:
     with Core() as core:
         core.ask(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{}")
         core.ask(b"       ")
-        core.layer._closed = {core.servers[-1]}
+        core.layer._closed_servers = {core.servers[-1]}
         core.servers[-1].state = ConnectionState.CLOSED
         core.layer._drop_closed_layers()
         assert core.servers[-1] in core.layer.connections

@@ -33,7 +33,7 @@ def test_an_exchange_of_a_chat_client_has_its_form() -> None:
     for path, form in (("/v1/chat/completions", DELTA), ("/v1/messages", COMMENT)):
         exchange = begin("POST", path, headers, settings.read({}), "x", reverse=True)
         assert exchange
-        assert exchange.alive == form
+        assert exchange.sign_of_life == form
 
 
 @pytest.mark.parametrize(("form", "expected"), [(COMMENT, [b": ping\n"]), (NONE, [])])

@@ -70,5 +70,5 @@ def test_its_request_goes_out_without_them() -> None:
         request = read_request.read_in_dialect(exchange(fields), body)
         messages = request.body["messages"]
         assert isinstance(messages, list)
-        assert (messages[0]["content"], request.mended) == (sent, fields == "text")
+        assert (messages[0]["content"], request.body_changed) == (sent, fields == "text")
     assert request.exchange.client is OPENAI_CHAT

@@ -30,12 +30,8 @@ def test_the_exchange_stands_as_it_did_when_the_reply_began() -> None:
         facts=NotedFacts("vllm", True, "thinking", 7, True),
     )
     awaited, written = recording.awaited(), recording.awaited().request
-    assert (awaited.server.name, awaited.initial.value, awaited.counted, awaited.prompted) == (
-        "vllm",
-        "thinking",
-        7,
-        True,
-    )
+    read = (awaited.initial.value, awaited.counted_tokens, awaited.has_think_prompt)
+    assert (awaited.server.name, *read) == ("vllm", "thinking", 7, True)
     assert (written.model, written.form, written.body["model"]) == ("m", Form.STREAM, "m")
 
 

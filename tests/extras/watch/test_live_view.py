@@ -65,12 +65,12 @@ def test_what_the_client_has_got_is_shown_but_for_its_last_byte(there: Watched) 
     flow, running = begun(there)
     pass_on(flow, ROLE, delta(content="<think>I add.</think>"))
     look()
-    first = bytes(running.record.sides.got or b"")
+    first = bytes(running.record.sides.client_bytes or b"")
     assert b"I add." in first
     assert there.updates == [first[:-1]]
     pass_on(flow, delta(content="It is"))
     look()
-    assert there.updates == [first[:-1], bytes(running.record.sides.got or b"")[:-1]]
+    assert there.updates == [first[:-1], bytes(running.record.sides.client_bytes or b"")[:-1]]
     assert "It is" in shown(flow, flow.response).text
 
 
@@ -97,7 +97,7 @@ def test_the_end_differs_from_all_that_was_shown_before(there: Watched) -> None:
     look()
     pass_on(flow, b"")
     there.end(flow)
-    whole = bytes(running.record.sides.got or b"")
+    whole = bytes(running.record.sides.client_bytes or b"")
     assert body(flow) == whole
     assert whole not in there.updates
     assert "still coming" not in shown(flow, flow.response).text
