@@ -131,7 +131,11 @@ class ReadingStage:
         match event:
             case Text(refusal=False, own=None):
                 self._in_call = False
-                return self._read_text(event)
+                if self._reads_tags:
+                    self._evidence.read_text(event.text)
+                drafted = [] if event.text.isspace() else self._release_possible_call()
+                text = self._again.feed(event.text)
+                return [*drafted, *(self._note_all(self._engine.feed(text)) if text else [])]
             case Thinking():
                 self._in_call = False
                 return self._read_field_thinking(event)
@@ -174,14 +178,6 @@ class ReadingStage:
         passes = not self._reads_tags and self._engine.at_head and not self._again.needs_more
         not_plain = self._thought_calls.not_plain if self._thought_calls else ""
         return (kind, "\r\n" + not_plain) if passes and not_plain is not None else None
-
-    def _read_text(self, event: Text) -> Sequence[Event]:
-        """Read text of the reply, and return the events that are decided."""
-        if self._reads_tags:
-            self._evidence.read_text(event.text)
-        drafted = [] if event.text.isspace() else self._release_possible_call()
-        text = self._again.feed(event.text)
-        return [*drafted, *(self._note_all(self._engine.feed(text)) if text else [])]
 
     def _read_field_thinking(self, event: Thinking) -> Sequence[Event]:
         """Read no tags from here on, because the thinking `event` came in a field. Return the held
