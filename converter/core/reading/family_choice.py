@@ -78,10 +78,8 @@ def _merge_families(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
     chosen: list[ThoughtRow] = []
     for family in families:
         if family not in chosen:
-            chosen = [
-                *(other for other in chosen if not set(other.opens) & set(family.opens)),
-                family,
-            ]
+            chosen = [other for other in chosen if not set(other.opens) & set(family.opens)]
+            chosen.append(family)
     return tuple(chosen)
 
 

@@ -69,10 +69,6 @@ def _with_text(event: TextEvent, text: str) -> Sequence[Event]:
     if isinstance(event, ToolCall):
         says = text or event.name or event.id or event.ends
         return [replace(event, arguments=text)] if says else []
-    if not text:
-        return []
-    return [
-        part_of(event, text, rest=True)
-        if isinstance(event, Thinking)
-        else replace(event, text=text)
-    ]
+    if isinstance(event, Thinking):
+        return [part_of(event, text, rest=True)] if text else []
+    return [replace(event, text=text)] if text else []

@@ -263,12 +263,6 @@ def _pattern_of_begun(mark: str) -> str:
     behind its wildcard.
     """
     head, word, tail = _split_at_wildcard(mark)
-    ends = [*_all_beginnings(tail), *(_all_beginnings(_CONSTRAIN) if word == GAP else ())]
+    cut_off = (tail, _CONSTRAIN) if word == GAP else (tail,)
+    ends = [end[:length] for end in cut_off for length in range(len(end) - 1, 0, -1)]
     return rf"{re.escape(head)}{_BEGUN[word]}(?:{'|'.join(map(re.escape, ends))})?"
-
-
-def _all_beginnings(mark: str) -> list[str]:
-    """Return all beginnings of a mark, the longest first, but not the whole mark:
-    `<a>` -> `<a`, `<`.
-    """
-    return [mark[:length] for length in range(len(mark) - 1, 0, -1)]

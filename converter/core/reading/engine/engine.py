@@ -300,7 +300,8 @@ class Engine:
         """
         if self._state is State.BEGINNING:
             return self._table.bare_closers
-        return self.thought.closers if self._state is State.OPENED else ()
+        row = self.thought.row if self._state is State.OPENED else None
+        return row.closes if row else ()
 
     @property
     def in_thought(self) -> bool:
@@ -333,8 +334,12 @@ class Engine:
             piece = text[offset : offset + PIECE]
             if self._draft:
                 self._draft.feed(piece)
-                if self._draft.length > HELD_LIMIT and not self._candidate:
-                    self._end_draft()
+            if self._draft and self._draft.length > HELD_LIMIT and not self._candidate:
+                # Too long a draft: its calls are emitted, and the text behind them is read on.
+                behind = self._settle_draft()
+                self._out += self.thought.feed(behind)
+                self._state = State.THINKING if self._state is State.RESUMED else State.CALLED
+                self._select_marks()
             self._source.rest += piece
             self._read_unread()
 
@@ -1096,10 +1101,3 @@ class Engine:
         self._emit_thought(self.thought.end())
         self._out += draft.events
         return draft.behind
-
-    def _end_draft(self) -> None:
-        """End a draft that is longer than `HELD_LIMIT`: emit its calls, and read on behind them."""
-        behind = self._settle_draft()
-        self._out += self.thought.feed(behind)
-        self._state = State.THINKING if self._state is State.RESUMED else State.CALLED
-        self._select_marks()

@@ -46,11 +46,6 @@ class OpenThought(Thought):
             (row.open.replace(SUFFIX, suffix), row.close.replace(SUFFIX, suffix)) if row else None
         )
 
-    @property
-    def closers(self) -> tuple[str, ...]:
-        """The closers of the last thought's family; empty if the thought had no opener."""
-        return self.row.closes if self.row else ()
-
     def read(self, text: str) -> Sequence[ThoughtEvent]:
         """Read text of a thought, and return its events. The end of a guessed thought is held."""
         return self.feed(self.guess.feed(text) if self.guess else text)

@@ -94,7 +94,6 @@ def test_a_guess_waits_and_is_a_thought_in_the_end() -> None:
 def test_a_thought_knows_its_marks() -> None:
     thought = OpenThought(0, guessed=False)
     assert thought.marks is None
-    assert thought.closers == ()
     row = choose(["think-suffix"])[0]
     thought.note_opener(row, "ab")
     assert thought.marks == ("<think:ab>", "</think:ab>")
