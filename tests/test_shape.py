@@ -202,8 +202,8 @@ def _lines_of_code(source: Path) -> int:
 
 MOST_TO_KNOW = {
     ("rewriter",): 2_110,
-    ("stages",): 7_355,
-    ("rewriter", "stages"): 8_690,
+    ("stages",): 7_340,
+    ("rewriter", "stages"): 8_675,
 }
 """Lines of code of all files that a module of `converter.core.reply` needs: so much has to be known
 to change the way of a reply's bytes, the reading of its text, and both.
@@ -219,14 +219,14 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
 
 
 MOST_CODE = {
-    "core": 15_214,
+    "core": 15_201,
     "addon": 8_308,
     "extras": 5_998,
 }
 """Lines of code of each floor of `converter/`: none of a docstring or a comment, and no blank one, so
 that a sentence that helps costs nothing.
 """
-MOST_TESTS = 79_170
+MOST_TESTS = 79_169
 """All lines of Python in `tests/` and `laws/`."""
 SLACK = {"core": 100, "addon": 100, "extras": 100, "tests": 400}
 """So far below its bound a count may be. To raise a bound takes a line in the commit that says what
