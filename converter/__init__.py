@@ -15,13 +15,14 @@ Three floors; a room imports from below its own only (`tests/test_shape.py`):
     core      bytes in, bytes out
       model       values of no dialect; what is kept by id
       wire        frames and JSON
+      calls       tool calls: name, id and arguments
       reading     text to thinking, text and tool calls
       dialects    a folder for each wire format, and their table
       reply       frames to events to bytes; a reply's end
     addon     the live proxy
       servers     what is known of a server
       exchange    a request, step by step; a row for each option
-      hooks, layers, probes, memory, keep
+      hooks, layers, probes, memory, keep, transcript, redact
     extras    packages that watch, show, keep or start
 
 Only `addon`, `extras` and `think_addon.py` know a running proxy. `docs/architecture.md` has the
@@ -31,7 +32,7 @@ rules of order, and the steps to add to each room.
 import sys
 
 __version__ = "0.1.0"
-"""The only place of it: the package, `--version` and a release's tag have it from here."""
+"""The version of the addon. The package, `--version` and a release's tag take it from here."""
 
-if sys.version_info < (3, 12):  # noqa: UP036  # said before a file that an older one cannot read
+if sys.version_info < (3, 12):  # noqa: UP036  # before an import that an older Python cannot read
     raise ImportError(f"think-addon needs Python 3.12 or newer, this is {sys.version.split()[0]}")

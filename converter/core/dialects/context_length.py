@@ -29,7 +29,7 @@ _ROWS = (
     # vLLM, and OpenAI's completions
     rf"{_LIMIT}[.,] [Hh]owever,? you requested \d+ tokens "
     r"\((?P<tokens>\d+) in (?:the messages|your prompt)[,;] (?P<reply>\d+) \w+ the completion\)",
-    # vLLM 0.32; versions before it
+    # vLLM 0.32, and older versions
     rf"{_LIMIT}\. However,(?: you requested (?P<reply>\d+) output tokens and)? your "
     r"(?:prompt contains|request has) (?P<least>at least )?(?P<tokens>\d+) input tokens",
     # vLLM 0.32, before it counts the prompt; the field has the name that the endpoint gives it

@@ -42,8 +42,9 @@ object in a list; no server nests deeper.
 
 
 def read_map(texts: Sequence[str]) -> Mapping[str, Mapped]:
-    """Return the field map, by field. `texts`: rows such as `FIELD=BLOCK:KEY`. Raises ValueError,
-    which says the allowed form.
+    """Return the field map: a server's own field -> a block. `texts`: rows such as
+    `FIELD=BLOCK:KEY`. Raises ValueError for a row that is not allowed; its message has the allowed
+    form.
     """
     rows: dict[str, Mapped] = {}
     for row in texts:

@@ -70,7 +70,9 @@ class MetricsEndpoint(OptionWatcher):
             self._server = module.serve(self._metrics, listening, self._allows)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Count a finished reply. If there is a file, have it written some seconds later."""
+        """Count a finished reply. If the counts go to a file, have it written
+        `SECONDS_BETWEEN_FILES` later.
+        """
         if self._target is None or not seen.exchange.endpoint.is_chat:
             return
         summary, flow = {"model": seen.request.requested_model} | seen.summary(), seen.flow
@@ -86,8 +88,8 @@ class MetricsEndpoint(OptionWatcher):
             self._writing.cancel()
             self._write()
         if self._server:
-            # It closes the port at once, so that a reloaded script can open it. Connections that
-            # are still open are not waited for.
+            # `stop` closes the port at once, so that a reloaded script can open the port. It does
+            # not wait for connections that are still open.
             self._server.stop()
         self._target = self._server = None
 

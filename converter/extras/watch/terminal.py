@@ -70,8 +70,8 @@ class Terminal(Watcher):
     def __init__(self) -> None:
         self._printer: Printer | None = None
         self._printed: dict[str, int] = {}
-        """The id of a flow whose reply is printed -> how many characters its held call had when
-        this was printed last; 0 if no call is held.
+        """The id of a flow whose reply is printed -> the number of characters of its held call
+        that was printed last; 0 if no call is held.
         """
 
     def asked(self, seen: FlowRecord) -> None:

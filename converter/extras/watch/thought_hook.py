@@ -84,8 +84,8 @@ class ThoughtEvents(Watcher):
 
 
 async def _call_hooks(events: Sequence[ThoughtEvent], before: list[asyncio.Future[None]]) -> None:
-    """Call the hooks for ended thoughts of one exchange. `before`: the task that calls them for the
-    exchange's thoughts before these; wait for its end. Empty if there is none.
+    """Call the hooks for ended thoughts of one exchange. `before`: a list with the task that calls
+    the hooks for the exchange's earlier thoughts, and that is waited for; empty if there is none.
     """
     if before:
         await asyncio.wait(before)

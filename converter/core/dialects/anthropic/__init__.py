@@ -76,7 +76,8 @@ ANTHROPIC = Dialect(
         refusal=_refusal,
         models=models.anthropic_models,
         # Claude Code asks with HEAD whether its API is there, and sends telemetry with POST. No
-        # model server has these endpoints, so the addon answers: with no body, and with `{}`.
+        # model server has these endpoints. So the addon answers HEAD without a body, and POST with
+        # `{}`.
         own=lambda request, _: (200, {} if request.method == "POST" else None),
     ),
     (

@@ -155,7 +155,7 @@ def _decoded_data(source: Fields) -> bytes:
 def _image_data(source: Fields) -> MediaSource:
     """Read an image's source with base64 data. Raises RequestError if the data is invalid."""
     media_type = source.required("media_type", str)
-    # which types of images can be read, only the server knows, and checks
+    # Any type of image is accepted: only the server knows which types it can read.
     if not media_type.startswith("image/"):
         raise source.error("media_type", "Input should begin with 'image/'")
     _decoded_data(source)

@@ -156,7 +156,7 @@ class AnthropicEncoder(BlockWriter):
         self._use_thread_memory(0)
         self._called = False
         self._counts = not (context.shown or whole) and COUNTS_THINKING in context.features
-        # Length of thinking whose text is omitted, and for which no token count was sent so far.
+        # How many characters of omitted thinking have come that no token count has reported yet.
         self._uncounted = 0
         self._index = 0
         self._blocks: list[dict[str, object]] = []
@@ -270,8 +270,8 @@ class AnthropicEncoder(BlockWriter):
             yield from self._block(event.event)
 
     def _block(self, event: Mapping[str, object]) -> Iterator[dict[str, object]]:
-        """Yield a server's event of a block that only this dialect has. Its index becomes the one
-        that the block has in our stream.
+        """Yield a server's event of a block that only this dialect has. The index in the event is
+        replaced by the block's index in the client's stream.
         """
         if event.get("type") == "content_block_start":
             block = event.get("content_block")

@@ -51,7 +51,8 @@ def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[i
     model. An answer with a status below 400, such as a web page, becomes status 502.
 
     `counted`: how many tokens the prompt has, if they were counted. The error about a prompt that
-    is too long then has this number; the server's own may be only a lower bound.
+    is too long then has this number, because the number in the server's error may be only a lower
+    bound.
     """
     message = message_of_answer(status, body)
     if too_long := context_length.overflow_in(message):

@@ -90,7 +90,8 @@ def with_kept_turns(body: object, memory: Memory) -> tuple[object, Thread | None
 
     If the request continues a thread, the kept turns are put before its messages, and the thread's
     `system` and `tools` are added. A request without a thread is returned as it is, with None.
-    Raises RequestError if the memory keeps nothing, or does not have this thread.
+    Raises RequestError if the memory keeps nothing, does not have this thread or cannot read it, or
+    if the request changes a field of `CREATE_ONLY`.
     """
     request = Fields(body)
     thread = request.child("thread")
