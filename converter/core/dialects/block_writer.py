@@ -55,8 +55,9 @@ class BlockWriter(Encoder, ABC):
     A subclass writes the dialect's events:
 
     - `_start`, `_stop` and `_fail` begin and end a reply, and set `_started` and `_over`.
-    - `_begin`, `_fill` and `_finish` begin, fill and end a block. `pieces`, an argument of `_fill`,
-      is the number of frames that have the text: more than 1 if the fast path has written them.
+    - `_begin_block`, `_fill_block` and `_end_block` begin, fill and end a block. `frames`, an
+      argument of `_fill_block`, is the number of frames that have the text: more than 1 if the
+      fast path has written them.
     - `_write_other` writes content that only some dialects have.
     - `_add_to_whole_reply` adds an event of the dialect to `_result`, the JSON of the whole reply.
       It is called only if the whole reply is needed (`_gathers`).
@@ -109,11 +110,11 @@ class BlockWriter(Encoder, ABC):
     @abstractmethod
     def _fail(self, event: Failure) -> WireEvents: ...
     @abstractmethod
-    def _begin(self, kind: str, block: NewBlock) -> WireEvents: ...
+    def _begin_block(self, kind: str, block: NewBlock) -> WireEvents: ...
     @abstractmethod
-    def _fill(self, text: str, pieces: int = 1) -> WireEvents: ...
+    def _fill_block(self, text: str, frames: int = 1) -> WireEvents: ...
     @abstractmethod
-    def _finish(self, kind: str, signature: str) -> WireEvents: ...
+    def _end_block(self, kind: str, signature: str) -> WireEvents: ...
     @abstractmethod
     def _write_other(self, event: MappedField | DialectBlock) -> WireEvents: ...
     @abstractmethod
@@ -238,7 +239,7 @@ class BlockWriter(Encoder, ABC):
             self.thinking_length += len(text)
         else:
             self.text_length += _length_without_blanks(text) if kind is ToolCall else len(text)
-        written = self._fill(text, frames)
+        written = self._fill_block(text, frames)
         for event in written if self._gathers else ():
             self._add_to_whole_reply(event)
         return 0
@@ -279,20 +280,21 @@ class BlockWriter(Encoder, ABC):
                 return
             yield from self._open_block(TEXT)
         self.text_length += len(text)
-        yield from self._fill(text)
+        yield from self._fill_block(text)
 
     def _write_thought(self, text: str) -> Iterator[dict[str, object]]:
         """Yield the events for a piece of a thought. Begin a thinking block if none is open. Yield
         nothing if the client does not want to see thinking and the dialect has no block for an
         omitted thought (`tells_omitted`).
         """
+        write = self._fill_block if self._shown else self._write_omitted
         for event in self._thinking.feed(text):
             self.thinking_length += len(event.text)
             if not (self._shown or self.tells_omitted):
                 continue
             if self._open != THINKING:
                 yield from self._open_block(THINKING)
-            yield from self._fill(event.text) if self._shown else self._write_omitted(event.text)
+            yield from write(event.text)
 
     def _write_omitted(self, text: str) -> Iterable[dict[str, object]]:  # noqa: ARG002
         """Return the events for a piece of a thought whose text the client does not want: none
@@ -313,7 +315,7 @@ class BlockWriter(Encoder, ABC):
         if event.arguments:
             self._has_arguments = True
             self.text_length += _length_without_blanks(event.arguments)
-            yield from self._fill(event.arguments)
+            yield from self._fill_block(event.arguments)
         if event.ends:
             yield from self._close_block()
             yield from self._write_waiting()
@@ -326,7 +328,7 @@ class BlockWriter(Encoder, ABC):
         """
         if self._open == CALL:
             if not self._has_arguments:
-                yield from self._fill("{")
+                yield from self._fill_block("{")
             self._abandon_call()
         yield from self._write_waiting()
 
@@ -345,7 +347,7 @@ class BlockWriter(Encoder, ABC):
         self._blanks = ""
         if kind != THINKING:
             self._thinking.end()
-        yield from self._begin(kind, block)
+        yield from self._begin_block(kind, block)
 
     def _close_block(self, signature: str = "") -> Iterator[dict[str, object]]:
         """Yield the events that end the open block, with `signature` if it is a thought. Blanks
@@ -353,10 +355,9 @@ class BlockWriter(Encoder, ABC):
         """
         if self._open is None:
             return
-        kind = self._open
-        if kind == THINKING:
+        if self._open == THINKING:
             self._thinking.end()
-        yield from self._finish(kind, signature)
+        yield from self._end_block(self._open, signature)
         self._open = None
 
 

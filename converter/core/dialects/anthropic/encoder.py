@@ -147,6 +147,7 @@ class AnthropicEncoder(BlockWriter):
 
     reply = "message"
     tells_omitted = True
+    """The API has a thinking block without text for a thought that the client wants omitted."""
 
     def __init__(self, context: ReplyContext, whole: bool = False) -> None:
         super().__init__(context.shown, whole)
@@ -225,7 +226,7 @@ class AnthropicEncoder(BlockWriter):
         self._over = True
         yield error_body(event.message, event.kind, event.status)
 
-    def _begin(self, kind: str, block: NewBlock) -> WireEvents:
+    def _begin_block(self, kind: str, block: NewBlock) -> WireEvents:
         """Return the `content_block_start` event of a new block."""
         if isinstance(block, ToolCall):
             self._called = True
@@ -245,12 +246,12 @@ class AnthropicEncoder(BlockWriter):
             tokens = quanta * TOKENS_PER_COUNT
             yield self._delta({"type": "thinking_delta", THINKING: "", "estimated_tokens": tokens})
 
-    def _fill(self, text: str, pieces: int = 1) -> list[dict[str, object]]:  # noqa: ARG002
+    def _fill_block(self, text: str, frames: int = 1) -> list[dict[str, object]]:  # noqa: ARG002
         """Return the `content_block_delta` event with `text`, a piece of the open block."""
         kind, name = _DELTAS[self._open or TEXT]
         return [self._delta({"type": kind, name: text})]
 
-    def _finish(self, kind: str, signature: str) -> Iterator[dict[str, object]]:
+    def _end_block(self, kind: str, signature: str) -> Iterator[dict[str, object]]:
         """Yield the `content_block_stop` event; before it, for a thought, a delta with the server's
         signature, or without one the signature in `ReplyContext`.
         """

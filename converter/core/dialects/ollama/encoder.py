@@ -38,6 +38,7 @@ class OllamaEncoder(BlockWriter):
     """
 
     reply = "reply of Ollama's"
+    """Name for a reply in log lines: *a reply of Ollama's*."""
 
     def __init__(self, context: ReplyContext, whole: bool = False) -> None:
         super().__init__(context.shown, whole)
@@ -168,17 +169,17 @@ class OllamaEncoder(BlockWriter):
         self._over = True
         yield {"error": event.message}
 
-    def _begin(self, _: str, block: NewBlock) -> list[dict[str, Any]]:  # noqa: ARG002
+    def _begin_block(self, _: str, block: NewBlock) -> list[dict[str, Any]]:  # noqa: ARG002
         """Begin a block. Return no line, because lines have no mark for the beginning
         of a block.
         """
         self._arguments = []
         return []
 
-    def _fill(self, text: str, pieces: int = 1) -> list[dict[str, Any]]:  # noqa: ARG002
+    def _fill_block(self, text: str, frames: int = 1) -> list[dict[str, Any]]:  # noqa: ARG002
         """Return the line that sends `text` as a part of the open block; no line for the arguments
         of a call, which are kept until it ends. A second thought begins with a blank line, because
-        all thoughts are in one field. `pieces`: in how many frames the text came.
+        all thoughts are in one field. `frames`: in how many frames the text came.
         """
         if self._open == TEXT:
             return [self._line(content=text)]
@@ -189,7 +190,7 @@ class OllamaEncoder(BlockWriter):
         self._arguments.append(text)
         return []
 
-    def _finish(self, kind: str, signature: str) -> list[dict[str, Any]]:  # noqa: ARG002
+    def _end_block(self, kind: str, signature: str) -> list[dict[str, Any]]:  # noqa: ARG002
         """End the open block, whose kind is `kind`. Return the line of a call, because Ollama sends
         each call whole; return no line at the end of any other block.
         """

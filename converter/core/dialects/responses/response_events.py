@@ -283,7 +283,7 @@ class ResponsesEncoder(BlockWriter):
         if not self.cut:
             yield from super()._open_block(kind, block)
 
-    def _begin(self, kind: str, block: NewBlock) -> list[dict[str, object]]:
+    def _begin_block(self, kind: str, block: NewBlock) -> list[dict[str, object]]:
         """Return the events that announce an item of this kind. Its id has the id of the exchange,
         so that no other response has an item with this id.
         """
@@ -304,14 +304,14 @@ class ResponsesEncoder(BlockWriter):
             self._item = TextItem(name, index, MESSAGE)
         return self._item.start()
 
-    def _fill(self, text: str, pieces: int = 1) -> list[dict[str, object]]:
-        """Add text to the open item, and return the events for it. `pieces`: the number of frames
+    def _fill_block(self, text: str, frames: int = 1) -> list[dict[str, object]]:
+        """Add text to the open item, and return the events for it. `frames`: the number of frames
         that have the text.
         """
-        self._count_length(len(text) + pieces * _PIECE_COST)
+        self._count_length(len(text) + frames * _PIECE_COST)
         return self._item.feed(text) if self._item else []
 
-    def _finish(self, kind: str, signature: str) -> Iterator[dict[str, object]]:  # noqa: ARG002
+    def _end_block(self, kind: str, signature: str) -> Iterator[dict[str, object]]:  # noqa: ARG002
         """Yield the events that end the open item, and add the item to `output`. An item that was
         sent complete needs neither.
         """
