@@ -32,7 +32,8 @@ _ROWS = (
     # vLLM 0.32, and older versions
     rf"{_LIMIT}\. However,(?: you requested (?P<reply>\d+) output tokens and)? your "
     r"(?:prompt contains|request has) (?P<least>at least )?(?P<tokens>\d+) input tokens",
-    # vLLM 0.32, before it counts the prompt; the field has the name that the endpoint gives it
+    # vLLM 0.32, which checks this before it counts the prompt. The endpoint decides the name of the
+    # field.
     r"max(?:_completion|_output)?_tokens=(?P<reply>\d+) "
     r"cannot be greater than max_model_len=(?P<most>\d+)",
     # SGLang

@@ -35,12 +35,12 @@ def server_error(body: object, event: str = "") -> Failure | None:
     """
     fields = as_object(body)
     error = fields.get("error")
-    if error or isinstance(error, dict):  # an object, or, from Ollama, a text
+    if error or isinstance(error, dict):  # an object; Ollama sends a text
         return _error_of(error, fields)
-    # an event named `error`, or the whole body is the error, as older vLLM sends it
+    # The event is named `error`, or the whole body is the error: older vLLM sends it so.
     if event == "error" or "error" in (fields.get("object"), fields.get("type")):
         return _error_of(body, fields)
-    if "detail" in fields and not fields.keys() & _OF_REPLIES:  # FastAPI
+    if "detail" in fields and not fields.keys() & _OF_REPLIES:  # FastAPI's format
         return _error_of(fields["detail"], fields)
     return None
 

@@ -11,23 +11,27 @@ NOT_WHOLE = "error"
 _SERVER_TERMS: Mapping[str, tuple[str, ...]] = {
     "stop": (
         "stop",
-        *("eos", "eos_token", "stop_sequence"),  # Together; TGI
-        *("end_turn", "complete"),  # the Messages API, xAI; Cohere
+        *("eos", "eos_token", "stop_sequence"),  # `eos`: Together; the others: TGI
+        *("end_turn", "complete"),  # Messages API and xAI; Cohere
         *("load", "unload"),  # Ollama: a request without a prompt (un)loads a model
     ),
     "length": (
         "length",
-        *("max_tokens", "max_output_tokens", "model_length"),  # Messages, Responses; Mistral
-        "model_context_window_exceeded",  # Messages, Z.ai
+        *(
+            "max_tokens",
+            "max_output_tokens",
+            "model_length",
+        ),  # Messages API; Responses API; Mistral
+        "model_context_window_exceeded",  # Messages API, Z.ai
         "repetition",  # vLLM 0.33, if it stops a model that repeats itself
     ),
     "tool_calls": ("tool_calls", "tool_call", "tool_use", "function_call"),
     "content_filter": ("content_filter", "refusal", "safety", "sensitive"),
-    "pause_turn": ("pause_turn",),  # the Messages API, while the server runs tools
+    "pause_turn": ("pause_turn",),  # Messages API, while the server runs tools
     NOT_WHOLE: (
         NOT_WHOLE,
         *("abort", "aborted", "cancelled", "canceled", "timeout"),  # vLLM, SGLang, gateways
-        *("insufficient_system_resource", "network_error"),  # DeepSeek, Z.ai
+        *("insufficient_system_resource", "network_error"),  # DeepSeek; Z.ai
     ),
 }
 """Meaning -> the words of servers that have this meaning."""

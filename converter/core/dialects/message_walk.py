@@ -71,7 +71,9 @@ class WalkedItem(NamedTuple):
     """A message or item of a request."""
 
     speaker: str
-    """The role of a message; the role that a reader's row has for any other item."""
+    """The role of a message. Any other item has the role in its row of `SHOWN_ITEMS`, or `?`
+    without a row.
+    """
     pieces: list[Piece]
     """The blocks, in their order."""
     is_message: bool

@@ -185,7 +185,7 @@ def _part_about(value: object, model: str) -> object:
 def _objects(value: object) -> Iterator[dict[str, object]]:
     """Yield all objects in a value, outer objects before those within them."""
     waiting = [value]
-    for each in waiting:  # `waiting` grows: no recursion, since JSON may nest too deep
+    for each in waiting:  # `waiting` grows. No recursion: JSON may nest too deep
         inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
         waiting += [part for part in inner if isinstance(part, dict | list)]
         if isinstance(each, dict):

@@ -32,8 +32,8 @@ clients expect certain keys in them.
 _ROW = re.compile(r"([\w.-]+)=(\w+):(\w+)")
 """The pattern of a row of the field map: `FIELD=BLOCK:KEY`."""
 _TEXTS = ("text", "summary", "thinking")
-"""Fields with the text of an entry in a list: `reasoning.text` and `reasoning.summary` entries,
-thinking parts and blocks.
+"""Fields that hold the text of an entry in a list of thinking: of `reasoning.text` and
+`reasoning.summary` entries, and of thinking parts and blocks.
 """
 _DEPTH = 4
 """How many levels of nested values are searched for text. Mistral's thinking part is a list in an
@@ -173,8 +173,8 @@ class ReasoningMerger:
 
 
 def thoughts_of(message: Mapping[str, object]) -> dict[str, str]:
-    """Return the text of each reasoning field of a message. Text that repeats another field's is
-    left out.
+    """Return the text of each reasoning field of a message. Text that repeats the text of another
+    field is left out.
     """
     merger = ReasoningMerger()
     return {

@@ -54,7 +54,7 @@ class Recogniser:
 
     def __init__(self) -> None:
         self._held = bytearray()
-        self._frames = FrameDecoder(BODY_LIMIT)  # a body's limit: a frame may hold a whole reply
+        self._frames = FrameDecoder(BODY_LIMIT)  # a frame may hold a whole reply
         self._looked = 0
         self.form: Form | None = None
         self.dialect: Dialect | None = None
@@ -78,7 +78,7 @@ class Recogniser:
             frames = [*self._frames.feed(unseen), *(self._frames.close() if last else ())]
             read = (frame.data for frame in frames if frame.data is not None)
             dialects = (recognise(json_text.read_or_none(data)) for data in read)
-            # the first frame that shows a dialect decides; many frames fit several dialects
+            # The first frame that shows a dialect decides: later frames may fit several dialects.
             self.dialect = next(filter(None, dialects), None)
         elif self.dialect is None and last:
             self.dialect = recognise(json_text.read_or_none(self.held))

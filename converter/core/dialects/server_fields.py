@@ -22,7 +22,9 @@ def names_in(names: str) -> frozenset[str]:
 
 
 class Use(Flag):
-    """A use that the addon makes of a request's field about thinking. A field may have several."""
+    """A use that the addon makes of a request's field about thinking. A field may have several
+    uses.
+    """
 
     WISH = auto()
     """The value says whether the client wants thinking. The field may also be in
@@ -80,30 +82,30 @@ def with_template(body: Mapping[str, object], switches: object) -> dict[str, obj
 
 SHAPING_FIELDS = (
     frozenset(fields_with_use(Use.SHAPING))
-    # of more than one server
+    # fields of more than one server
     | names_in("""
         frequency_penalty ignore_eos logit_bias min_p min_tokens presence_penalty
         repetition_penalty seed skip_special_tokens stop_token_ids
     """)
-    # vLLM
+    # fields of vLLM
     | names_in("""
         add_special_tokens allowed_token_ids bad_words chat_template documents include_reasoning
         include_stop_str_in_output length_penalty media_io_kwargs mm_processor_kwargs
         repetition_detection spaces_between_special_tokens structured_outputs
         truncate_prompt_tokens truncation_side use_beam_search watermarking
     """)
-    # vLLM before 0.12
+    # fields of vLLM before 0.12
     | names_in("""
         guided_choice guided_decoding_backend guided_grammar guided_json guided_regex
         guided_whitespace_pattern
     """)
-    # SGLang
+    # fields of SGLang
     | names_in("""
         custom_logit_processor ebnf images_config lora_path max_dynamic_patch min_dynamic_patch
         ngram_corpus_id no_stop_trim regex separate_reasoning stop_regex stream_reasoning task
         use_audio_in_video
     """)
-    # llama.cpp
+    # fields of llama.cpp
     | names_in("""
         adaptive_decay adaptive_target backend_sampling cache_prompt dry_allowed_length dry_base
         dry_multiplier dry_penalty_last_n dry_sequence_breakers dynatemp_exponent dynatemp_range

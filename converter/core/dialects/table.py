@@ -68,7 +68,9 @@ def find_endpoint(method: str, path: str) -> tuple[Endpoint, str] | None:
 
 @lru_cache(maxsize=64)
 def _find_endpoint(method: str, path: str) -> tuple[Endpoint, str] | None:
-    """Return what `find_endpoint` returns, for a path without a query. The results are cached."""
+    """Return the result of `find_endpoint` for a path without a query, from a cache if
+    it has it.
+    """
     for dialect in DIALECTS:
         for endpoint in dialect.endpoints:
             if (prefix := endpoint.prefix_of(method, path)) is not None:

@@ -66,7 +66,7 @@ def result_of(result: Fields, call: str, content: str = "content") -> OpenResult
 
 
 def _read_call(block: Fields) -> Iterator[ToolUse]:
-    """Yield a call. Its field `caller` counts as read, so that it is not shown."""
+    """Yield a call. Its field `caller` counts as read, so that `caller` is not shown."""
     block.value("caller")
     yield call_of(block, block)
 

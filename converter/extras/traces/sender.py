@@ -169,7 +169,7 @@ class _Session(requests.Session):
         self.fault = "an unknown fault"
 
     def request(self, *arguments: Any, **chosen: Any) -> requests.Response:
-        """Send a request with mitmproxy's TLS options, and set `fault` in case it has failed."""
+        """Send a request with mitmproxy's TLS options, and set `fault` to how the request ended."""
         chosen |= {"verify": self._verify, "cert": self._certificate}
         try:
             response = super().request(*arguments, **chosen)

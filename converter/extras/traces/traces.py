@@ -55,7 +55,7 @@ class Traces(OptionWatcher):
             self._texts.setdefault(seen.flow.id, self._sender.text_type()).feed(events)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Send the span of a finished reply to a chat request."""
+        """Have the span of a finished reply sent, if its request was a chat request."""
         text = self._texts.pop(seen.flow.id, None)
         if self._sender and seen.exchange.endpoint.is_chat:
             self._sender.add_span(seen, outcome_of(seen.flow, seen.reply_summary), text)

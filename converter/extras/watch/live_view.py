@@ -55,8 +55,8 @@ class RunningReply:
     def over(self) -> bool:
         """True if the reply is complete, too long to follow, or broke off."""
         record, rewriter = self.record, self.record.rewriter
-        # `live` is checked too: after a reload of the script, the old script's exchanges stay in
-        # RUNNING_RECORDS, and would never be over.
+        # `live` is checked, too: after a reload of the script, the old script's exchanges stay in
+        # RUNNING_RECORDS, so that without this check they would never be over.
         ended = RUNNING_RECORDS.get(record.flow.id) is not record or not record.flow.live
         return ended or rewriter is None or rewriter.closed or self.size > LIVE_LIMIT
 

@@ -89,7 +89,7 @@ class Histogram:
     """The sum of all times, in seconds."""
 
     def add(self, seconds: float) -> None:
-        """Add a time."""
+        """Add a time, in seconds."""
         self.buckets[bisect.bisect_left(BUCKETS, seconds)] += 1
         self.sum += seconds
 

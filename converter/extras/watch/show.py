@@ -3,7 +3,7 @@
 import logging
 
 from mitmproxy import command, exceptions
-from mitmproxy.addons.export import pyperclip  # type: ignore[attr-defined]  # comes along
+from mitmproxy.addons.export import pyperclip  # type: ignore[attr-defined]  # mitmproxy needs it
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 

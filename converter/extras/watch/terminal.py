@@ -94,7 +94,7 @@ class Terminal(Watcher):
             self._printer.queue_events(name, path_of(seen.client_request), events, progress)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Print the rest of the reply, and log the exchange's line."""
+        """Print the text of the reply that is not printed yet, and log the exchange's line."""
         self._printed.pop(seen.flow.id, None)
         if self._printer:
             self._printer.queue_end(seen.flow.id)
@@ -321,8 +321,8 @@ class Printer:
         with suppress(OSError, ValueError):
             while data:
                 written = self._raw.write(data[:_PIECE])
-                # None: nothing was written, because another program has made the file non-blocking,
-                # and it accepts no more bytes now.
+                # `None` means that nothing was written: another program has made the file
+                # non-blocking, and the file accepts no more bytes now.
                 if written is None:
                     sleep(_PAUSE)
                 data = data[written or 0 :]

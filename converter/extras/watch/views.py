@@ -97,8 +97,8 @@ class ThinkingView(Contentview):
         return self.priority if ours else -1
 
     def prettify(self, data: bytes, metadata: Metadata) -> str:
-        """Return the message's body, `data`, as a transcript. A running reply's transcript has what
-        has come so far.
+        """Return the message's body, `data`, as a transcript. The transcript of a running reply has
+        the content that has come so far.
         """
         flow = metadata.flow
         live = RUNNING.get(flow.id) if flow else None

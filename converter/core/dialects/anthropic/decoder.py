@@ -51,7 +51,7 @@ class AnthropicDecoder(DialectDecoder):
     def __init__(self) -> None:
         self._kinds: dict[int, str] = {}  # index of a block -> its type
         self._last = 0  # the highest index of a block so far
-        self._with_input: set[int] = set()  # the indexes of calls that have any input so far
+        self._with_input: set[int] = set()  # indexes of the calls that have had any input
         self._usage: dict[str, object] = {}
         self._readers: dict[str, Callable[[dict[str, object]], Iterator[Event]]] = {
             "message": self._whole,
@@ -148,7 +148,7 @@ class AnthropicDecoder(DialectDecoder):
         return ToolCall(index, "", "", text)
 
     def _delta(self, index: int, delta: dict[str, object]) -> Iterator[Event]:
-        """Yield the events for a delta of the block `index`. A signature ends its thought."""
+        """Yield the events for a delta of the block `index`. A signature delta ends the thought."""
         kind = _kind(delta)
         if kind == "input_json_delta":
             if text := str(delta.get("partial_json") or ""):

@@ -198,7 +198,7 @@ class OllamaEncoder(BlockWriter):
         if kind != CALL:
             return []
         arguments = json_text.read_or_none("".join(self._arguments).encode() or b"{}")
-        # The arguments cannot be read, say because they nest too deep. The call is left out: with
+        # A call whose arguments cannot be read, say because they nest too deep, is left out: with
         # empty arguments it would be another call.
         if not isinstance(arguments, dict):
             self._cut_calls += 1
