@@ -369,8 +369,8 @@ memory. If the held events have more than `DELAYED_LIMIT` characters, TooMuchErr
 
 def _length_without_blanks(arguments: str) -> int:
     """Return how many characters of a call's arguments are not blanks, for `text_length`. A
-    streamed call has blanks between its JSON tokens, the same call in a whole reply has none:
-    without blanks both give the same number.
+    streamed call has blanks between its JSON tokens, and the same call in a whole reply has none:
+    without blanks the two have the same length.
     """
     return len("".join(arguments.split()))
 

@@ -1,5 +1,5 @@
-"""A dialect as the rest of the program sees it: the record `Dialect`, its four parts (`Label`,
-`WireForm`, `Requests`, `Answers`), and its endpoints.
+"""A dialect as other rooms see it: the record `Dialect`, its four parts (`Label`, `WireForm`,
+`Requests`, `Answers`), and its endpoints.
 """
 
 import enum
@@ -66,8 +66,8 @@ class Endpoint:
     kind: str = "exchange"
     """The word for the endpoint in a recording's file name, such as `chat`."""
     prefix: str = r"(?P<prefix>[^?]*?)"
-    """A regular expression for what may stand before `path` in a request's path. The text of its
-    group `prefix` is the result of `prefix_of`.
+    """A regular expression for the text that may stand before `path` in a request's path. The text
+    of its group `prefix` is the result of `prefix_of`.
     """
     shared: bool = False
     """True if several dialects have this endpoint. Then a request's headers show which of them its

@@ -95,8 +95,8 @@ class Encoder(Protocol):
 
     @property
     def notes(self) -> list[str]:
-        """Notes for a person, one line each: what the client's dialect cannot hold, and was left
-        out.
+        """Notes for a person, one line each, about content that was left out because the client's
+        dialect cannot hold it.
         """
 
     @property

@@ -171,7 +171,7 @@ class _Reply:
             self._text.append(self._writer.progress_text("calling a tool, characters:", progress))
 
     def close(self) -> None:
-        """End the reply: add what is left of its text. Fields of the response that only the
+        """End the reply: add the text that was held until now. Fields of the response that only the
         server's dialect has come last, and are not added.
         """
         news = [each for each in self._accumulator.close() if not isinstance(each.part, Field)]

@@ -74,7 +74,7 @@ def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
     request breaks the format.
 
     If the request continues a message thread (`threads.py`), the thread's turns come first. Blocks
-    that the client has from our replies because of `think_map` are left out without a note.
+    that the client has from earlier replies because of `think_map` are left out without a note.
     """
     thread = None
     if context.memory is not None and as_object(body).get("thread") is not None:

@@ -195,8 +195,8 @@ def _pictures(message: Fields) -> tuple[Image, ...]:
 
 
 def _thinking(request: Fields) -> tuple[ThinkingSwitch | None, str | None]:
-    """Return the switch of thinking and the effort that the field `think` asks for; None for what
-    it does not ask for.
+    """Return the switch of thinking and the effort for the field `think`. Each is None if the field
+    has no value for it.
     """
     match request.values.get("think"):
         case None:
