@@ -11,17 +11,13 @@ NOT_WHOLE = "error"
 _SERVER_TERMS: Mapping[str, tuple[str, ...]] = {
     "stop": (
         "stop",
-        *("eos", "eos_token", "stop_sequence"),  # `eos`: Together; the others: TGI
-        *("end_turn", "complete"),  # Messages API and xAI; Cohere
+        *("eos", "eos_token", "stop_sequence"),  # `eos`: Together; others: TGI
+        *("end_turn", "complete"),  # Messages API, xAI; Cohere
         *("load", "unload"),  # Ollama: a request without a prompt (un)loads a model
     ),
     "length": (
         "length",
-        *(
-            "max_tokens",
-            "max_output_tokens",
-            "model_length",
-        ),  # Messages API; Responses API; Mistral
+        *("max_tokens", "max_output_tokens", "model_length"),  # Messages, Responses; Mistral
         "model_context_window_exceeded",  # Messages API, Z.ai
         "repetition",  # vLLM 0.33, if it stops a model that repeats itself
     ),
