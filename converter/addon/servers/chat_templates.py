@@ -18,12 +18,18 @@ from converter.core.dialects.request_settings import HistoryForm, Order
 from converter.core.dialects.server_fields import EFFORT
 
 type Switches = Mapping[str, tuple[object, ...]]
-"""Fields of the request or of its `chat_template_kwargs`, and the values that turn thinking on."""
+"""Name of a field of the request, or of its `chat_template_kwargs` -> the values that turn thinking
+on.
+"""
 
 _ON: Switches = {"enable_thinking": (True,), "thinking": (True,)}
+"""The switches of most models: either field turns thinking on."""
 _REASONING: Switches = {"reasoning": (True,)}
+"""The switch of GigaChat 3.5."""
 _MODE: Switches = {"thinking_mode": ("enabled",)}
+"""The switch of MiniMax-M3."""
 _EFFORT: Switches = {EFFORT: ("low", "medium", "high", "xhigh", "max")}
+"""The switch of Hunyuan 3: the efforts with which its template opens a thought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +37,12 @@ class TemplateHistory:
     """A chat template's treatment of the thoughts of earlier turns."""
 
     form: HistoryForm = "reasoning_content"
-    """The field of a message, or the marks in its text, in which the template expects a thought;
-    `drop`: the template ignores earlier thoughts.
+    """The field of a message, or the marks in its text, in which the template expects an earlier
+    thought; `drop`: the template ignores earlier thoughts.
     """
     loop: bool = False
     """True if the template reads only the thoughts behind the last user message, which are those of
-    the running tool loop; False if it reads all thoughts.
+    the running tool loop; False if the template reads all earlier thoughts.
     """
     switches: Mapping[str, object] = field(default_factory=dict)
     """Entries of `chat_template_kwargs` that the request must have, because the template drops
@@ -51,7 +57,11 @@ class TemplateHistory:
 
 
 ALL, LOOP, NEVER = TemplateHistory(), TemplateHistory(loop=True), TemplateHistory("drop")
+"""The histories of templates that read all earlier thoughts, only those of the running tool loop,
+and none.
+"""
 EXACT, EXACT_LOOP = TemplateHistory(exact=True), TemplateHistory(loop=True, exact=True)
+"""The histories `ALL` and `LOOP` of templates that add no line ends around a thought."""
 
 
 def _history_with(*, exact: bool = False, **switches: object) -> TemplateHistory:
@@ -90,11 +100,11 @@ TEMPLATES = (
     # From this row to Hunyuan 3, the templates open a thought only if the request sets a switch.
     # Source of this row: llama.cpp's template DeepSeek-V3.2
     Template(r"deepseek-?v3[._][12]", _ON, EXACT_LOOP, bare_closer=True),
-    # Source: llama.cpp's template DeepSeek-V4; DeepSeek's page on its thinking mode, by which its
-    # API answers an earlier call without its thought with a 400
+    # Source: llama.cpp's template DeepSeek-V4; DeepSeek's page on its thinking mode: the
+    # API answers with a 400 if an earlier call lacks its thought
     Template(r"deepseek-?v4(?![._]\d)", _ON, EXACT, bare_closer=True),
-    # Source: SGLang's reasoning parser for MiniMax-M3; MiniMax's page on interleaved thinking, by
-    # which clients send each message back whole
+    # Source: SGLang's reasoning parser for MiniMax-M3; MiniMax's page on interleaved
+    # thinking: clients send each message back whole
     Template(r"minimax-?m3", _MODE, ALL, bare_closer=True),
     # Source: llama.cpp's template Bielik-11B-v3.0-Instruct
     Template(r"bielik.*v3", _ON, ALL),
@@ -122,7 +132,7 @@ TEMPLATES = (
     # From this row to Pangu, the templates open a thought without a switch.
     # Source of this row: llama.cpp's template Qwen-QwQ-32B
     Template(r"qwq", always=True, history=NEVER),
-    # Source: Qwen's pages, by which these models always think; ik_llama.cpp's template
+    # Source: Qwen's pages: these models always think; ik_llama.cpp's template
     # Qwen-Qwen3-0.6B
     Template(r"qwen3.*thinking", always=True, history=LOOP),
     # Source: the model card and chat_template.jinja of Qwen3.6-35B-A3B
@@ -229,9 +239,9 @@ class HistoryOptions:
         """Return how earlier thoughts are sent to this model on this server. `server` is `None` if
         the server has not been recognised.
 
-        The form is the user's option, else the form in the model's row of `TEMPLATES`. If that form
-        is the field `reasoning_content`, and the server reads another field (`Server.history`), the
-        form is the server's field.
+        The form is the user's option. Without the option it is the form in the model's row of
+        `TEMPLATES`; if the row's form is the field `reasoning_content`, it is the field in which
+        the server reads thoughts (`Server.history`).
 
         `wanted` is True if the row has a history or the user set a form, and neither is `drop`.
         """

@@ -65,6 +65,7 @@ def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:
     new_ids: dict[str, list[str]] = {}
 
     def with_new_ids(message: object) -> object:
+        """Return a message with new ids of its calls, or of the call that it answers."""
         turn = as_object(message)
         calls = [*objects(turn.get("tool_calls"))]
         if calls and calls == turn["tool_calls"]:
@@ -100,6 +101,7 @@ def with_short_ids(body: Mapping[str, object]) -> Mapping[str, object]:
     """
 
     def message_with_short_ids(message: object) -> object:
+        """Return a message with short ids of its calls, or of the call that it answers."""
         turn = as_object(message)
         calls, answered = turn.get("tool_calls"), turn.get("tool_call_id")
         if isinstance(answered, str):
@@ -125,6 +127,7 @@ _ROWS = (
 that the templates of these models need.
 """
 MODELS_WITH_IDS = re.compile("|".join(f"(?:{names.pattern})" for names, _ in _ROWS))
+"""Finds the names of models whose chat templates need ids of calls in a form of their own."""
 
 
 def with_ids_of_model(body: Mapping[str, object]) -> Mapping[str, object]:

@@ -24,15 +24,18 @@ from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
 
 _SWITCH_NAMES = frozenset(fields_with_use(Use.WISH))
+"""Names of the fields that turn thinking on or off, in a request or in its `chat_template_kwargs`.
+"""
 _OFF = (False, "disabled", "none", "no_think")
+"""The values with which the fields `_SWITCH_NAMES` turn thinking off."""
 _CLOSERS = {
     closer.strip() for family in TABLE if family.lone is not Lone.TEXT for closer in family.closes
 }
+"""The closers of all families, without those that are plain text if no opener belongs to them."""
 _SEARCHED = 1 << 17
-"""If a request ends with an assistant turn, only so many characters at its end are searched for
-marks.
-"""
+"""How many characters at the end of a request's last assistant turn are searched for marks."""
 _OPENERS = tuple(opener.strip() for family in TABLE for opener in family.opens)
+"""The openers of all families, without blanks around them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,9 @@ def state_by_switches(facts: Facts) -> InitialState | None:
 
 
 def _is_switched_off(body: Mapping[str, object]) -> bool:
+    """Return True if the request turns thinking off, unless the model's template opens a thought
+    even then.
+    """
     off = any(wish in _OFF for wish in _switch_values(body))
     return off and not ((row := _opening_row(body)) and row.always)
 
@@ -256,6 +262,9 @@ def begins_in_thought(facts: Facts, thinks: bool) -> bool:
 
 
 def _first_result(rules: Iterable[Rule], facts: Facts) -> InitialState | None:
+    """Return the result of the first rule whose result is not `None`; `None` if there is no such
+    rule.
+    """
     return next((state for rule in rules if (state := rule(facts))), None)
 
 

@@ -53,20 +53,25 @@ PROMPT, BEGINS, THINKS, REFUSES = "prompt ", "begins ", "thinks ", "refuses "
 - `refuses ` without a digest: the server has refused some request because of a trait.
 """
 UNREPORTED = "untold"
+"""The word of a `PROMPT` lesson about a server that does not report how prompts end."""
 _UNSURE = "?"
+"""The end of a `SERVER` lesson's word, if the kind of the server is not certain: `vllm?`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A fact about a server as a short text, and the time in seconds since 1970 when it
-    was learnt.
+    """A fact about a server, and when it was learnt. The lesson is stored under the fact's name,
+    such as `server`; its word is the fact itself, such as `vllm`.
     """
 
     at: float
+    """The time when the fact was learnt, in seconds since 1970."""
     word: str
+    """The fact, such as `vllm`; empty if the lesson's name alone is the fact."""
 
 
 type Lessons = Mapping[str, Lesson]
+"""Name of a lesson -> the lesson, for one server."""
 
 
 def server_word(server: Server, certain: bool) -> str:
@@ -84,7 +89,9 @@ def server_of_word(word: str) -> tuple[Server, bool]:
 
 
 _STATES = {state.value for state in InitialState} - {InitialState.AUTO.value}
+"""The words of `BEGINS` lessons: the states in which a reply may begin."""
 _NAMES = {server_word(server, certain) for server in SERVERS for certain in (True, False)}
+"""The words of `SERVER` lessons: `vllm`, `vllm?`, ..."""
 _TESTS: Mapping[str, Callable[[str], bool]] = {
     SERVER: _NAMES.__contains__,
     PROMPT: {*_STATES, UNREPORTED, ""}.__contains__,
@@ -94,6 +101,7 @@ _TESTS: Mapping[str, Callable[[str], bool]] = {
 }
 """Name or prefix of a lesson -> function that returns True if a stored word is valid for it."""
 _DIGEST = re.compile("[0-9a-f]{64}|")
+"""Matches the digest in a lesson's name; also an empty text, for a name without a digest."""
 
 
 def read_lessons(value: bytes | None, now: float) -> dict[str, Lesson]:
@@ -119,9 +127,9 @@ def write_lessons(lessons: Lessons) -> bytes:
 
 
 def merge_lessons(one: Lessons, other: Lessons) -> Lessons:
-    """Return the lessons of both sides, for example of two processes. Of two lessons with the same
-    name, the later one prevails. If the sides name different kinds of server at the address, return
-    only the side that learnt the kind later.
+    """Return the lessons `one` and `other`, such as those of two processes, as one mapping. Of two
+    lessons with the same name, the later one prevails. If `one` and `other` name different kinds of
+    server at the address, return only the mapping that learnt the kind later.
     """
     first, second = one.get(SERVER), other.get(SERVER)
     if first and second and server_of_word(first.word)[0] is not server_of_word(second.word)[0]:
@@ -158,8 +166,11 @@ class Upstream(NamedTuple):
     """
 
     scheme: str
+    """`http` or `https`."""
     host: str
+    """A host name or an IP address."""
     port: int
+    """The TCP port."""
     prefix: str = ""
     """The part of the path before the dialect's own paths, such as `/openai`."""
     direct: bool = True
@@ -173,7 +184,9 @@ class Upstream(NamedTuple):
 
 
 _SWITCHES = fields_with_use(Use.BEGINNING)
+"""Names of the fields of a request that decide where its reply begins."""
 _SORTED = json.JSONEncoder(sort_keys=True, default=str)
+"""Writes JSON with sorted keys."""
 
 
 def switches_as_json(body: Mapping[str, object]) -> str:
@@ -192,10 +205,12 @@ def prompt_key(upstream: Upstream, body: Mapping[str, object]) -> Key:
 
 
 def _model_digest(body: Mapping[str, object]) -> str:
+    """Return the digest of the name of a request's model, as lessons have it in their names."""
     return _digest(str(body.get("model")))
 
 
 def _digest(*parts: str) -> str:
+    """Return the SHA-256 of some texts as 64 hexadecimal digits."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -226,7 +241,9 @@ class KnownServers:
         return None if word is None else server_of_word(word)[0]
 
     def doubt(self, upstream: Upstream) -> None:
-        """Have the server recognised again: it was away, and another may have taken its address."""
+        """Have the server recognised again, because it could not be reached for a time, and another
+        server may have taken its address.
+        """
         self._doubted[upstream] = None
 
     def doubt_if_uncertain(self, upstream: Upstream) -> None:
@@ -358,9 +375,15 @@ class KnownServers:
         return self._refused_by_digest(upstream, _model_digest(body))
 
     def _refused_by_digest(self, upstream: Upstream, digest: str) -> frozenset[str]:
+        """Return the traits in the `REFUSES` lesson with this digest, which is that of a model's
+        name, or of a tool or response format.
+        """
         return frozenset((self._read_word(upstream, REFUSES + digest) or "").splitlines())
 
     def _learn_refused(self, upstream: Upstream, digest: str, names: frozenset[str]) -> None:
+        """Remember that the server refuses the traits `names`. `digest`: that of a model's name, or
+        of a tool or response format.
+        """
         self._learn(upstream, REFUSES)
         self._learn(upstream, REFUSES + digest, "\n".join(sorted(names)[:MOST_REFUSED]))
 
@@ -404,6 +427,7 @@ class KnownServers:
                 self._lessons[upstream, name] = lesson
 
     def _lessons_of(self, upstream: Upstream) -> Lessons:
+        """Return all lessons about a server."""
         return {name: one for (where, name), one in self._lessons.items() if where == upstream}
 
     def _learn(

@@ -18,7 +18,7 @@ from converter.addon.servers.profiles import ALL_EFFORTS
 from converter.core.wire.json_text import as_object, objects
 
 OFF = "none"
-"""The value of an effort that turns thinking off."""
+"""The effort that turns thinking off."""
 GATEWAY = "anthropic/"
 """A prefix of models' names in lists for Claude Code 2.1.332, which shows a name only if it begins
 with `claude` or `anthropic`.
@@ -56,8 +56,10 @@ class ModelRow:
 
 
 type ModelRows = tuple[ModelRow, ...]
+"""The rows of `think_models`; of several that fit a name, the first one counts."""
 
 _WILD = re.compile(r"[*?\[]")
+"""Finds a wildcard in the pattern of a row: `*`, `?` or `[`."""
 
 
 def read_rows(texts: Sequence[str]) -> ModelRows:
@@ -68,6 +70,9 @@ def read_rows(texts: Sequence[str]) -> ModelRows:
 
 
 def _read_row(text: str) -> ModelRow:
+    """Return the row in a text such as `claude-*=Qwen3-8B effort=low budget=2048`, in which effort
+    and budget may be missing. Raises ValueError for any other text.
+    """
     pattern, equals, rest = (part.strip() for part in text.partition("="))
     if not equals or not pattern:
         raise ValueError(f"expected PATTERN=NAME, such as claude-*=Qwen3-8B, got {text!r}")

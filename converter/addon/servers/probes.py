@@ -23,21 +23,24 @@ from converter.core.wire.json_text import as_object, objects
 
 @dataclass(frozen=True, slots=True)
 class ProbeRequest:
-    """A request of a probe: a POST of JSON, or a GET if `body` is `None`. `path` is relative to
-    the prefix of the server's API (`Upstream.prefix`).
-    """
+    """A request that a probe sends to a server: a POST of JSON, or a GET."""
 
     path: str
+    """The path, relative to the prefix of the server's API (`Upstream.prefix`)."""
     body: bytes | None = None
+    """The JSON of a POST; `None`: the request is a GET."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeReply:
-    """A server's response to a `ProbeRequest`. The names of `headers` are in lower case."""
+    """A server's response to a `ProbeRequest`."""
 
     status: int
+    """The HTTP status."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """Name of a header in lower case -> its value."""
     body: bytes = b""
+    """The bytes of the body."""
 
     def value(self) -> object:
         """Return the body's JSON; `None` if the status is not 200 or the body is not JSON."""
@@ -45,6 +48,8 @@ class ProbeReply:
 
 
 type Probe[Result] = Generator[ProbeRequest, ProbeReply | None, Result]
+"""A generator that yields requests to a server, is sent the reply to each, and returns its result.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class ProbeResult[Result]:
     """
 
     result: Result
+    """The value that the probe returned."""
 
 
 def advance_probe[Result](
@@ -216,6 +222,9 @@ def rendered_prompt(body: Mapping[str, object]) -> Probe[str | None]:
 def _tokens_on_llama(
     body: Mapping[str, object], *, with_pieces: bool = False
 ) -> Probe[list[object] | None]:
+    """Return the tokens of a request's prompt as llama.cpp lists them: ids, or objects with a
+    `piece` if `with_pieces` is True; `None` if the server does not list them.
+    """
     prompt = yield from rendered_prompt(body)
     if prompt is None:
         return None
@@ -236,6 +245,9 @@ def _llama_bytes(piece: object) -> bytes:
 
 
 def _tokens_on_vllm(server: Server, body: Mapping[str, object]) -> Probe[list[object] | None]:
+    """Return the tokens of a request's prompt as vLLM spells them; `None` for another server, or if
+    the server does not list them.
+    """
     if server.name != "vllm":
         return None
     tokens = yield from _tokenize(body, "token_strs", return_token_strs=True)
@@ -270,13 +282,17 @@ def _reply_field(reply: ProbeReply | None, name: str) -> object:
 _SHUT = (401, 403)
 """Statuses of a server that demands a key: such a reply does not identify the server."""
 _COUNTED_AT = f"{COMMON.requests.path}/input_tokens"
+"""The path at which llama.cpp counts the tokens of a request's prompt."""
 _CONTROL_AT = f"{COMMON.requests.path}/control"
+"""The path at which llama.cpp ends the thought of a running reply."""
 _TOKENIZE_MESSAGES = ("vllm", "sglang")
 """Servers whose `/tokenize` takes the messages of a chat-completions request (SGLang: seen in
 0.5.23).
 """
 _TEMPLATED = ("model", "messages", "tools", TEMPLATE)
+"""Names of the fields of a chat-completions request that a server needs to render the prompt."""
 _BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")
+"""Matches the spelling of a token that is one byte: `<0x0A>`."""
 _SPELLED = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 """Bytes that GPT-2's vocabulary spells as the character with the same number. The other bytes have
 the characters from number 256 on.
@@ -288,6 +304,7 @@ _BYTE_OF = {
         for at, byte in enumerate(byte for byte in range(256) if byte not in set(_SPELLED))
     },
 }
+"""Character in the spelling of a token of GPT-2's vocabulary -> the byte that it means."""
 _TAIL = 12
 """How many tokens at a prompt's end are searched for an opener."""
 CHARACTERS_PER_TOKEN = 4
@@ -295,6 +312,7 @@ CHARACTERS_PER_TOKEN = 4
 count tokens.
 """
 _READ_BY_MODEL = ("messages", "tools", "system", "input", "instructions")
+"""Names of the fields of a request, in any dialect, whose texts the prompt has."""
 _ENCODED = re.compile(r'(?:;base64,|"data":\s*")[A-Za-z0-9+/=]+')
 """Finds the base64 of a picture or a sound. An estimate leaves it out, because its length says
 nothing about its tokens.
@@ -314,6 +332,7 @@ ADDON_PATH = "/.well-known/think-addon"
 proxy, and `think-addon` finds a proxy that already runs.
 """
 _NAME = "think-addon"
+"""The name by which a reply at `ADDON_PATH` is recognised as the addon's."""
 ANY_SERVER = "any server"
 """The name that a forward proxy reports as its server, because it has no fixed server."""
 

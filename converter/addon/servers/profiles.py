@@ -48,23 +48,34 @@ def _template_paths(**switches: object) -> dict[str, object]:
 TEMPLATE_ON = _template_paths(
     enable_thinking=True, thinking=True, thinking_mode="enabled", reasoning=True
 )
+"""Path of a body field -> its value that turns thinking on, for each name that the switch has in
+some model's chat template.
+"""
 SWITCHES_OFF = dict[str, object](
     enable_thinking=False, thinking=False, thinking_mode="disabled", reasoning=False
 )
+"""Entries of `chat_template_kwargs` that turn thinking off, for each name that the switch has in
+some model's chat template.
+"""
 EFFORT_OFF = {EFFORT: "none"}
-TEMPLATE_BUDGET = f"{TEMPLATE}.thinking_budget"  # read by Seed-OSS, and by Qwen3 on SGLang
+"""The body field that turns thinking off by an effort."""
+TEMPLATE_BUDGET = f"{TEMPLATE}.thinking_budget"
+"""The path of the budget that the template of Seed-OSS reads, and on SGLang that of Qwen3."""
 
-# A client's effort -> the effort that is sent. There are three levels, because gpt-oss knows three,
-# and Ollama's endpoint answers any other level with an error.
 EFFORTS = {
     "minimal": "low",
     **{name: name for name in ("low", "medium", "high")},
     **dict.fromkeys(("xhigh", "max", "ultra"), "high"),
 }
+"""A client's effort -> the effort that is sent. There are three levels, because gpt-oss knows
+three, and Ollama's endpoint answers any other level with an error.
+"""
 ALL_EFFORTS = {name: name for name in EFFORTS} | {"minimal": "low"}
-# Pairs of a budget in tokens and the effort that is sent for this budget or a higher one, for
-# models that take an effort but no budget. LiteLLM has the same steps.
+"""A client's effort -> the effort that is sent to SGLang, which takes every level but `minimal`."""
 BUDGET_EFFORTS = ((4096, "high"), (2048, "medium"), (0, "low"))
+"""Pairs of a budget in tokens and the effort that is sent for this budget or a higher one, for
+models that take an effort but no budget. LiteLLM has the same steps.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +89,9 @@ class Server:
     leaves_out: frozenset[str] = frozenset()
     """Body fields that the server refuses or ignores, so that they are not sent."""
     on: Mapping[str, object] = field(default_factory=dict)
-    """Body fields that turn thinking on."""
+    """Path of a body field -> its value that turns thinking on."""
     off: Mapping[str, object] = field(default_factory=dict)
-    """Body fields that turn thinking off."""
+    """Path of a body field -> its value that turns thinking off."""
     budget: tuple[str, ...] = ()
     """The paths of fields that limit the tokens of thinking."""
     parser_budget: tuple[str, ...] = ()
@@ -143,8 +154,7 @@ no limit. The limits of `low` and `medium` are the budgets at which `BUDGET_EFFO
 effort.
 """
 
-# All kinds of servers. A server is recognised as the first row of which a fingerprint fits. NIM
-# stands before vLLM, because vLLM often runs inside NIM, so that both rows fit.
+# NIM stands before vLLM, because vLLM often runs inside NIM, so that both rows fit.
 SERVERS = (
     # LiteLLM 1.108 has its version in a header of each response. It passes the effort on to the
     # model's server, the effort `none` too.
@@ -275,10 +285,8 @@ SERVERS = (
     # its value `none`.
     Server(name="generic", leaves_out=frozenset({"top_k"}), off=EFFORT_OFF, effort=EFFORT),
 )
+"""All kinds of servers. A server is recognised as the first row of which a fingerprint fits."""
 
-# Models whose thinking is switched by a text in the system turn. A row has a pattern of the models'
-# names, the text that turns thinking on, and the text that turns it off. Qwen3 and Nemotron 1.5
-# also have a switch of the template, so `/no_think` is only for servers that pass no switch to it.
 SYSTEM_SWITCHES = (
     (re.compile(r"nemotron.*-v1$"), "detailed thinking on", "detailed thinking off"),
     (
@@ -287,9 +295,16 @@ SYSTEM_SWITCHES = (
         "/no_think",
     ),
 )
+"""Models whose thinking is switched by a text in the system turn. A row has a pattern of the
+models' names, the text that turns thinking on, and the text that turns it off. Qwen3 and Nemotron
+1.5 also have a switch of the template, so `/no_think` is only for servers that pass no switch to
+it.
+"""
 
 _BY_NAME = {server.name: server for server in SERVERS}
+"""Name of a server -> its row."""
 GENERIC = _BY_NAME["generic"]
+"""The row for a server of unknown kind."""
 
 
 def by_name(name: str) -> Server:

@@ -40,13 +40,21 @@ You can use these tools:
 
 To use one, write
 {example}{choice}"""
+"""The text that describes tools to the model: `{tools}` is their JSON, `{example}` a call, and
+`{choice}` a sentence of `_CHOICES` or nothing.
+"""
 _CHOICES = {
     "required": "\n\nUse at least one of them now.",
     "one": "\n\nUse one at a time.",
     "named": "\n\nUse the tool {name} now.",
 }
+"""Demand of the request's `tool_choice` or `parallel_tool_calls` -> the sentence that passes the
+demand on to the model.
+"""
 _EXAMPLE = ("the tool", {"parameter": "value"})
+"""Name and arguments of the call that `_TOOL_PROMPT` shows."""
 _REQUEST_FIELDS = ("tools", "tool_choice", "parallel_tool_calls")
+"""Fields that are left out of a request whose tools are written as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,9 @@ class CallStyle:
 
 
 HERMES = CallStyle("hermes", "", "<tool_call>\n{whole}\n</tool_call>")
+"""The style for models that no row of `CALL_STYLES` fits, because most models have been trained on
+it.
+"""
 CALL_STYLES = (
     CallStyle(
         "qwen3-coder",
@@ -95,6 +106,9 @@ CALL_STYLES = (
         '<parameter name="{key}">{value}</parameter>\n',
     ),
 )
+"""The styles of models that do not write calls in the form of Hermes. The first row whose pattern
+fits a model's name counts.
+"""
 _RESULT = "<tool_response>\n{}\n</tool_response>"
 """The text of a tool's result, with `{}` for its content. It is the same for all models."""
 
@@ -187,11 +201,15 @@ def _with_joined_user_turns(messages: Iterable[Mapping[str, object]]) -> list[Ma
 
 
 TAG = "<thinking>"
+"""The opener that the instruction to think names. A system turn that has it needs no instruction.
+"""
 _ASKS = (
     "Before you answer, think step by step inside <thinking> and </thinking> tags{limit}. "
     "Close the tag, then write the answer outside of the tags."
 )
+"""The instruction to think in tags; `{limit}` is `_LIMIT` or nothing."""
 _LIMIT = ", in at most about {budget} tokens"
+"""The clause of `_ASKS` about a client's budget of thinking tokens."""
 
 
 def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, object] | None:
@@ -209,11 +227,14 @@ def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, ob
 
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
+"""Names of the fields that limit a reply's tokens."""
 _USUAL = "<think>", "</think>"
+"""The opener and closer of a thought, if the model's name shows no others."""
 
 type Turn = Sequence[Text | Thinking]
 """The blocks of the reply so far; the last one is a thought."""
 type Marks = tuple[str, str]
+"""The opener and closer of a thought."""
 
 
 def with_begun_turn(

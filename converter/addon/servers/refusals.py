@@ -35,6 +35,9 @@ STATUSES = (400, 404, 415, 422, 500)
 content part that it cannot read, FastAPI 422 to an unknown field.
 """
 PICTURES, PICTURES_ONCE = "pictures", "pictures, this once"
+"""The trait of a request with pictures. After `PICTURES_ONCE` only this request is sent again
+without pictures, and no lesson is learnt.
+"""
 TOOL_CHOICE = "tool_choice"
 """The trait `"tool_choice": "auto"`. A request without this trait has `"none"` and keeps its tools:
 vLLM still writes the tools into the prompt, and the calls come as text, which the addon reads.
@@ -48,6 +51,7 @@ HALVES, ARGUMENTS = "halves of characters", "arguments as they came"
 IDS, NULLS = "long ids of calls", "content that is null"
 THOUGHTLESS, USERLESS = "calls without a thought", "a history without a user's turn"
 PICTURES_OF_TOOLS = "pictures in results of tools"
+"""The trait of a request in which a tool's result has pictures."""
 JSON_SCHEMA, JSON_OBJECT = "a format that is a schema", "a format that is any object"
 THINKING, CHOICE = "thinking before a forced choice", "a forced choice"
 SYSTEM, NEIGHBOURS = "later system turns", "neighbours of one role"
@@ -62,15 +66,15 @@ minItems maxItems uniqueItems contains minContains maxContains unevaluatedItems
 minProperties maxProperties propertyNames patternProperties unevaluatedProperties
 not if then else dependencies dependentRequired dependentSchemas
 """
+"""Keywords of JSON schemas that only restrict a value."""
 SCHEMA_KEYS = frozenset(_LIMITS.split())
 """Keywords of JSON schemas that only restrict a value, so that a request without them still works:
 a schema without them allows all that it allowed, and more.
 """
 KEYWORDS = SCHEMA_KEYS | {ODD}
 """Names of all traits of JSON schemas that a server may refuse."""
-# Rows of a pattern of a server's error, and the names of the traits that it refuses. The comment at
-# a row or a group of rows names the servers that send the error. A semicolon separates the servers
-# of the first text in a pattern, or of the first row, from those of the next.
+# The comment at a row or a group of rows names the servers that send the error. A semicolon
+# separates the servers of the first text in a pattern, or of the first row, from those of the next.
 _ROWS: tuple[tuple[str, ...], ...] = (
     # Sent by llama.cpp and LM Studio 0.4.19, for a pattern without anchors; by newer llama.cpp,
     # for an invalid pattern
@@ -140,8 +144,13 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     (r"surrogate U\+D[8C]00|surrogates not allowed", HALVES),
     *unread_replies.ROWS,
 )
+"""Rows of a pattern of a server's error, and the names of the traits that this error refuses. The
+first row whose pattern occurs in the error counts.
+"""
 _OF_PICTURES = (400, 415, 422, 500)
+"""Statuses of an error that may refuse pictures although it fits no row of `_ROWS`."""
 _PICTURE = re.compile(r"(?i)((?:\w+\W+){0,2})(?<![a-z])(?:image|vision)\w*((?:\W+\w+){0,2})")
+"""Finds the word `image` or `vision` in an error, with up to two words before and after it."""
 _ABOUT_ONE = re.compile(
     r"(?i)\b(?:too (?:large|big|many|long|small)|at most|maximum|exceeds?|limit|loading|load"
     r"|fetch\w*|download\w*|decod\w*|identify|corrupt\w*|truncated|timed out|base64|pixels?"
@@ -155,18 +164,23 @@ _NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
 schema.
 """
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
+"""Keywords of JSON schemas whose value may be a list of schemas."""
 _INNER = ("items", "additionalProperties", "not", "if", "then", "else")
+"""Keywords of JSON schemas whose value may be one schema."""
 _BOOLEAN = ("additionalProperties", "not", "if", "then", "else")
 """Keywords of JSON schemas whose value may be a boolean instead of a schema. Grammars of servers
 take the boolean too.
 """
 _TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
+"""All types that JSON Schema defines."""
 _SCHEMA_KEY_PAIRS = (("function", "parameters"), ("json_schema", "schema"))
 """The outer and the inner key under which a tool has its JSON schema, and the two keys under which
 a response format has it.
 """
 _DATA = re.compile(r"data:([\w.+/-]*)[^,]*,")
+"""Matches the head of a `data:` URL; group 1 is the media type."""
 _NO_WORD = re.compile(r"\W+")
+"""Finds the blanks and punctuation between two words."""
 
 
 def refused_traits(status: int, error: str, sent: str = "") -> frozenset[str]:
@@ -321,6 +335,9 @@ def without_pictures(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _picture_as_text(part: object) -> object:
+    """Return a text part that names the picture, if `part` of a message's content is a picture;
+    else the part itself.
+    """
     if not isinstance(part, dict) or part.get("type") != "image_url":
         return part
     image = part.get("image_url")

@@ -23,12 +23,16 @@ _KEPT = frozenset(
 reply.
 """
 _NAME = r"[\w$-]{1,64}"
+"""Matches the name of a field."""
 PATH = re.compile(rf"(?:messages\.)?{_NAME}")
+"""Matches a path as lessons have it: `seed` or `messages.name`."""
 _PATH = rf"(?:messages(?:\.\d+|\[\d+\])\.)?{_NAME}"
+"""Matches a path as errors have it, which may have the index of a message: `messages[2].name`."""
 _REFUSED = r"(?:not (?:supported|allowed|permitted)|un(?:supported|known))"
+"""Matches the words with which an error refuses a field."""
 _ADDED = f"stream_options|reasoning_effort|{CONTROL}|{LAST_WORDS}"
-# Patterns of errors that name a field. The comment at a row or a group of rows names the servers
-# that send the error.
+"""Matches the names of the fields that the addon itself adds to requests."""
+# The comment at a row or a group of rows names the servers that send the error.
 _ROWS = (
     # Sent by OpenAI, and by gateways and LM Studio, which use OpenAI's texts of errors
     rf"Unknown parameter: '(?P<path>{_PATH})'",
@@ -49,7 +53,9 @@ _ROWS = (
     rf"(?P<path>{_ADDED})\W.{{0,60}}?(?:{_REFUSED}|must be|does not support|(?i:invalid))",
     rf"(?i:{_REFUSED}|invalid|literal_error|enum).{{0,60}}?(?P<path>{_ADDED})",
 )
+"""Patterns of errors that name one or more fields, in the group `path`."""
 _INDEX = re.compile(r"(?:\.\d+|\[\d+\])")
+"""Finds the index of a message in a path: `.2` or `[2]`."""
 
 
 def unknown_fields(error: str) -> tuple[str, frozenset[str]]:
@@ -75,6 +81,7 @@ def without_fields(body: Mapping[str, object], paths: Collection[str]) -> Mappin
     """Return a request without the fields at these paths; `body` itself if it has none of them."""
 
     def without_paths(message: object) -> object:
+        """Return a message without the fields whose paths, such as `messages.name`, are in `paths`."""
         if not isinstance(message, dict):
             return message
         return {name: value for name, value in message.items() if f"messages.{name}" not in paths}

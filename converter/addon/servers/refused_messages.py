@@ -53,6 +53,7 @@ def with_thoughts(body: Mapping[str, object]) -> Mapping[str, object]:
     """
 
     def with_thought(message: object) -> object:
+        """Return a message with a blank as its thought, if it is an assistant's and has no thought."""
         lacks = role_of(message) == "assistant" and not as_object(message).get(_FIELD)
         return {**as_object(message), _FIELD: NO_THOUGHT} if lacks else message
 
@@ -63,6 +64,7 @@ def without_nulls(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request with an empty text for each `content` that is null."""
 
     def without_null(message: object) -> object:
+        """Return a message with an empty text as its content, if its content is null."""
         is_null = as_object(message).get("content", "") is None
         return {**as_object(message), "content": ""} if is_null else message
 

@@ -21,6 +21,7 @@ from converter.core.model.raw_messages import (
 )
 
 _CONTINUES: Mapping[str, object] = by_name("vllm").prefill
+"""Body fields that make vLLM continue a last assistant turn."""
 
 
 def _ends_with_prefill(body: Mapping[str, object]) -> bool:

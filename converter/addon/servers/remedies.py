@@ -23,6 +23,7 @@ not found, try pulling it first*), SGLang, LM Studio, LiteLLM and OpenAI.
 WANTS_KEY = 401
 """The status of a response to a request without a key, or with a wrong one."""
 FOR_KEY = f"start the proxy with the server's API key in {KEY_VARIABLE}, or have the client send it"
+"""The remedy for a request without a valid key."""
 
 
 def is_unknown_model(status: int, message: str) -> bool:

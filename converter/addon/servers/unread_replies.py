@@ -23,6 +23,7 @@ READER, RENDERED = "the server's own reader", "llama.cpp's own reader"
 prompt.
 """
 READERS = frozenset((READER, RENDERED))
+"""The traits that stand for a server's own reader of calls."""
 TEMPLATE_PATH, COMPLETION_PATH = "/apply-template", "/v1/completions"
 ROWS = (
     # The first row is sent by llama.cpp of autumn 2026 (11549), the second by llama.cpp since
