@@ -29,10 +29,16 @@ is more.
 
 @dataclass(frozen=True, slots=True)
 class _KeptRequest:
+    """A request whose turns are kept for the next request of its conversation."""
+
     owner: str
+    """A hash for the client that sent the request."""
     request: KeptObject
+    """The parsed request, with which the next requests are compared."""
     turns: RepeatedTurns[Turn, KeptObject]
+    """The request's turns, read and translated."""
     size: int
+    """How many bytes of memory the request takes, as estimated by `_WEIGHTS`."""
 
 
 class KnownTurns:
@@ -50,7 +56,8 @@ class KnownTurns:
     ) -> tuple[object, RepeatedTurns[Turn, KeptObject] | None]:
         """Return the JSON value of a request's body, and the request's turns. The turns refer to
         those of the earlier request that has the most messages in common; they are None if the
-        request cannot be compared. Raises UnreadableError.
+        request cannot be compared. Raises UnreadableError for a body that is not JSON, or a model's
+        name of more than `LONGEST_MODEL` characters.
         """
         kept = [each for each in reversed(self._kept) if each.owner == owner]
         read = None

@@ -38,8 +38,8 @@ WAIT = 0.2
 requests do not wait.
 """
 AGAIN = 10.0
-"""Other processes' lessons are read again with a request that comes so many seconds after the last
-reading.
+"""The fewest seconds between two readings of other processes' lessons about a server. The first
+request after these seconds begins the next reading.
 """
 _OWN_NAMES = ("localhost", "0.0.0.0", "::", "host.docker.internal", "host.containers.internal")
 """Names of hosts that mean the machine itself, as loopback addresses do."""
@@ -91,6 +91,7 @@ class SharedLessons:
             await asyncio.wait({reading.task}, timeout=reading.until - now)
 
     async def _copy_lessons(self, store: Store, upstream: Upstream) -> None:
+        """Copy a server's lessons from the store into this process."""
         read = partial(_stored_lessons, store, upstream)
         with suppress(AwayError):  # Without these lessons, this process probes the server itself.
             lessons = await run_with_memory(Memory(store=store), 0, read)
@@ -107,6 +108,7 @@ class SharedLessons:
                 writing.add_done_callback(lambda _: self._writing.pop(upstream))
 
     async def _write_lessons(self, store: Store, upstream: Upstream) -> None:
+        """Write new lessons about a server to the store, until there are no new ones."""
         while news := self._servers.take_new_lessons(upstream):
             try:
                 add = partial(_write_merged, store, upstream, news)

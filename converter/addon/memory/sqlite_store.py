@@ -31,30 +31,41 @@ BEGIN UPDATE totals SET count = count + 1, size = size + NEW.size; END;
 CREATE TRIGGER IF NOT EXISTS went AFTER DELETE ON entries
 BEGIN UPDATE totals SET count = count - 1, size = size - OLD.size; END;
 """
+"""SQL that creates the tables, and the triggers that keep `totals` up to date when an entry is
+added or deleted.
+"""
 _COUNT = """
 INSERT OR REPLACE INTO totals
 SELECT 1, count(*), max(CAST(total(size) AS INTEGER), 0) FROM entries
 """
+"""SQL that computes the totals anew from all entries."""
 _TOTALS = """
 SELECT count, size FROM totals WHERE one = 1
 AND typeof(count) = 'integer' AND typeof(size) = 'integer' AND min(count, size) >= 0
 """
+"""SQL that returns the number of entries and their bytes; no row if these numbers are invalid."""
 _DROP_OLDEST = "DELETE FROM entries WHERE used = (SELECT min(used) FROM entries)"
+"""SQL that deletes the entry that was not used for longest."""
 _SETUP = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
 )
+"""SQL statements that are run on each new connection."""
 _UNIT = 10**6
 """How many units of stored times are in a second: times are stored in microseconds. The unit is so
 short because only the times show in which order the entries were used.
 """
 _NEVER = 1 << 53
 """A time later than all real times: a stored time that is not earlier is invalid. SQLite stores
-values of any type in a column, and orders text and bytes after all numbers.
+values of any type in a column, and orders text and bytes after all numbers, so that they are
+invalid times, too.
 """
 _USED = f"max(?, 1 + (SELECT coalesce(max(used), 0) FROM entries WHERE used < {_NEVER}))"
+"""An SQL expression for the time of a use: the present time (`?`), or the first time after all
+stored ones, so that no two uses have the same time.
+"""
 
 
 def default_path() -> Path:
@@ -91,6 +102,7 @@ class SqliteStore(BoundedStore):
     """
 
     elsewhere = True
+    """True: a use of the file may take long, or fail."""
 
     def __init__(
         self, path: Path, bounds: Bounds, seconds: float = 1.0, now: Callable[[], float] = time.time
@@ -117,6 +129,7 @@ class SqliteStore(BoundedStore):
             return decode_key(row[0]) if row and _are_bytes(*row) else ""
 
     def _add(self, key: str, entry: Entry) -> None:
+        """Insert an entry, used now, and its names."""
         row = (utf8(key), entry.value, utf8(entry.previous), entry.size)
         self._run(f"INSERT INTO entries VALUES (?, ?, ?, ?, {_USED})", *row, self._time())
         for name in entry.names:
@@ -158,10 +171,12 @@ class SqliteStore(BoundedStore):
         return count, size
 
     def _run(self, statement: str, *values: object) -> sqlite3.Cursor:
+        """Run an SQL statement with these values in the current operation."""
         assert self._connection  # opened by `_operation`, within which all statements run
         return self._connection.execute(statement, values)
 
     def _time(self) -> int:
+        """Return the present time in the unit of stored times."""
         return int(self._now() * _UNIT)
 
     @contextmanager
@@ -191,6 +206,7 @@ class SqliteStore(BoundedStore):
             self._connection = None
 
     def _open(self) -> sqlite3.Connection:
+        """Open the file; create its folder and its tables if they are missing."""
         self._path.parent.mkdir(0o700, parents=True, exist_ok=True)
         connection = self._connection = open_private(self._path, self._seconds)
         connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {_COUNT}; COMMIT;")

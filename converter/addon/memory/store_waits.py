@@ -27,6 +27,7 @@ LONGEST = 300
 connections.
 """
 _ASKING = ThreadPoolExecutor(8, "think-memory")
+"""The threads that use stores elsewhere."""
 _log = logging.getLogger(__name__)
 
 
@@ -98,9 +99,10 @@ class PendingPieces:
 
 
 async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
-    """Wait until `work` has ended, as long as the exchange's `PATIENCE` allows (`memory.waited` are
-    the seconds that it has waited). Return True if the work has ended. `asyncio.wrap_future` with a
-    timeout would cost the loop twice the time.
+    """Wait until `work` has ended, as long as the exchange's `PATIENCE` allows:
+    `memory.waited` counts the seconds of its waits so far. Return True if the work has ended.
+
+    `asyncio.wrap_future` is not used: with a timeout it would cost the loop twice the time.
     """
     if work.done():
         return True
@@ -109,6 +111,7 @@ async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
     left = loop.call_later(PATIENCE - memory.waited, ended.set)
 
     def notify(_: Future[Any]) -> None:
+        """Wake the waiting task. Called in the thread that ended the work."""
         with suppress(RuntimeError):  # raised if the loop is closed: then no task waits
             loop.call_soon_threadsafe(ended.set)
 
@@ -161,6 +164,9 @@ class StoreElsewhere(Store):
         _ASKING.submit(self.store.close)
 
     def _call[Result](self, operation: Callable[[], Result]) -> Result:
+        """Return the result of `operation`, which uses the store. Raises AwayError if it fails, or
+        at once if another use failed in the last `REST` seconds.
+        """
         if time.monotonic() < self._rests_until:
             raise AwayError("it failed a moment ago")
         try:

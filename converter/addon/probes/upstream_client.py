@@ -75,6 +75,7 @@ PATIENCE_OF_READERS = 20.0
 """
 
 _MODELS = "/v1/models"
+"""The path at which a server lists its models."""
 _log = logging.getLogger(__name__)
 
 
@@ -128,6 +129,7 @@ class UpstreamClient:
         key = prompt_key(upstream, body)
 
         async def ask_prompt(server: Server | None) -> None:
+            """Ask the server how the prompt ends, and store where replies then begin."""
             try:
                 server = server or await self.recognise(upstream, headers)
                 if server.repeats_opener:
@@ -171,6 +173,7 @@ class UpstreamClient:
         """
 
         async def count() -> int | None:
+            """Return the server's count; `None` if it cannot count or cannot be reached."""
             tokens: int | None = None
             with suppress(ConnectionError):
                 ask = partial(self._fetch, upstream, headers)

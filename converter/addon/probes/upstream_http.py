@@ -30,10 +30,14 @@ HANDSHAKE = 1.0
 server without TLS may wait for more bytes for ever, and asyncio's own limit is a minute.
 """
 _READ_SIZE = 65536
+"""The most bytes that are read from a connection at once."""
 _NUMBERS = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
+"""Flags with which `socket.getnameinfo` returns an address and its port as numbers."""
 _PORTS = {"http": 80, "https": 443}
+"""Scheme -> its usual port."""
 
 type _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+"""The two directions of a connection to a server."""
 
 
 class NoReplyError(Exception):

@@ -14,11 +14,16 @@ from urllib.parse import urlsplit
 from converter.core.dialects.server_fields import SHAPING_FIELDS, THINKING_FIELDS
 
 type Table = Mapping[str, "Rule"]
+"""Name of a field that is kept -> the rule for its value."""
 type Rule = Table | Callable[[object], object] | None
+"""What is kept of a value: all of it (None), fields, or the value that a function returns."""
 
 ALL: Rule = None
+"""The rule that keeps the whole value."""
 HEADERS = ("accept", "content-type", "anthropic-version", "anthropic-beta")
+"""Names of the headers of a request that are kept."""
 QUERY = "beta=true"
+"""The only parameter that is kept in the query of a request's path."""
 _HEADER_VALUE = re.compile(r"[A-Za-z0-9./;=,*+ -]{0,500}")
 """Matches the values with which `HEADERS` are kept: media types, names of betas, versions. A value
 with other characters may be a secret.
@@ -28,10 +33,13 @@ _LINK = re.compile(
     r"(?:(?P<user>[^/\\?#]*)@)?(?P<rest>[^?#]*)(?P<query>[^#]*)(?P<fragment>.*)",
     re.IGNORECASE | re.DOTALL,
 )
+"""Matches a link, except a `data:` URL, and divides it into named parts."""
 _PARAMETERS = re.compile(r";[^/]*")
+"""Finds parameters within the path of a link: `;session=1`."""
 
 
 def _names(text: str) -> list[str]:
+    """Return the words of a text, which are names of fields or values."""
     return text.split()
 
 
@@ -83,6 +91,7 @@ _SOURCE: dict[str, Rule] = {
     "url": cut_link,
     "file_id": _file,
 }
+"""Rules for the source of a picture or document."""
 _BLOCK: dict[str, Rule] = {
     **dict.fromkeys(_names("type text thinking signature data id name input tool_use_id is_error")),
     **dict.fromkeys(("title", "context", "tool_name", "refusal", "closed")),
@@ -90,9 +99,12 @@ _BLOCK: dict[str, Rule] = {
     "image_url": _image_url,
     "input_audio": {"data": ALL, "format": ALL},
 }
+"""Rules for a block of a message's content."""
 _BLOCK["content"] = _SOURCE["content"] = _BLOCK
 _FUNCTION = dict.fromkeys(("name", "description", "parameters", "strict", "arguments"))
+"""Rules for the function of a tool or of a call."""
 _CALL: Table = {"id": ALL, "type": ALL, "index": ALL, "function": _FUNCTION}
+"""Rules for a call in a chat-completions message."""
 _MESSAGE: Table = {
     **dict.fromkeys(_names("role name tool_call_id refusal prefix partial tool_name")),
     **dict.fromkeys(_names("reasoning_content reasoning reasoning_text thinking thinking_blocks")),
@@ -100,35 +112,43 @@ _MESSAGE: Table = {
     "tool_calls": _CALL,
     "function_call": _FUNCTION,
 }
+"""Rules for a message."""
 _TOOL: Table = {
     **dict.fromkeys(("type", "name", "description", "input_schema", "strict")),
     "function": _FUNCTION,
 }
+"""Rules for a tool of any dialect but the Responses API."""
 _PART: Table = {**_BLOCK, "file_id": _file, "file_url": cut_link, "filename": ALL, "file_data": ALL}
+"""Rules for a part of an item of the Responses API."""
 _ITEM: dict[str, Rule] = {
     **dict.fromkeys(_names("type role id call_id name namespace arguments input status")),
     **dict.fromkeys(("action", "operation", "execution", "queries", "code", "phase")),
     **dict.fromkeys(("content", "summary", "output"), _PART),
 }
+"""Rules for an item in the input of the Responses API."""
 _RESPONSES_TOOL: dict[str, Rule] = {
     **_TOOL,
     **dict.fromkeys(("parameters", "format", "execution")),
     "environment": {"type": ALL},
 }
+"""Rules for a tool of any dialect. A tool of the Responses API may have tools within it."""
 _RESPONSES_TOOL["tools"] = _ITEM["tools"] = _RESPONSES_TOOL
 _STREAM_OPTIONS: Table = dict.fromkeys(
     ("include_usage", "include_obfuscation", "continuous_usage_stats")
 )
+"""Rules for the field `stream_options`."""
 _TOOL_CHOICE: Table = {
     **dict.fromkeys(("type", "name", "disable_parallel_tool_use", "namespace", "mode")),
     "function": {"name": ALL},
     "tools": dict.fromkeys(("type", "name", "namespace")),
 }
+"""Rules for the field `tool_choice`."""
 _SAMPLING = _names("""
     temperature top_p top_k min_p typical_p seed n stop stop_sequences stop_token_ids logit_bias
     logprobs top_logprobs frequency_penalty presence_penalty repeat_penalty repetition_penalty
     ignore_eos skip_special_tokens
 """)
+"""Names of the fields that decide which tokens the model chooses, and at which it stops."""
 _SHAPING = _names("""
     max_tokens max_completion_tokens max_output_tokens min_tokens n_predict continue_final_message
     add_generation_prompt stream parallel_tool_calls function_call reasoning_split
@@ -136,9 +156,11 @@ _SHAPING = _names("""
     response_format structured_outputs grammar json_schema guided_json guided_regex guided_choice
     guided_grammar output_format instructions include store text truncation keep_alive prompt format
 """)
+"""Names of further fields that are kept whole."""
 _OPTIONS: Table = dict.fromkeys(
     (*_SAMPLING, *_names("num_ctx num_predict num_keep repeat_last_n num_batch num_gpu num_thread"))
 )
+"""Rules for the field `options` of Ollama's API."""
 REQUEST: Table = {
     **dict.fromkeys(["model", *_SAMPLING, *_SHAPING, *THINKING_FIELDS, *sorted(SHAPING_FIELDS)]),
     "stream_options": _STREAM_OPTIONS,

@@ -1,5 +1,5 @@
-"""Finds the secrets in what is recorded, and replaces them, servers' addresses, and models' paths
-wherever they occur in it.
+"""Finds the secrets of a recorded exchange. Replaces the secrets, the addresses of servers and the
+paths of models wherever they occur in the recording.
 
 A value that the allow-list leaves out of a recording, such as a key, may be a secret, and may occur
 elsewhere, too, such as in a reply. The functions `secrets_of_...` collect these values, and a
@@ -24,9 +24,13 @@ LEAST_SECRET = 6
 may occur by chance.
 """
 _HOST = HERE.partition(":")[0]
+"""The address `HERE` without its port."""
 _LOOPBACK = frozenset({"localhost", _HOST, "::1", "0.0.0.0"})
+"""Addresses of servers that need no replacement, because they mean the machine itself."""
 _ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
+"""Finds an IPv4 address."""
 _NEVER = "(?!)"
+"""A pattern that matches nothing, for the case that there is nothing to replace."""
 
 
 class Scrubber:
@@ -63,8 +67,8 @@ class Scrubber:
     def hide_secrets(self, text: str) -> str:
         """Return the text with an `x` for each character of a secret.
 
-        If the text ends with the beginning of a secret (at least `LEAST_SECRET` characters), that
-        is hidden, too: the text may have been cut off there.
+        If the text ends with the beginning of a secret (at least `LEAST_SECRET` characters), this
+        beginning is hidden, too, because the text may have been cut off there.
         """
         if not _contains_any(text, self._begins):
             return text
@@ -82,8 +86,8 @@ class Scrubber:
         a secret that begins in one part and ends in another.
 
         Addresses and paths that begin in one part and end in another are hidden in the same way:
-        `["at gpu-", "box:80"]` -> `["at xxxx", "xxxxxx"]`. All others are left for
-        `replace_names`, which gets each part by itself and would not recognise those.
+        `["at gpu-", "box:80"]` -> `["at xxxx", "xxxxxx"]`. An address or path within one part
+        stays, because `replace_names` gets each part afterwards, and replaces it.
         """
         borders = [0, *accumulate(map(len, parts))]
 
@@ -142,6 +146,7 @@ def _spellings(secret: str) -> set[str]:
 
 
 def _has_port(address: str) -> bool:
+    """Return True if an address ends with a port: `gpu.lan:80`, `[::1]:80`."""
     host, colon, port = address.rpartition(":")
     return bool(colon) and port.isdigit() and (":" not in host or host.endswith("]"))
 
@@ -155,9 +160,9 @@ def _address_pattern(address: str) -> str:
 
 
 def _loose_pattern(long: str) -> str:
-    """Return a pattern that matches an address or path in a text joined from parts. Unlike
-    `_address_pattern` it accepts any characters before and behind, because these may come from
-    another part, which in the recording is not joined to this one.
+    """Return a pattern that matches an address or path (`long`) in a text joined from parts. Unlike
+    `_address_pattern`, the pattern accepts any characters before and behind, because they may come
+    from another part, which the recording keeps apart.
     """
     return re.escape(long) if re.search(r"[.:/\\]", long) else rf"//{re.escape(long)}"
 
@@ -190,10 +195,17 @@ _PRIVATE = re.compile(
     r"user|metadata|identifier|mcp|container|key|token|secret|password|auth|mail|session|account",
     re.IGNORECASE,
 )
+"""Finds a word in the keys of a value by which the value is probably private."""
 _PLAIN = re.compile(r"[A-Za-z _-]*")
+"""Matches plain words, which are no secret."""
 _LINK = re.compile(r"\s*(?!data:)(?:[a-z][a-z0-9+.-]*:|//|www\.)\S*\s*\Z", re.IGNORECASE)
+"""Matches a link, except a `data:` URL."""
 _WORD = re.compile(r"[a-z_-]{,11}")
+"""Matches a part of a link's path that is a short word, and so no key."""
 _CREDENTIAL = re.compile(r'(?:[^\s,"]|"[^"]*"?)+')
+"""Finds the pieces between blanks and commas in the value of an `Authorization` header. A text in
+quotes is one piece.
+"""
 _SCHEME = re.compile(
     r"aws4-[a-z0-9-]+|basic|bearer|digest|dpop|hoba|key|mutual|negotiate|ntlm|oauth"
     r"|scram-sha-[0-9]+|token|vapid",
@@ -209,6 +221,7 @@ _HARMLESS_HEADERS = re.compile(
     r"|cache-control|pragma|te|upgrade.*|priority"
     r"|sec-fetch-.*|x-stainless-.*|x-app|anthropic-dangerous-.*"
 )
+"""Matches the names of headers that never hold a secret."""
 
 
 def secrets_of_body(whole: object, remaining: object, path: str = "") -> Iterator[str]:

@@ -81,7 +81,7 @@ def without_fields(body: Mapping[str, object], paths: Collection[str]) -> Mappin
     """Return a request without the fields at these paths; `body` itself if it has none of them."""
 
     def without_paths(message: object) -> object:
-        """Return a message without the fields whose paths, such as `messages.name`, are in `paths`."""
+        """Return a message without the fields whose paths (`messages.name`) are in `paths`."""
         if not isinstance(message, dict):
             return message
         return {name: value for name, value in message.items() if f"messages.{name}" not in paths}

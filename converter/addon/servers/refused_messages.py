@@ -53,7 +53,7 @@ def with_thoughts(body: Mapping[str, object]) -> Mapping[str, object]:
     """
 
     def with_thought(message: object) -> object:
-        """Return a message with a blank as its thought, if it is an assistant's and has no thought."""
+        """Return an assistant's message without a thought with a blank as its thought."""
         lacks = role_of(message) == "assistant" and not as_object(message).get(_FIELD)
         return {**as_object(message), _FIELD: NO_THOUGHT} if lacks else message
 
@@ -107,7 +107,8 @@ def with_pictures_in_user_turns(body: Mapping[str, object]) -> Mapping[str, obje
         if not parts:
             out.append(message)
             continue
-        # the text says that pictures follow; behind the results, a text introduces each of them
+        # The result's text says that pictures follow. Behind the results, a text introduces each
+        # picture.
         below = [request_writer.BELOW.format(name) for _ in parts]
         text = join_texts([*content_texts(message), *below])
         out.append({**as_object(message), "content": text})

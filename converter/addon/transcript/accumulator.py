@@ -17,7 +17,11 @@ from converter.core.reply.growing_blocks import GrowingBlocks, GrowingCall
 _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
 """Fields that are not shown, because they have numbers for each token of a reply: thousands."""
 _SHOWN_INNER = ("role", "content", "refusal")
+"""Names of a delta's fields that `_add_opaque` leaves out, because other events show them."""
 _SHOWN_PARTS = ("text", "thinking")
+"""Types of parts in a message's `content` that `_add_opaque` leaves out, because other events show
+them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,10 @@ class FieldAccumulator:
 
 
 class Accumulator:
-    """Collects the parts of one choice.
+    """Collects the parts of one choice of a reply.
 
-    `feed` returns text and thoughts as they come. It returns calls at the choice's finish, because
-    a call's arguments may grow until then.
+    `feed` returns text and thoughts as they come. It returns calls only at the choice's finish,
+    because further events may bring more of a call's arguments.
 
     Attributes:
         finish: why the choice ended; empty before its end.
@@ -106,19 +110,23 @@ class Accumulator:
         return [News(call.block(), self._choice) for call in calls]
 
     def _add_text(self, event: events.Text) -> list[News]:
+        """Add text of the answer, or of a refusal."""
         stood_in = "refusal" if event.refusal else ""
         fresh = self._blocks.grow(TextBlock, event.text, stood_in)
         return [News(TextBlock(event.text, stood_in), self._choice, fresh)]
 
     def _add_thinking(self, event: events.Thinking) -> list[News]:
+        """Add text of a thought."""
         fresh = self._blocks.grow(ThinkingBlock, event.text)
         return [News(ThinkingBlock(event.text), self._choice, fresh)]
 
     def _end_thinking(self, event: events.ThinkingEnd) -> list[News]:
+        """End a thought. Nothing is shown for this."""
         self._blocks.end_thought("", event.note)  # "": people need no signature
         return []
 
     def _add_tool_call(self, event: events.ToolCall) -> list[News]:
+        """Add a piece of a call, which is shown at the choice's finish."""
         own = event.own.fields if event.own else {}
         field = next(iter(own), "tool_calls")
         call, begins = self._blocks.call_of((field, event.index), event.id)
@@ -127,24 +135,30 @@ class Accumulator:
         return []
 
     def _add_finish(self, event: events.Finish) -> list[News]:
+        """End the choice, and keep the reason. Nothing is shown for this."""
         self._blocks.end()
         self.finish, self.stop_sequence = event.server_word or event.reason, event.stop_sequence
         return []
 
     def _add_failure(self, event: events.Failure) -> list[News]:
+        """Add an error of the server, and return it."""
         return self._append(FailurePart(event.message, event.kind))
 
     def _append(self, part: Part) -> list[News]:
+        """Add a complete part, and return it."""
         self._blocks.append(part)
         return [News(part, self._choice)]
 
     def _add_mapped_field(self, event: events.MappedField) -> list[News]:
+        """Add a field's value for which the option `think_map` makes a block. It is shown at the
+        end.
+        """
         self._fields.add(f"{event.block}.{event.key}", event.value)
         return []
 
     def _add_opaque(self, event: events.Opaque) -> list[News]:
-        """Keep the fields of an event that no decoder knows. Return the parts of its `content` that
-        are neither text nor thinking (such as pictures).
+        """Keep the fields that the decoder does not know, to show them at the end. Return the parts
+        of the field `content` that are neither text nor thinking, such as pictures.
         """
         shown = (*_SHOWN_INNER, *event.covered)
         inner = {name: value for name, value in event.inner.items() if name not in shown}
@@ -197,3 +211,4 @@ _READERS: Mapping[type, Callable[[Accumulator, Any], list[News]]] = {
     events.Opaque: Accumulator._add_opaque,
     events.DialectBlock: Accumulator._add_block_event,
 }
+"""Type of an event -> the method that adds the event; it returns what can be shown now."""

@@ -25,6 +25,7 @@ from converter.core.wire.checked import Fields
 from converter.core.wire.printable import in_json, json_of, size_of
 
 type Split = Callable[[str], list[Part]]
+"""Cuts an assistant's text into parts of thinking and of text, at the marks of thoughts."""
 
 
 def parts_of(content: object) -> list[Part]:
@@ -91,10 +92,12 @@ def _text_of_part(part: Part) -> str:
 
 
 def _parts_of_pieces(pieces: Iterable[Piece]) -> list[Part]:
+    """Return the parts of several blocks."""
     return [part for piece in pieces for part in _parts_of_piece(piece)]
 
 
 def _parts_of_piece(piece: Piece) -> Iterator[Part]:
+    """Yield the parts of one block: one part, or several for a document."""
     match piece.block:
         case Unread("", value):
             yield Raw(in_json(value))
@@ -114,6 +117,7 @@ def _parts_of_piece(piece: Piece) -> Iterator[Part]:
 
 
 def _media_of_block(block: Image | Sound) -> Media:
+    """Return a picture or sound as a part."""
     if isinstance(block, Image):
         return _media_of_source("image", block.source)
     source = block.source
@@ -121,6 +125,9 @@ def _media_of_block(block: Image | Sound) -> Media:
 
 
 def _media_of_source(kind: str, source: MediaSource, title: str = "") -> Media:
+    """Return a picture or document as a part. `kind`: its kind, such as `image`. `source`: its
+    data, its link, or the id of its file.
+    """
     match source:
         case Data(media_type, data):
             return Media(kind, media_type, size_of(data), title=title, data=data)
@@ -131,6 +138,9 @@ def _media_of_source(kind: str, source: MediaSource, title: str = "") -> Media:
 
 
 def _document_parts(read: Document, block: Fields) -> Iterator[Part]:
+    """Yield the parts of a document: the document, the texts and pictures within it, and its
+    context. `block`: the JSON from which the document was read.
+    """
     kind = str(block.values.get("type")).removeprefix("input_").removesuffix("_url")
     if isinstance(read.content, tuple):
         source = block.values.get("source")

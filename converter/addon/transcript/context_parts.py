@@ -22,6 +22,7 @@ from converter.core.wire import json_text
 type Strings = Sequence[str]
 """The texts of a part, in order: a name and the strings of its JSON, or one text."""
 type _Span = tuple[int, int]
+"""The offsets in the prompt's bytes at which a text begins and ends."""
 
 MOST = 500
 """The most parts that are listed on the page. All smaller parts share one row with their sum."""
@@ -29,6 +30,7 @@ _PICTURE = 1000
 """The tokens of a picture of medium size, as an estimate for servers that report no count."""
 _TOOL, _PICTURES = "tool", "picture"
 _UNCALLED = " (never called)"
+"""The end of the name of a tool that no exchange of the session has called."""
 _NOWHERE = " (not in the prompt)"
 """The end of the name of a part that the chat template leaves out of the prompt."""
 _KINDS = {
@@ -39,28 +41,33 @@ _KINDS = {
     TextBlock: "turn",
     Raw: "turn",
 }
+"""Type of a part -> the kind of part by which the page adds up tokens."""
 
 
 class ContextPart(NamedTuple):
-    """A part of a request with its number of tokens. The number is counted if the server returns
-    the prompt's tokens. Else it is a share of the server's count, or an estimate by the part's
-    length.
-    """
+    """A part of a request with its number of tokens."""
 
     kind: str
+    """`system`, `turn`, `thought`, `call`, `result`, `picture`, `tool`, `template` or `other`."""
     name: str
+    """The part's name for people, such as `3 read_file`."""
     tokens: int
+    """How many tokens the part has, if the server returns the prompt's tokens. Else a share of the
+    server's count, or an estimate by the part's length.
+    """
 
 
 class _Row(NamedTuple):
-    """A part of a request before its tokens are known. `length`: how many bytes it has. `strings`:
-    the texts by which it is found in the prompt.
-    """
+    """A part of a request before its tokens are known."""
 
     kind: str
+    """The kind, as in `ContextPart`."""
     name: str
+    """The name for people, as in `ContextPart`."""
     length: int
+    """How many bytes the part has."""
     strings: Strings = ()
+    """The texts by which the part is searched for in the prompt."""
 
 
 def context_values(
@@ -272,6 +279,10 @@ def _extend_span(prompt: bytes, strings: Strings, longest: str, span: _Span, roo
 def _find_string(
     search: Callable[[bytes, int, int], int], string: str, low: int, high: int
 ) -> _Span | None:
+    """Return the span of a string between the offsets `low` and `high` of the prompt, in which it
+    is written as it is or as JSON; None if it is not there. `search`: the method `find` or `rfind`
+    of the prompt's bytes.
+    """
     plain = string.strip()
     for text in (plain, json_text.write(plain).decode()[1:-1]) if plain else ():
         written = text.encode(errors="replace")

@@ -16,8 +16,8 @@ and the calls.
 
 def merge_facts(own: Facts, more: Facts | None) -> Facts:
     """Return two mappings of a reply's facts as one. `own`: those that the transcript has from the
-    reply's bytes. `more`: those that were recorded while the reply came. A fact in both has the
-    value of `own`; but a time has the value of `more`.
+    reply's bytes. `more`: those that were recorded while the reply came. A fact in both mappings
+    has the value of `own`; but a time has the value of `more`.
     """
     return {
         **own,
@@ -54,11 +54,13 @@ def _text_of_fact(name: str) -> Callable[[Facts], str]:
 
 
 def _stop_text(facts: Facts) -> str:
+    """Return why the reply ended: `stop`, or with the stop string `stop_sequence, at END`."""
     reason, at = str(facts.get("finish") or ""), facts.get("stop_sequence")
     return f"{reason}, at {at}" if at else reason
 
 
 def _tokens_text(facts: Facts) -> str:
+    """Return the counts of tokens: `1,200 in (1,000 cached), 40 out`; empty if none is known."""
     if not (_number_of_fact(facts, "input_tokens") or _number_of_fact(facts, "output_tokens")):
         return ""  # unknown: a reply of the Messages API then has 0, because it must have a number
     parts = [_count_with_share(facts, "input_tokens", "in", "cached_tokens", "cached")]
@@ -79,11 +81,15 @@ def _count_with_share(facts: Facts, name: str, word: str, inner: str, inner_word
 
 
 def _thoughts_text(facts: Facts) -> str:
+    """Return the number of thoughts and their length: `2, 1,500 characters`; empty for none."""
     count, characters = _number_of_fact(facts, "thoughts"), _number_of_fact(facts, "thinking")
     return f"{count}, {characters or 0:,} characters" if count else ""
 
 
 def _times_text(facts: Facts) -> str:
+    """Return the times since the request at which something began or ended: `first byte 0.20 s, end
+    3.10 s`.
+    """
     named = {
         "first byte": "first_byte",
         "thought": "first_thought",
@@ -98,6 +104,7 @@ def _times_text(facts: Facts) -> str:
 
 
 def _thinking_time_text(facts: Facts) -> str:
+    """Return how long the model thought: `2.5 s`; empty for less than `SHORTEST` seconds."""
     seconds = _number_of_fact(facts, "thinking_time")
     return f"{seconds:.1f} s" if seconds and seconds >= SHORTEST else ""
 
@@ -114,6 +121,7 @@ def _speed_text(facts: Facts) -> str:
 
 
 def _number_of_fact(facts: Mapping[str, object], name: str) -> float | int | None:
+    """Return the fact `name` if it is a number, else None."""
     value = facts.get(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
@@ -132,3 +140,6 @@ _ROWS: tuple[tuple[str, tuple[str, ...], Callable[[Facts], str]], ...] = (
     ("thinking time", ("thinking_time",), _thinking_time_text),
     ("speed", (), _speed_text),
 )
+"""The lines in their order: a line's label, the names of the facts that it shows, and the function
+that returns its text.
+"""

@@ -27,11 +27,13 @@ from converter.core.reply.summary import TIMES, Summary
 from converter.core.wire.sse import Frame
 
 _DEFAULTS = settings.read()
+"""The settings if the user sets no option."""
 AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=InitialState.TEXT)
 """The settings with which to read a reply that the addon has already rewritten. A mark of a thought
 in its text is read as text, because the client, too, gets the mark as text.
 """
 _SHOWN_TYPES = ("text", "thinking")
+"""Types of blocks whose text the decoder reads, if it is a string."""
 
 
 class ReplyReader:
@@ -130,6 +132,7 @@ class ReplyReader:
         return self._read_frames(self._reader.cutter.feed(self.recogniser.release()))
 
     def _read_frames(self, frames: Iterable[Frame]) -> list[News]:
+        """Read frames; return what they add to the transcript."""
         events = (event for frame in frames for event in self._decode(frame))
         # successive events of one kind are joined to one event to save time: a frame has only some
         # letters, and each event costs the stages as much as a long one
@@ -148,6 +151,9 @@ class ReplyReader:
         return events
 
     def _run_stages(self, event: Event) -> list[News]:
+        """Pass an event through the stages; return what it adds to the transcript. If a stage
+        raises an exception, the event is shown as raw text.
+        """
         try:
             return [news for each in self._stages.feed_all([event]) for news in self._collect(each)]
         except Exception:
@@ -173,8 +179,8 @@ class ReplyReader:
         return self._choices[index]
 
     def _keep_fields(self, event: Start) -> list[News]:
-        """Keep the fields of a reply's first event that belong to no choice, such as a server's
-        timings. Nothing is shown before the reply's end, so the list is empty.
+        """Keep the fields of a reply's first event that no other event has, such as a server's
+        timings. They are shown at the reply's end, so the list is empty.
         """
         label = (self.recogniser.dialect or COMMON).label
         fields = {**event.own.fields} if event.own else {}
@@ -210,10 +216,12 @@ def read(
 
 
 def _opaque_frame(frame: Frame) -> OpaqueFrame:
+    """Return the event that shows a frame's bytes as they came."""
     return OpaqueFrame(Own("", raw=frame.raw), frame.comment)
 
 
 def _as_text(raw: bytes) -> str:
+    """Return bytes as text, with an escape for each byte that is not UTF-8."""
     return raw.decode(errors="backslashreplace")
 
 

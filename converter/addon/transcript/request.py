@@ -21,8 +21,11 @@ from converter.core.reply.stages import STAGES
 from converter.core.wire import json_text
 
 _DEFAULTS = settings.read()
+"""The settings if the user sets no option."""
 _TOOLS = ("tools", "functions")
+"""Names of the fields that list the offered tools."""
 _SHOWN_AS_TURNS = frozenset((*SYSTEM_FIELDS, *MESSAGE_FIELDS))
+"""Names of the fields that are shown as turns; all other fields are settings."""
 _LONGEST_SETTING = 200
 """The most characters of a setting that is shown in a line above the turns. A longer setting (a
 schema, a prompt) is shown after the turns.
@@ -85,6 +88,7 @@ def _make_splitter(chosen: Settings, model: object) -> Split:
     reading = reading_of(chosen, Expected(model=str(model or "")), whole=True)
 
     def split(text: str) -> list[Part]:
+        """Return the parts of one assistant's text."""
         stages, accumulator = Stages(STAGES, reading), Accumulator()
         for event in [*stages.feed(events.Text(text)), *stages.close()]:
             accumulator.feed(event)

@@ -23,6 +23,7 @@ from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResu
 from converter.core.wire.printable import fits, json_of, laid_out, without_base64
 
 type Values = dict[str, Any]
+"""A JSON object for the page."""
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """Media types of pictures that a browser decodes and that hold no scripts."""
@@ -74,12 +75,16 @@ def part_json(shown: Part) -> Values:
 
 
 def _media_values(shown: Media) -> Values:
+    """Return a picture, document or sound as JSON values. `source` has the data of a picture that
+    the page may show.
+    """
     is_sent = shown.type in PICTURES and 0 < len(shown.data) <= _LARGEST_PICTURE
     picture = {"source": f"data:{shown.type};base64,{shown.data}"} if is_sent else {}
     return {"kind": "media", "text": f"{shown.kind} {shown.line}", **picture}
 
 
 def _field_values(shown: Field) -> Values:
+    """Return a field as JSON values. A long value is laid out in several lines."""
     text = in_words.as_text(shown.value) if fits(shown.value) else json_of(shown.value)
     return {"kind": "field", "name": shown.name, "text": without_base64(text)}
 
@@ -110,3 +115,4 @@ _PARTS: Mapping[type[Part], Callable[[Any], Values]] = {
     FailurePart: lambda shown: {"kind": "error", "name": shown.kind, "text": shown.message},
     Raw: lambda shown: {"kind": "raw", "text": without_base64(laid_out(shown.text))},
 }
+"""Type of a part -> the function that returns the part as JSON values."""

@@ -17,10 +17,15 @@ from converter.core.model.conversation import TextBlock, ThinkingBlock
 from converter.core.wire.printable import one_line, visible, without_base64, without_data
 
 BOLD, DIM, RED, CYAN, PLAIN = "1", "2", "31", "36", ""
+"""Styles of a text: parameters of the escape sequence `ESC [ ... m`; `PLAIN` needs none."""
 _BAR = "│ "
+"""The beginning of each line of a thought."""
 _INDENT = "  "
+"""The beginning of each line of a call's arguments or of a tool's result."""
 _LINE_ENDS = "\r\n"
+"""The characters that end a line."""
 type _Styled = tuple[str, str]
+"""A text, and the style in which it is printed, such as `DIM`."""
 
 
 class TerminalWriter:
@@ -123,6 +128,7 @@ class TerminalWriter:
         return "\n" if printed else ""
 
     def _styled(self, text: str, style: str) -> str:
+        """Return a text in a style; unchanged if the writer uses no colours."""
         return f"\x1b[{style}m{text}\x1b[0m" if self._colour and style and text else text
 
 

@@ -30,12 +30,15 @@ HIGHLIGHT: Final = "yaml"
 _PLAIN = re.compile(r"[A-Za-z0-9/][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.ASCII)
 """Matches a value that needs no quotes in YAML."""
 _LABEL = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
+"""Matches a key that needs no quotes in YAML."""
 _LONGEST_ROW = 400
 """The most characters of a field's value that is written on the same line as the field's key."""
 _LONGEST_KEY = 200
 """The most characters of a YAML key that are written; YAML allows 1,024."""
 _BLOCK = "  "
+"""The indent of the lines under a key."""
 _LINE = re.compile(r"^(?=[^\n])", re.MULTILINE)
+"""Finds the beginning of each line that is not empty."""
 
 
 def write(transcript: Transcript, more: Facts | None = None) -> str:
@@ -52,10 +55,12 @@ def write(transcript: Transcript, more: Facts | None = None) -> str:
 
 
 def _yaml_mapping(rows: Iterable[tuple[str, str]]) -> str:
+    """Return rows of a name and a text as lines `name: text`."""
     return "".join(f"{_yaml_key(name)}: {_yaml_value(value)}\n" for name, value in rows)
 
 
 def _yaml_key(name: str) -> str:
+    """Return a name as a YAML key: shortened, and quoted if needed."""
     is_plain = _LABEL.fullmatch(name) and len(name) <= _LONGEST_KEY
     return name if is_plain else _quote(one_line(name[:_LONGEST_KEY]))
 
@@ -69,6 +74,7 @@ def _yaml_value(text: str) -> str:
 
 
 def _quote(line: str) -> str:
+    """Return a line as a YAML string in single quotes."""
     return "'" + line.replace("'", "''") + "'"
 
 
@@ -127,6 +133,7 @@ def _yaml_part(part: Part) -> str:
 
 
 def _join(*parts: str) -> str:
+    """Return the texts that are not empty, with a blank between two of them."""
     return " ".join(filter(None, parts))
 
 

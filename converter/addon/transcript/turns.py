@@ -12,6 +12,7 @@ from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResu
 from converter.core.wire.printable import in_bytes
 
 type Facts = Mapping[str, object]
+"""Name of a setting or of a fact about a reply -> its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,13 @@ class Media:
 @dataclass(frozen=True, slots=True)
 class Field:
     """A field of a request or reply that is shown as it is, with its name: a vendor's own field, or
-    a value of an unknown shape. `value`: its JSON value.
+    a value of an unknown shape.
     """
 
     name: str
+    """The field's name."""
     value: object
+    """The field's JSON value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,9 @@ class FailurePart:
     """An error that a server reports, in place of a reply or within one."""
 
     message: str
+    """The server's message."""
     kind: str = ""
+    """The type of the error, such as `overloaded_error`; empty if the server names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +68,23 @@ class Raw:
     """Bytes of a reply, or a JSON value, that could not be read, as text."""
 
     text: str
+    """The bytes or the JSON value as text."""
 
 
 type Part = ThinkingBlock | TextBlock | ToolUse | ToolResult | Media | Field | FailurePart | Raw
+"""A part of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownTurn:
-    """A turn as it is shown: its role and its parts. `choice`: the index of the reply's choice; 0
-    in requests.
-    """
+    """A turn of a request, or a choice of a reply, as it is shown."""
 
     role: str
+    """The role, such as `assistant`."""
     parts: tuple[Part, ...]
+    """The parts in their order."""
     choice: int = 0
+    """The index of the reply's choice; 0 in requests."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,9 @@ again.
 _ASKS_TO_THINK = re.compile(
     r"Before you answer, think step by step inside <thinking>.*?outside of the tags\.", re.DOTALL
 )
+"""Finds the addon's instruction to think in tags."""
 _TOOLS_IN_TEXT = re.compile(r"# Tools\n\nYou can use these tools:\n<tools>.*?\n</tools>", re.DOTALL)
+"""Finds the addon's description of tools as text."""
 
 
 class Breaker(NamedTuple):

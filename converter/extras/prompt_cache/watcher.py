@@ -1,5 +1,5 @@
-"""The watcher of prompt caches: it reports a prompt of which a server must read a part again,
-because it differs from the cached prompt.
+"""The watcher of prompt caches. It reports when a server must read a part of a prompt again, because
+the prompt differs from the cached one.
 """
 
 import logging
@@ -20,6 +20,7 @@ class PromptCache(Watcher):
     """
 
     name = "think-prompt-cache"
+    """The name of this addon in mitmproxy."""
 
     def __init__(self) -> None:
         self._prompts = Prompts()

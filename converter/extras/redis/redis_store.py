@@ -25,8 +25,13 @@ UNREADABLE = (
     "expected an address like redis://USER:PASSWORD@HOST:6379/0 in think_memory, got one that "
     "cannot be read: a password's special characters are written as in %2F"
 )
+"""The message of the error for an address that cannot be read."""
 PORT = 6379
+"""The usual port of a Redis server."""
 _PREFIX = "{think}:"
+"""The beginning of each key. The braces are the hash tag, by which a cluster keeps all keys on one
+node.
+"""
 _HEAD = """
 local p, uses, sizes, total = KEYS[1], KEYS[1] .. 'uses', KEYS[1] .. 'sizes', KEYS[1] .. 'size'
 local odd = false
@@ -96,6 +101,9 @@ local function use(key, seconds, names)
   end
 end
 """
+"""Lua code before each script: functions of several scripts, and the repair of keys that have a
+wrong type or an invalid value.
+"""
 _KEEP = """
 local key, value, previous, line = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local most, limit, seconds = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
@@ -126,6 +134,7 @@ while redis.call('ZCARD', uses) > most or number(redis.call('GET', total)) > lim
   if not oldest then redis.call('DEL', total) else drop(oldest) end
 end
 """
+"""Lua script that keeps an entry with its names, and drops the oldest entries beyond the bounds."""
 _READ = """
 local key, seconds, values, seen = ARGV[1], tonumber(ARGV[2]), {}, {}
 drop_old(seconds)
@@ -140,9 +149,15 @@ repeat
 until key == '' or ARGV[3] == 'one'
 return values
 """
+"""Lua script that returns the values of an entry and of those before it, and notes their use."""
 _FORGET = "return drop(ARGV[1])"
+"""Lua script that drops an entry."""
 _SIZE = "return number(redis.call('GET', total))"
+"""Lua script that returns how many bytes all entries take."""
 _RUN = "%s local function run() %s end local answer = run() return {answer or false, odd}"
+"""Lua code around `_HEAD` and a script: returns the script's result, and the type that a repaired
+value should have had; false: nothing was repaired.
+"""
 
 
 class RedisStore(Store):
@@ -152,6 +167,7 @@ class RedisStore(Store):
     """
 
     elsewhere = True
+    """True: the server may take long to answer, or fail."""
 
     def __init__(self, address: str, bounds: Bounds, patience: float = 1.0) -> None:
         self.bounds = bounds
