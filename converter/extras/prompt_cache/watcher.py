@@ -1,4 +1,4 @@
-"""The watcher of prompt caches. It reports when a server must read a part of a prompt again, because
+"""The watcher of prompt caches. It reports when a server must read a part of a prompt again because
 the prompt differs from the cached one.
 """
 

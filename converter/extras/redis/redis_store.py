@@ -190,8 +190,16 @@ class RedisStore(Store):
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
     ) -> None:
-        """Keep an entry with the id `key`, and drop the oldest entries if the bounds are exceeded.
-        For the parameters see `Memory.keep`.
+        """Keep an entry with the id `key`, in place of an entry with the same id. Drop the oldest
+        entries if the bounds are exceeded.
+
+        Arguments:
+            value: The messages that the entry adds to its conversation, as bytes.
+            previous: The id of the entry before; empty at the beginning of a conversation.
+            names: Further names under which the entry is found. A name that another entry has is
+                left out.
+            line: A name that moves on with a conversation; empty: none. If an entry has this name,
+                the new entry follows that entry instead of `previous`, and takes the name from it.
         """
         bounds = (max(self.bounds.count, 0), self.bounds.size, int(self.bounds.seconds))
         entry = (utf8(key), value, utf8(previous), utf8(line))
