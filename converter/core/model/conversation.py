@@ -37,7 +37,9 @@ class Data:
     """Bytes that came within the request, as base64."""
 
     media_type: str
+    """The media type, such as `image/png`."""
     base64: str
+    """The bytes, encoded as base64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Linked:
     """Bytes that are to be fetched from a URL."""
 
     url: str
+    """The URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class Stored:
     """Bytes that the client's vendor keeps under an id. No other server can fetch them."""
 
     file_id: str
+    """The id under which the vendor keeps the bytes."""
 
 
 type MediaSource = Data | Linked | Stored
@@ -59,28 +63,24 @@ type MediaSource = Data | Linked | Stored
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """A text.
-
-    Attributes:
-        stood_in: the name of the field that held the text (`refusal`); empty if it was `content`.
-    """
+    """A text."""
 
     text: str
+    """The text itself."""
     stood_in: str = ""
+    """The name of the field that held the text (`refusal`); empty if it was `content`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingBlock:
-    """A thought.
-
-    Attributes:
-        signature: the vendor's proof that its model wrote the thought. It is not sent to servers.
-        note: facts about the thought that are shown to people ("confidence 0.7").
-    """
+    """A thought."""
 
     text: str
+    """The text of the thought."""
     signature: str = ""
+    """The vendor's proof that its model wrote the thought. It is not sent to servers."""
     note: str = ""
+    """Facts about the thought that are shown to people ("confidence 0.7")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +88,19 @@ class RedactedThinking:
     """A thought that only its vendor can read: `data` is encrypted."""
 
     data: str
+    """The encrypted thought, as the vendor sent it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image.
-
-    Attributes:
-        detail: OpenAI's field for the resolution at which the model looks ("low", "high"); empty if
-            the client did not set the field.
-    """
+    """An image."""
 
     source: MediaSource
+    """The bytes of the image, or where they are."""
     detail: str = ""
+    """OpenAI's field for the resolution at which the model looks ("low", "high"); empty if the
+    client did not set the field.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,21 +108,19 @@ class Sound:
     """A sound."""
 
     source: Data
+    """The bytes of the sound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document.
-
-    Attributes:
-        content: its text and images, or the source of its bytes (a PDF).
-        title: its title; empty for none.
-        context: text about it that the client sent with it; empty for none.
-    """
+    """A document."""
 
     content: tuple[TextBlock | Image, ...] | MediaSource
+    """Its text and images, or the source of its bytes (a PDF)."""
     title: str = ""
+    """Its title; empty for none."""
     context: str = ""
+    """Text about it that the client sent with it; empty for none."""
 
 
 type ContentBlock = TextBlock | Image | Sound | Document
@@ -131,18 +129,18 @@ type ContentBlock = TextBlock | Image | Sound | Document
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call of a tool by the model.
-
-    Attributes:
-        arguments: the arguments as JSON text.
-        read_from: where the call was read, and its form ("text (hermes)"); empty if the server
-            itself sent the call as a tool call.
-    """
+    """A call of a tool by the model."""
 
     id: str
+    """The id of the call, by which the result names it."""
     name: str
+    """The name of the tool."""
     arguments: str = ""
+    """The arguments as JSON text."""
     read_from: str = ""
+    """Where the call was read, and its form ("text (hermes)"); empty if the server itself sent the
+    call as a tool call.
+    """
 
     @property
     def input(self) -> Mapping[str, object]:
@@ -156,17 +154,16 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a tool call.
-
-    Attributes:
-        tool_use_id: the id of the call.
-        name: the tool's name; empty if the request has only the id of the call.
-    """
+    """The result of a tool call."""
 
     tool_use_id: str
+    """The id of the call."""
     content: tuple[ContentBlock, ...] = ()
+    """The text and other blocks of the result."""
     is_error: bool = False
+    """True if the client says that the tool failed."""
     name: str = ""
+    """The tool's name; empty if the request has only the id of the call."""
 
     @property
     def text(self) -> str:
@@ -182,50 +179,45 @@ class Turn:
     """One message: its role, and its blocks in order."""
 
     role: Role
+    """Who says the message."""
     blocks: tuple[Block, ...]
+    """The blocks of the message in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that the client runs.
-
-    Attributes:
-        input_schema: the JSON schema of its parameters.
-        strict: True if the arguments of its calls must follow the schema exactly.
-    """
+    """A tool that the client runs."""
 
     name: str
+    """The name of the tool."""
     input_schema: Mapping[str, object]
+    """The JSON schema of its parameters."""
     description: str = ""
+    """What the tool does, for the model; empty for none."""
     strict: bool = False
+    """True if the arguments of its calls must follow the schema exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """The client's choice whether the model may, must or must not call a tool.
-
-    Attributes:
-        mode: the rule. "required": it must call some tool; "named": the tool `name`.
-        name: the name of this tool; empty in all other modes.
-    """
+    """The client's choice whether the model may, must or must not call a tool."""
 
     mode: ToolChoiceMode
+    """The rule. "required": it must call some tool; "named": the tool `name`."""
     name: str = ""
+    """The name of this tool; empty in all other modes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingSwitch:
-    """The thinking that the client requests.
-
-    Attributes:
-        mode: whether the model thinks.
-        budget: the most tokens of thinking; `None` for no limit.
-        shown: False if the client wants the reply without the text of the thinking.
-    """
+    """The thinking that the client requests."""
 
     mode: ThinkingMode
+    """Whether the model thinks."""
     budget: int | None = None
+    """The most tokens of thinking; `None` for no limit."""
     shown: bool = True
+    """False if the client wants the reply without the text of the thinking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,42 +225,55 @@ class Sampling:
     """Settings by which the server draws tokens. The server chooses each value that is `None`."""
 
     temperature: float | None = None
+    """How random the choice of tokens is."""
     top_p: float | None = None
+    """The most likely tokens with this probability together are drawn from."""
     top_k: int | None = None
+    """So many of the most likely tokens are drawn from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All that a request asks for.
-
-    Attributes:
-        effort: how much the model shall think ("low", "high"); `None` if the client did not say.
-        output_schema: the JSON schema that the answer must follow; `None` for none.
-        output_name: the name of this schema; empty if the dialect has no such field.
-        output_strict: True if the answer must follow this schema exactly; `None` if the dialect has
-            no such field.
-        extensions: fields that are sent to the server unchanged, by their names.
-        notes: lines for the log, one about each field or block that was left out.
-        own: a value that the client's dialect keeps here until it writes the reply. No other module
-            reads the value.
-    """
+    """All that a request asks for."""
 
     model: str
+    """The name of the requested model."""
     turns: tuple[Turn, ...]
+    """The messages in order."""
     system: tuple[str, ...] = ()
+    """The system texts."""
     max_tokens: int | None = None
+    """The most tokens of the reply; `None` if the client sets no limit."""
     tools: tuple[Tool, ...] = ()
+    """The offered tools."""
     tool_choice: ToolChoice | None = None
+    """Whether the model may call a tool; `None` if the client did not say."""
     parallel_tool_use: bool = True
+    """True if the model may make several calls in one reply."""
     stop_sequences: tuple[str, ...] = ()
+    """The texts at which the server ends the reply."""
     sampling: Sampling = field(default_factory=Sampling)
+    """The settings by which tokens are drawn."""
     stream: bool = False
+    """True if the client wants the reply as a stream."""
     thinking: ThinkingSwitch | None = None
+    """The requested thinking; `None` if the client did not say."""
     effort: str | None = None
+    """How much the model shall think ("low", "high"); `None` if the client did not say."""
     output_schema: Mapping[str, object] | None = None
+    """The JSON schema that the answer must follow; `None` for none."""
     output_name: str = ""
+    """The name of this schema; empty if the dialect has no such field."""
     output_strict: bool | None = None
+    """True if the answer must follow this schema exactly; `None` if the dialect has no such field.
+    """
     user_id: str | None = None
+    """The client's id of its user; `None` for none."""
     extensions: Mapping[str, object] = field(default_factory=dict)
+    """Fields that are sent to the server unchanged, by their names."""
     notes: tuple[str, ...] = ()
+    """Lines for the log, one about each field or block that was left out."""
     own: object = field(default=None, compare=False, repr=False)
+    """A value that the client's dialect keeps here until it writes the reply. No other module reads
+    the value.
+    """

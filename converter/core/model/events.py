@@ -17,17 +17,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """Data of an event that only one dialect can write back.
-
-    Attributes:
-        dialect: the name of the dialect.
-        fields: the fields as the server sent them, by name.
-        raw: a whole frame as the server sent it; empty if `fields` has the data.
-    """
+    """Data of an event that only one dialect can write back."""
 
     dialect: str
+    """The name of the dialect."""
     fields: Mapping[str, object] = field(default_factory=dict)
+    """The fields as the server sent them, by name."""
     raw: bytes = b""
+    """A whole frame as the server sent it; empty if `fields` has the data."""
 
 
 def own_fields(own: Own | None, dialect: str) -> Mapping[str, object] | None:
@@ -42,60 +39,62 @@ class Start:
     """
 
     id: str
+    """The id of the reply."""
     model: str
+    """The name of the model."""
     own: Own | None = None
+    """Further fields of the frame or body, as the server sent them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text of the answer, or of a refusal.
-
-    Attributes:
-        refusal: True for text of a refusal.
-        own: `None` for nearly all text. Set if the server sent the content as a list that has other
-            parts (images) too: the text is then a copy of one that also stands in this list, which
-            an `Opaque` holds. So it is not searched for tags, and no encoder of this dialect
-            writes it once more.
-    """
+    """Text of the answer, or of a refusal."""
 
     text: str
+    """The text, or a piece of it."""
     choice: int = 0
+    """The index of the choice."""
     refusal: bool = False
+    """True for text of a refusal."""
     own: Own | None = None
+    """`None` for nearly all text. Set if the server sent the content as a list that has other parts
+    (images) too: the text is then a copy of one that also stands in this list, which an `Opaque`
+    holds. So it is not searched for tags, and no encoder of this dialect writes it once more.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """Text of a thought.
-
-    Attributes:
-        own: the reasoning fields in which the server sent the thought; `None` if the thought was
-            read from the text.
-    """
+    """Text of a thought."""
 
     text: str
+    """The text, or a piece of it."""
     choice: int = 0
+    """The index of the choice."""
     own: Own | None = None
+    """The reasoning fields in which the server sent the thought; `None` if the thought was read
+    from the text.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingEnd:
-    """The end of a thought. Thinking that follows is another block.
-
-    Attributes:
-        thought_type: the attribute of the thought's tag, as in `<thinking thought_type="plan">`;
-            `None` if it has none.
-        confidence: the attribute of the thought's tag, as in `<thinking confidence="0.7">`; `None`
-            if it has none.
-        signature: the vendor's proof that its model wrote the thought; empty for none.
-        around: the line ends that were removed from the beginning and the end of the thought.
-    """
+    """The end of a thought. Thinking that follows is another block."""
 
     choice: int = 0
+    """The index of the choice."""
     thought_type: str | None = None
+    """The attribute of the thought's tag, as in `<thinking thought_type="plan">`; `None` if it has
+    none.
+    """
     confidence: float | None = None
+    """The attribute of the thought's tag, as in `<thinking confidence="0.7">`; `None` if it has
+    none.
+    """
     signature: str = ""
+    """The vendor's proof that its model wrote the thought; empty for none."""
     around: tuple[str, str] = field(default=("", ""), compare=False)
+    """The line ends that were removed from the beginning and the end of the thought."""
 
     @property
     def note(self) -> str:
@@ -120,35 +119,41 @@ NO_INDEX = -1
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A piece of a tool call. One piece has name and id; any piece may have arguments (JSON text).
-
-    Attributes:
-        index: the index of the call in the reply.
-        own: the piece as the server sent it, under the name of its field (`tool_calls` or
-            `function_call`).
-        read_from: where the call was read, and its form ("text (hermes)"), for people; empty if the
-            server itself sent the call as a tool call.
-        ends: True in the last piece of a call. If the piece comes from the assembler, the call's
-            arguments are whole; if it comes from a decoder, they may be cut off.
-        misshapen: True if the server's piece breaks the format of its dialect, so that `own` cannot
-            be sent on.
-        free_text: True if the call is of the type `custom`. Its arguments are plain text in a piece
-            from a decoder, and an object that holds this text in a piece from the assembler.
-        is_value: True if the server sent the arguments as an object and not as JSON text, so that
-            they are whole.
-    """
+    """A piece of a tool call. One piece has name and id; any piece may have arguments."""
 
     index: int
+    """The index of the call in the reply."""
     id: str
+    """The id of the call; empty in a piece without it."""
     name: str
+    """The name of the tool; empty in a piece without it."""
     arguments: str
+    """A piece of the arguments, as JSON text."""
     choice: int = 0
+    """The index of the choice."""
     own: Own | None = None
+    """The piece as the server sent it, under the name of its field (`tool_calls` or
+    `function_call`).
+    """
     read_from: str = field(default="", compare=False)
+    """Where the call was read, and its form ("text (hermes)"), for people; empty if the server
+    itself sent the call as a tool call.
+    """
     ends: bool = field(default=False, compare=False)
+    """True in the last piece of a call. If the piece comes from the assembler, the call's arguments
+    are whole; if it comes from a decoder, they may be cut off.
+    """
     misshapen: bool = False
+    """True if the server's piece breaks the format of its dialect, so that `own` cannot be sent on.
+    """
     free_text: bool = False
+    """True if the call is of the type `custom`. Its arguments are plain text in a piece from a
+    decoder, and an object that holds this text in a piece from the assembler.
+    """
     is_value: bool = field(default=False, compare=False)
+    """True if the server sent the arguments as an object and not as JSON text, so that they are
+    whole.
+    """
 
 
 type TextEvent = Text | Thinking | ToolCall
@@ -158,22 +163,22 @@ type TextKind = type[Text] | type[Thinking] | type[ToolCall]
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The reason why a choice ended.
-
-    Attributes:
-        reason: the finish reason, a word of chat completions.
-        stop_sequence: the stop string of the request that ended the choice; empty if the server
-            does not name the string; `None` if no stop string ended the choice.
-        server_word: the finish reason as the server wrote it.
-        at_limit: True if the reply has as many tokens as the request allowed, by the server's
-            count, although the server's reason is not `length`.
-    """
+    """The reason why a choice ended."""
 
     reason: str
+    """The finish reason, a word of chat completions."""
     stop_sequence: str | None = None
+    """The stop string of the request that ended the choice; empty if the server does not name the
+    string; `None` if no stop string ended the choice.
+    """
     choice: int = 0
+    """The index of the choice."""
     server_word: str = field(default="", compare=False)
+    """The finish reason as the server wrote it."""
     at_limit: bool = field(default=False, compare=False)
+    """True if the reply has as many tokens as the request allowed, by the server's count, although
+    the server's reason is not `length`.
+    """
 
 
 BYTES_PER_TOKEN = 4
@@ -187,43 +192,38 @@ times too low. Code has up to a third more tokens than this estimate.
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Numbers of tokens, as the server counted them.
-
-    Attributes:
-        input: the tokens of the prompt, including those that the server read from its cache.
-        output: the tokens of the reply.
-        cached: the tokens of the prompt that the server read from its cache; `None` if not known.
-        created: the tokens of the prompt that the server wrote to its cache; `None` if not known.
-        thinking: the tokens of `output` that are thinking; `None` if not known.
-        estimated: True if a number is the addon's estimate, because the server did not count it.
-    """
+    """Numbers of tokens, as the server counted them."""
 
     input: int
+    """The tokens of the prompt, including those that the server read from its cache."""
     output: int
+    """The tokens of the reply."""
     cached: int | None = None
+    """The tokens of the prompt that the server read from its cache; `None` if not known."""
     created: int | None = None
+    """The tokens of the prompt that the server wrote to its cache; `None` if not known."""
     thinking: int | None = None
+    """The tokens of `output` that are thinking; `None` if not known."""
     own: Own | None = None
+    """The counts as the server sent them."""
     estimated: bool = False
+    """True if a number is the addon's estimate, because the server did not count it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure in the middle of a reply: the server reports an error, or the reply breaks off.
-
-    Attributes:
-        message: the message for people.
-        kind: the type of the error, such as `api_error`.
-        status: the HTTP status that a response with this error would have; 0 if it is not known.
-        code: the error's `code` in OpenAI's APIs, such as `context_length_exceeded`; empty for
-            none.
-    """
+    """A failure in the middle of a reply: the server reports an error, or the reply breaks off."""
 
     message: str
+    """The message for people."""
     kind: str = "api_error"
+    """The type of the error, such as `api_error`."""
     status: int = 0
+    """The HTTP status that a response with this error would have; 0 if it is not known."""
     own: Own | None = None
+    """The server's frame with the error, if clients can read it; else `None`."""
     code: str = field(default="", compare=False)
+    """The error's `code` in OpenAI's APIs, such as `context_length_exceeded`; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,41 +231,41 @@ class End:
     """The end of a reply that the server has sent completely, as shown by `[DONE]`."""
 
     own: Own | None = None
+    """The server's frame that ends the stream, or its fields; `None` for a whole body, for Ollama,
+    and if the addon ends the reply.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Fields of a choice that have no event of their own.
-
-    Attributes:
-        dialect: the name of the dialect that has the fields.
-        inner: the fields in the delta or message, beside its content.
-        outer: the fields of the choice, beside its delta or message.
-        covered: the names in `inner` whose values are also emitted as a `MappedField`. Encoders of
-            other dialects write only the `MappedField`.
-    """
+    """Fields of a choice that have no event of their own."""
 
     dialect: str
+    """The name of the dialect that has the fields."""
     inner: Mapping[str, object]
+    """The fields in the delta or message, beside its content."""
     outer: Mapping[str, object]
+    """The fields of the choice, beside its delta or message."""
     choice: int = 0
+    """The index of the choice."""
     covered: tuple[str, ...] = ()
+    """The names in `inner` whose values are also emitted as a `MappedField`. Encoders of other
+    dialects write only the `MappedField`.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class MappedField:
-    """The value of a server's field that the option `think_map` turns into a block of its own.
-
-    Attributes:
-        block: the type of this block.
-        key: the name of the block's field that gets the value.
-        value: the server's value. If the server streams a string, a piece of it.
-    """
+    """The value of a server's field that the option `think_map` turns into a block of its own."""
 
     block: str
+    """The type of this block."""
     key: str
+    """The name of the block's field that gets the value."""
     value: object
+    """The server's value. If the server streams a string, a piece of it."""
     choice: int = 0
+    """The index of the choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,22 +275,21 @@ class DialectBlock:
     """
 
     dialect: str
+    """The name of the dialect."""
     event: Mapping[str, object]
+    """The JSON of the stream's event."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpaqueFrame:
-    """A frame that the decoder does not read.
-
-    Attributes:
-        own: the bytes of the frame.
-        comment: True if the frame is not a part of the reply (a ping) and may be left out.
-        lost: True if the frame may have held text of the reply, so that the reply is not whole.
-    """
+    """A frame that the decoder does not read."""
 
     own: Own
+    """The bytes of the frame."""
     comment: bool = False
+    """True if the frame is not a part of the reply (a ping) and may be left out."""
     lost: bool = False
+    """True if the frame may have held text of the reply, so that the reply is not whole."""
 
 
 type Event = (
@@ -310,6 +309,7 @@ type Event = (
 )
 
 _IN_PIECES = (Text, Thinking, ToolCall)
+"""Types of events whose text comes in pieces, which `joined` joins."""
 
 
 def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> list[Joined]:

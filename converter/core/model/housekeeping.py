@@ -30,10 +30,12 @@ _PATTERNS = (
     (TITLE, re.compile(r"\A\s*<session>\n")),  # Claude Code 2.1
     (TITLE, re.compile(r"\bplease reply with a title for the chat\b")),  # Continue 1
 )
+"""Kind of request -> the pattern of a text in which a client's program asks for it."""
 _GOES_ON = re.compile(
     r"This session is being continued from a previous conversation"  # Claude Code 2.1
     r"|Another language model started to solve this problem and produced a summary"  # Codex 0.169
 )
+"""The pattern of the text before the summary of an earlier conversation."""
 
 
 def housekeeping_of(body: Mapping[str, object], path: str = "") -> str:

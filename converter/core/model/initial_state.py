@@ -6,21 +6,20 @@ import enum
 
 
 class InitialState(enum.Enum):
-    """The state in which a reply begins.
-
-    Attributes:
-        AUTO: not decided. The rules in `converter.addon.servers.initial_state` choose a state. If
-            they choose none, the marks in a whole reply decide.
-        TEXT: in the answer.
-        THINKING: in a thought.
-        LIKELY_THINKING: in a thought, as guessed from the model's name, from llama.cpp's prompt, or
-            from what earlier replies showed (a lesson).
-    """
+    """The state in which a reply begins."""
 
     AUTO = "auto"
+    """Not decided. The rules in `converter.addon.servers.initial_state` choose a state. If they
+    choose none, the marks in a whole reply decide.
+    """
     TEXT = "text"
+    """In the answer."""
     THINKING = "thinking"
+    """In a thought."""
     LIKELY_THINKING = "likely thinking"
+    """In a thought, as guessed from the model's name, from llama.cpp's prompt, or from what earlier
+    replies showed (a lesson).
+    """
 
     def or_else(self, other: "InitialState") -> "InitialState":
         """Return this state; if it is AUTO, return `other`."""

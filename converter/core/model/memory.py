@@ -25,17 +25,14 @@ class AwayError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The bounds of a store.
-
-    Attributes:
-        count: the most entries.
-        size: the most bytes of all entries together.
-        seconds: the longest time since its last use for which an entry is kept.
-    """
+    """The bounds of a store."""
 
     count: int
+    """The most entries."""
     size: int
+    """The most bytes of all entries together."""
     seconds: float = 1e9
+    """The longest time since its last use for which an entry is kept."""
 
     @property
     def keeps(self) -> bool:
@@ -52,19 +49,16 @@ def utf8(name: str) -> bytes:
 
 @dataclass(slots=True)
 class Entry:
-    """An entry of a store.
-
-    Attributes:
-        value: the messages that the entry adds to its conversation, as bytes.
-        previous: the id of the entry before; empty at the beginning of a conversation.
-        names: further names, beside the id, under which the entry is found.
-        used: the time of the last use, in seconds.
-    """
+    """An entry of a store."""
 
     value: bytes
+    """The messages that the entry adds to its conversation, as bytes."""
     previous: str = ""
+    """The id of the entry before; empty at the beginning of a conversation."""
     names: Sequence[str] = ()
+    """Further names, beside the id, under which the entry is found."""
     used: float = 0.0
+    """The time of the last use, in seconds."""
 
     @property
     def size(self) -> int:
@@ -81,13 +75,14 @@ class Store:
 
     Attributes:
         store: the other store.
-        bounds: the bounds of the store.
-        elsewhere: True if a call may take long (a file, Redis). All methods but `begin` can then
-            raise AwayError, and must not be called from the event loop's thread.
     """
 
     bounds: Bounds
+    """The bounds of the store."""
     elsewhere: bool = False
+    """True if a call may take long (a file, Redis). All methods but `begin` can then raise
+    AwayError, and must not be called from the event loop's thread.
+    """
 
     def __init__(self, store: "Store") -> None:
         self.store, self.bounds, self.elsewhere = store, store.bounds, store.elsewhere
@@ -265,18 +260,21 @@ class ProcessStore(BoundedStore):
         self._entries.clear()
 
     def _add(self, key: str, entry: Entry) -> None:
+        """Add an entry with this id, as the one used last."""
         entry.used = self._now()
         self._entries[key] = entry
         self._keys |= dict.fromkeys(entry.names, key)
         self._size += entry.size
 
     def _use(self, key: str) -> Entry | None:
+        """Return the entry with this id, and note its use; `None` if there is none."""
         if entry := self._entries.get(key):
             self._entries.move_to_end(key)
             entry.used = self._now()
         return entry
 
     def _evict(self) -> None:
+        """Drop the entries that were used first, until the store is within its bounds."""
         begin = self._now() - self.bounds.seconds
         while self._entries:
             first = next(iter(self._entries))
@@ -355,4 +353,5 @@ class Memory(Store):
         return super().history(key) if key else []
 
     def _stored(self, name: str) -> str:
+        """Return the name behind the owner's prefix; an empty name if `name` is empty."""
         return name and self._prefix + name

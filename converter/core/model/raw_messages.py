@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 from converter.core.model import thought_fields
 
-# A line `x-anthropic-billing-header: ...`, which Claude Code writes into its system text with
-# another value in each request. The pattern begins with letters, which `re` finds fast. Only where
-# these letters stand, it looks back for the beginning of the line.
 BILLING_LINES = re.compile(
     r"x-anthropic-billing-header:(?<=^x-anthropic-billing-header:)[^\n]*\n*", re.MULTILINE
 )
+"""The pattern of a line `x-anthropic-billing-header: ...`, which Claude Code writes into its system
+text with another value in each request. The pattern begins with letters, which `re` finds fast.
+Only where these letters stand, it looks back for the beginning of the line.
+"""
 SYSTEM = ("system", "developer")
 """The roles of system messages."""
 SYSTEM_FIELDS = ("system", "instructions")
@@ -32,12 +33,14 @@ shorten a long result of a tool, and the message must still have the same finger
 REMINDER = re.compile(
     r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
 )
-# Text that changes from request to request: a date (2026-11-29), a time (9:41), a name of a day
-# (Sunday) or a year (2026). The pattern begins with one class of characters, because `re` finds a
-# class four times as fast as alternatives.
+"""The pattern of a note that Claude Code puts into messages; it differs from request to request."""
 DATE = re.compile(
     r"[\dA-Z](?:(?<=\d)(?:\d{3}-\d\d-\d\d|\d?:\d\d)|(?<=[A-Z])[a-z]+day\b|(?<=\b2)0\d\d\b)"
 )
+"""The pattern of text that changes from request to request: a date (2026-11-29), a time (9:41), a
+name of a day (Sunday) or a year (2026). The pattern begins with one class of characters, because
+`re` finds a class four times as fast as alternatives.
+"""
 
 
 def messages_of(body: Mapping[str, object]) -> Sequence[object]:
@@ -186,17 +189,14 @@ def shared_count(before: Sequence[object], now: Sequence[object]) -> int:
 
 
 class PromptPart(NamedTuple):
-    """A tool, system text or message, as a part of the prompt.
-
-    Attributes:
-        name: the name of the part for people ("message 3 (user)").
-        text: all text of the part, the thoughts last.
-        plain: the text of the part without thoughts.
-    """
+    """A tool, system text or message, as a part of the prompt."""
 
     name: str
+    """The name of the part for people ("message 3 (user)")."""
     text: str
+    """All text of the part, the thoughts last."""
     plain: str
+    """The text of the part without thoughts."""
 
 
 def prompt_pieces(body: Mapping[str, object]) -> Iterator[tuple[str, object]]:

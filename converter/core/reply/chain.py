@@ -48,23 +48,20 @@ class Stage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Objects that the stages of one choice share.
-
-    Attributes:
-        reading: the settings and facts by which the stages read the reply.
-        index: the index of the choice.
-        reply: a name of the reply, for the ids of calls that are read from text.
-        ids: gives unique ids to the calls of all choices.
-        findings: the facts that the stages learn about the reply, for its notes and for lessons.
-        thoughts: the list to which a thought event is added for each ended thought.
-    """
+    """Objects that the stages of one choice share."""
 
     reading: Reading
+    """The settings and facts by which the stages read the reply."""
     index: int
+    """The index of the choice."""
     reply: str
+    """A name of the reply, for the ids of calls that are read from text."""
     ids: CallIds
+    """Gives unique ids to the calls of all choices."""
     findings: Findings
+    """The facts that the stages learn about the reply, for its notes and for lessons."""
     thoughts: list[ThoughtEvent]
+    """The list to which a thought event is added for each ended thought."""
 
     @property
     def expected(self) -> Expected:
@@ -168,6 +165,7 @@ class Stages:
         return thoughts
 
     def _chain(self, index: int) -> list[Stage]:
+        """Return the chain of the choice with this index; at its first event, build it."""
         if index not in self._chains:
             shared = self._ids, self.findings, self._thoughts
             choice = Choice(self._reading, index, self._name, *shared)

@@ -60,20 +60,19 @@ from converter.core.reply.chain import LONGEST, Stages
 from converter.core.wire import json_text
 
 _DIGITS = b"0123456789"
+"""The bytes of a frame's number, which stands behind the field name `FrameTemplate.counter`."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameTemplate:
-    """A frame for the client, cut at its text: `{"text":"Hi"}` -> `{"text":` and `}`.
-
-    Attributes:
-        pieces: the bytes around the text, which stands between each two pieces as a JSON string.
-        counter: the name of the field with the frame's number, as `"number":`; empty if frames have
-            no numbers. The first piece has this name without a number; `write` adds the number.
-    """
+    """A frame for the client, cut at its text: `{"text":"Hi"}` -> `{"text":` and `}`."""
 
     pieces: tuple[bytes, ...]
+    """The bytes around the text, which stands between each two pieces as a JSON string."""
     counter: bytes = b""
+    """The name of the field with the frame's number, as `"number":`; empty if frames have no
+    numbers. The first piece has this name without a number; `write` adds the number.
+    """
 
     @property
     def gap_count(self) -> int:
@@ -120,6 +119,7 @@ def template_of(frame: bytes, text: str, counter: bytes = b"") -> FrameTemplate:
 
 
 def _unnumbered(frame: bytes, counter: bytes) -> bytes:
+    """Return `frame` without the digits behind `counter`, the name of the field with its number."""
     if not counter:
         return frame
     begin, name, rest = frame.partition(counter)
@@ -140,19 +140,17 @@ _ESCAPE_IN_JSON = r'\\\\(?:[bfnrt/]|\\["\\])'
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """The shape of a server's frames that differ only in their text.
-
-    Attributes:
-        before: the bytes before the text.
-        behind: the bytes behind the text.
-        sample: the event of such a frame, with empty text.
-    """
+    """The shape of a server's frames that differ only in their text."""
 
     before: bytes
+    """The bytes before the text."""
     behind: bytes
+    """The bytes behind the text."""
     sample: TextEvent
+    """The event of such a frame, with empty text."""
 
     def fits(self, raw: bytes) -> bool:
+        """Return True if the frame `raw` has this shape: its bytes before and behind the text."""
         fitting = len(self.before) + len(self.behind) <= len(raw) <= LONGEST
         return fitting and raw.startswith(self.before) and raw.endswith(self.behind)
 
@@ -175,15 +173,12 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """The route of text of one kind (thinking, answer, arguments): how it is written.
-
-    Attributes:
-        sample: the event that the stages return for such text, with empty text.
-        template: the frame to write; None if the server's frames are sent as they came.
-    """
+    """The route of text of one kind (thinking, answer, arguments): how it is written."""
 
     sample: TextEvent
+    """The event that the stages return for such text, with empty text."""
     template: FrameTemplate | None
+    """The frame to write; None if the server's frames are sent as they came."""
 
 
 _HELD = _Route(ToolCall(0, "", "", ""), None)

@@ -67,4 +67,5 @@ class FrameReader:
 
 
 def _is_lost(events: Sequence[Event]) -> bool:
+    """Return True if one of a frame's events says that the frame could not be read (`lost`)."""
     return any(isinstance(event, OpaqueFrame) and event.lost for event in events)

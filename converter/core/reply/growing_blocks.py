@@ -11,18 +11,18 @@ type Grown = TextBlock | ThinkingBlock | ToolUse
 
 @dataclass(slots=True)
 class _GrowingText:
-    """A text or thinking block, put together from its pieces.
-
-    Attributes:
-        label: of a text, the field from which it came if that is not the content (`refusal`); of a
-            thought, facts for people (`ThinkingEnd.note`).
-        signature: the signature of a thought.
-    """
+    """A text or thinking block, put together from its pieces."""
 
     kind: type[TextBlock | ThinkingBlock]
+    """The type of the block: text of the answer, or a thought."""
     label: str = ""
+    """Of a text, the field from which it came if that is not the content (`refusal`); of a thought,
+    facts for people (`ThinkingEnd.note`).
+    """
     signature: str = ""
+    """The signature of a thought."""
     pieces: list[str] = field(default_factory=list)
+    """The text of the block so far, in pieces."""
 
     def block(self) -> Grown:
         """Return the block as it is so far."""
@@ -37,9 +37,13 @@ class GrowingCall:
     """A tool call, put together from its pieces."""
 
     id: str = ""
+    """The id of the call; empty until a piece has it."""
     name: str = ""
+    """The name of the tool; empty until a piece has it."""
     read_from: str = ""
+    """Where the call was read, and its form (`ToolCall.read_from`)."""
     pieces: list[str] = field(default_factory=list)
+    """The JSON of the arguments so far, in pieces."""
 
     def block(self) -> ToolUse:
         """Return the call as it is so far."""

@@ -11,21 +11,20 @@ from converter.core.reply.growing_blocks import GrowingBlocks
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A reply of a model.
-
-    Attributes:
-        blocks: thoughts, text and tool calls, in the order in which the model wrote them.
-        finish: the finish reason, as chat completions name it (`stop`, `length`, `tool_calls`,
-            `content_filter`); empty if there was none.
-        usage: the token counts; None if the server sent none.
-        failure: the reason why the reply is not whole; empty if it is whole.
-    """
+    """A reply of a model."""
 
     blocks: tuple[Block, ...] = ()
+    """Thoughts, text and tool calls, in the order in which the model wrote them."""
     model: str = ""
+    """The name of the model, as the reply has it; empty if it has none."""
     finish: str = ""
+    """The finish reason, as chat completions name it (`stop`, `length`, `tool_calls`,
+    `content_filter`); empty if there was none.
+    """
     usage: Usage | None = None
+    """The token counts; None if the server sent none."""
     failure: str = ""
+    """The reason why the reply is not whole; empty if it is whole."""
 
     @property
     def text(self) -> str:

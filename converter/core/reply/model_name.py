@@ -9,8 +9,11 @@ from dataclasses import replace
 from converter.core.wire.sse import Frame
 
 _TOKENS = re.compile(rb'(?P<string>"(?:[^"\\]|\\.)*+")(?P<colon>\s*:)?|[{}\[\]]', re.DOTALL)
+"""The pattern of a JSON string (with the colon behind it, if it is a key) or of a bracket."""
 _STRING = re.compile(rb'\s*("(?:[^"\\]|\\.)*+")', re.DOTALL)
+"""The pattern of a JSON string that is a value, with the blanks before it."""
 _NAME = b'"model"'
+"""The key of the field with the model's name, as JSON writes it."""
 _REPLIES = (b'"message"', b'"response"')
 """Fields of a frame's JSON whose value is an object with the field `model` of the reply."""
 

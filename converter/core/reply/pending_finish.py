@@ -27,6 +27,7 @@ from converter.core.model.events import (
 from converter.core.wire.sse import Frame
 
 _TEXT_EVENTS = (Text, Thinking, ToolCall)
+"""Types of events with text of the model: a finish waits for the frame behind them too."""
 _STRENGTH = ("stop", "tool_calls", "content_filter", "length", NOT_WHOLE)
 """Finish reasons from weak to strong. Of a choice's two finishes the stronger one counts."""
 _ENDED = ("stop", "tool_calls")
@@ -35,19 +36,16 @@ _ENDED = ("stop", "tool_calls")
 
 @dataclass(frozen=True, slots=True)
 class ReadFrame:
-    """A server's frame and its events.
-
-    Attributes:
-        came: the frame as the server sent it.
-        frame: the frame that was decoded: `came`, or the mended frame.
-        events: the events of the frame.
-        intact: True if no event was removed from `events`.
-    """
+    """A server's frame and its events."""
 
     came: Frame
+    """The frame as the server sent it."""
     frame: Frame
+    """The frame that was decoded: `came`, or the mended frame."""
     events: Sequence[Event]
+    """The events of the frame."""
     intact: bool = True
+    """True if no event was removed from `events`."""
 
     @property
     def finishes(self) -> list[Finish]:
@@ -141,13 +139,16 @@ class PendingFinish:
 
 
 def _no_finish(event: Event) -> bool:
+    """Return True if the event is not a finish."""
     return not isinstance(event, Finish)
 
 
 def _strength(finish: Finish) -> int:
+    """Return the index of the finish's reason in `_STRENGTH`; 0, the weakest, for other reasons."""
     return _STRENGTH.index(finish.reason) if finish.reason in _STRENGTH else 0
 
 
 def _mark_at_limit(event: Event) -> Event:
+    """Return the event; a finish that may hide a cut (`_ENDED`) is returned as `at_limit`."""
     ends = isinstance(event, Finish) and event.stop_sequence is None and event.reason in _ENDED
     return replace(event, at_limit=True) if isinstance(event, Finish) and ends else event

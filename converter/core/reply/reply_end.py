@@ -27,12 +27,21 @@ from converter.core.wire.bounds import FRAME_LIMIT
 BAD_GATEWAY = 502
 """The HTTP status for a reply that cannot be read or is not whole."""
 CUT_SHORT = "the server's reply was cut short: it ended without a finish"
+"""The message of the failure for a reply that has content, but no finish."""
 UNFINISHED = "the server ended its reply as {word}: the reply is not whole"
+"""The message for a finish that says that the reply is not whole. `word`: the server's finish."""
 UNKNOWN = "the server ended its reply as {word}, which may mean that the reply is not whole"
+"""The message for a finish of the server's own, which clients of other dialects do not know."""
 EMPTY = "the server's reply was empty"
+"""The message for a reply without any bytes that can be read."""
 UNREAD = "the server's reply is no {reply}: {words}"
+"""The message for bytes that are no reply. `reply`: the expected kind; `words`: the bytes'
+beginning.
+"""
 LOST = "the server sent a frame that cannot be read: {words}"
+"""The message for an unreadable frame in the middle of a reply. `words`: the frame's beginning."""
 TOO_LONG = f"the server sent a frame of more than {FRAME_LIMIT >> 20} megabytes"
+"""The message for a frame that is longer than `FRAME_LIMIT`."""
 _LONG = FRAME_LIMIT - 16
 """If a frame that cannot be read has more bytes than this, it was cut because it is too long. The
 number is a little lower than the limit of the cutter, which may hold back a line end.
@@ -40,7 +49,9 @@ number is a little lower than the limit of the cutter, which may hold back a lin
 _SAMPLE = 200
 """The most characters of unreadable bytes that an error quotes."""
 _TEXT_EVENTS = (Text, Thinking, ToolCall)
+"""Types of events that are a choice's content: the choice then needs a finish."""
 _USUAL = frozenset((*_TEXT_EVENTS, Opaque))
+"""Types of events that never show a fault, so that a frame with these alone needs no check."""
 
 
 class ReplyEnd:
@@ -127,9 +138,13 @@ class ReplyEnd:
 
     @property
     def _is_whole(self) -> bool:
+        """True if the reply has a finish, and each choice with content has one."""
         return bool(self._finished) and self._spoke <= self._finished
 
     def _check(self, event: Event) -> Sequence[Event]:
+        """Return the events to send for `event`: the event, a failure in its place, or a failure
+        before an `End`.
+        """
         match event:
             case Text() | Thinking() | ToolCall():
                 self._spoke.add(event.choice)
@@ -159,6 +174,7 @@ class ReplyEnd:
         return [event]
 
     def _missing_end(self) -> Failure:
+        """Record and return the failure for a reply that ends without a finish."""
         if self.begun or self._started:
             return self._fail(CUT_SHORT)
         text = self._readable_part(self._unknown)
@@ -179,10 +195,12 @@ class ReplyEnd:
         return [self._fail(LOST.format(words=text) if of_reply else self._unread(text))]
 
     def _fail(self, reason: str) -> Failure:
+        """Record and return a failure with the message `reason`."""
         self.failure = Failure(reason, status=BAD_GATEWAY)
         return self.failure
 
     def _unread(self, text: str) -> str:
+        """Return the failure's message for bytes that are no reply. `text`: their readable part."""
         return UNREAD.format(reply=self._server.reply, words=text)
 
     def _readable_part(self, raw: bytes) -> str:

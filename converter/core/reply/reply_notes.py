@@ -11,14 +11,18 @@ _CORRECTIONS = {
         "closer missing: the reply was read as beginning inside a thought, and no closer came"
     ),
 }
+"""The initial state in which the reply really began, unlike the expected one -> the note."""
 _UNREAD = (
     "{opener} begins the text, and no family reads it, "
     "try --set think_tags=auto --set think_tags='{opener} {closer}'"
 )
+"""The note on an opener that no family reads. `opener`, `closer`: the likely pair of marks."""
 MISREAD = ("opener missing", "closer missing", "no family reads it")
 """Texts that stand in a note if a reply was read wrongly."""
 _CUT = "the reply ends at a thought, as `length`, because no second request could continue it"
+"""The note on a thought that the addon ended, and behind which no second reply came."""
 NO_ANSWER = "the reply holds a thought and no answer, and its finish is `stop`"
+"""The note on a reply that the model ended by itself behind a thought."""
 _SAMPLE = 200
 """The most characters of a thought that repeats itself which a note quotes."""
 

@@ -28,6 +28,7 @@ from converter.core.wire.bounds import MOST_FAULTS, fault_of
 from converter.core.wire.sse import Frame
 
 NO_CONTEXT = ReplyContext()
+"""The context of a reply whose request is not known."""
 
 
 class Rewriter:
@@ -104,6 +105,7 @@ class Rewriter:
         return self._reader.cutter.held()
 
     def _fast_path(self) -> FastPath | None:
+        """Return a new fast path for the current reader and stages; `None` if none may be used."""
         if not self._splices:
             return None
         counter = self._client.wire.counter
@@ -278,6 +280,9 @@ class Rewriter:
         """
 
         def rest_of() -> list[bytes]:
+            """Return the bytes for the events that the stages hold and `drain` returns, and the
+            encoder's end.
+            """
             if self._fast:
                 self._fast.settle()
             drained = [*self._stages.close(), *drain()]
@@ -291,6 +296,7 @@ class Rewriter:
         return [*out, *rest]
 
     def _rewrite(self, frame: Frame) -> list[bytes]:
+        """Return the client's bytes for a frame, in which the model's name is replaced first."""
         named = frame_with_model(frame, self._model) if self._model else frame
         return self._guarded(lambda: self._rewrite_frame(named), frame.raw)
 
@@ -351,6 +357,7 @@ class Rewriter:
         return self._send_all(self._pending.close())
 
     def _send(self, each: ReadFrame) -> list[bytes]:
+        """Feed a frame's events to stages and encoder, and return the client's bytes."""
         came, frame, read = each.came, each.frame, each.events
         staged = self._stages.feed_all(self.end.feed(read))
         events = self._note(self._with_counts(self.continuation.feed(staged)))
@@ -388,9 +395,13 @@ class Rewriter:
         return taken
 
     def _with_counts(self, events: Sequence[Event], is_last: bool = False) -> list[Event]:
+        """Return the events, with token counts if they end a reply that has none; no counts behind
+        a failure.
+        """
         return [*events] if self.end.failure else self._tokens.with_counts(events, is_last)
 
     def _note(self, events: list[Event]) -> list[Event]:
+        """Record finish, counts and failure among the client's events, and return the events."""
         for event in events:
             match event:
                 case Failure():

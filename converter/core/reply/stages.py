@@ -19,33 +19,39 @@ from converter.core.reply.thought_events import ThoughtEventStage
 
 
 def _field_answer(choice: Choice) -> Stage:
+    """Return the stage that finds an answer in a reasoning field."""
     closers = tuple(mark for row in families_of(choice.reading) for mark in row.closes)
     return FieldAnswer(choice.expected, closers, choice.findings)
 
 
 def _reading(choice: Choice) -> Stage:
+    """Return the stage that reads thinking, text and calls from the text."""
     named = [choice.reply, str(choice.index or "")]
     ids = "".join(f"{part}_" for part in ("call", *filter(None, named)))
     return ReadingStage(choice.reading, choice.index, choice.findings, ids)
 
 
 def _assembler(choice: Choice) -> Stage:
+    """Return the stage that joins the pieces of calls and checks the calls."""
     expected, calls, typed = choice.expected, choice.findings.calls, choice.reading.types_values
     offer = Offer(expected.calls.schemas, expected.stops, call_in_name, typed)
     return Assembler(offer, choice.ids, calls.mended, calls.typed)
 
 
 def _stop_strings(choice: Choice) -> Stage | None:
+    """Return the stage that ends the answer at a stop string; `None` if the request has none."""
     cuts, behind = choice.expected.cuts, choice.expected.cuts_behind
     return StopStrings(cuts, behind, choice.findings) if cuts else None
 
 
 def _ender(choice: Choice) -> Stage | None:
+    """Return the stage that ends thoughts at a limit; `None` if the thoughts have no limit."""
     limits, ends = choice.expected.thoughts.limits, choice.expected.limit
     return ThoughtEnder(limits, choice.findings) if ends or limits != NO_LIMITS else None
 
 
 def _thought_events(choice: Choice) -> Stage | None:
+    """Return the stage that collects thought events; `None` if nobody wants them."""
     task, context = choice.expected.thoughts.task, choice.expected.thoughts.context
     return ThoughtEventStage(task, context, choice.thoughts) if task else None
 
@@ -64,3 +70,5 @@ STAGES: StageTable = (
     lambda of: ThinkingHider() if of.expected.thoughts.hidden else None,
     lambda of: ThoughtFolder(of.index) if of.expected.thoughts.folds else None,
 )
+"""The stages in their order: for each a function that returns `None` if a reply does not need it.
+"""

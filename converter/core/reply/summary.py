@@ -26,6 +26,7 @@ name of any length.
 """
 
 _COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls")
+"""The attributes of `Summary` that `values` returns under their own names."""
 ESTIMATED = "tokens_estimated"
 """The key of `Summary.values` whose value is True if the token counts are estimates."""
 TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
@@ -38,37 +39,42 @@ times.
 class Summary:
     """Counts and times of one reply. A time is in seconds since the request; None if there was no
     such event.
-
-    Attributes:
-        failure: the reason why the reply is not whole; empty if it is whole.
-        thoughts: the number of thoughts.
-        thinking: how many characters all thoughts have.
-        text: how many characters the text of the answer has.
-        calls: the number of calls.
-        calling: how many characters of a call in the text are held.
-        read_from: the names of the forms of the calls that were read from the text.
-        timings: the field `timings` of llama.cpp.
-        thinking_time: the seconds from a thought's first text to the event behind the thought,
-            summed over all thoughts.
-        end: the time of the last bytes.
     """
 
     model: str = ""
+    """The name of the model, as the client gets it."""
     finish: str = ""
+    """The reason of the last finish; empty if none came."""
     failure: str = ""
+    """The reason why the reply is not whole; empty if it is whole."""
     thoughts: int = 0
+    """The number of thoughts."""
     thinking: int = 0
+    """How many characters all thoughts have."""
     text: int = 0
+    """How many characters the text of the answer has."""
     calls: int = 0
+    """The number of calls."""
     calling: int = 0
+    """How many characters of a call in the text are held."""
     read_from: list[str] = field(default_factory=list)
+    """The names of the forms of the calls that were read from the text."""
     usage: Usage | None = None
+    """The token counts that the client got; `None` if it got none."""
     timings: Mapping[str, object] = field(default_factory=dict)
+    """The field `timings` of llama.cpp."""
     first_byte: float | None = None
+    """The time of the first bytes."""
     first_thought: float | None = None
+    """The time of the first thought's first text."""
     first_text: float | None = None
+    """The time of the answer's first text."""
     thinking_time: float = 0.0
+    """The seconds from a thought's first text to the event behind the thought, summed over all
+    thoughts.
+    """
     end: float | None = None
+    """The time of the last bytes."""
     _began: dict[int, float] = field(default_factory=dict)
     """Choice -> the time at which its open thought began."""
 
@@ -138,6 +144,7 @@ class Summary:
         return {name: value for name, value in values.items() if value not in (None, "")}
 
     def _add_thinking(self, event: Thinking, at: float) -> None:
+        """Count the text of a thought, and begin a thought if none is open."""
         self.thinking += len(event.text)
         if event.choice not in self._began and not event.text.isspace():
             self._began[event.choice] = at
@@ -145,18 +152,21 @@ class Summary:
             self.first_thought = at if self.first_thought is None else self.first_thought
 
     def _add_text(self, event: Text, at: float) -> None:
+        """Count text of the answer, which ends an open thought."""
         self.text += len(event.text)
         if not event.text.isspace():
             self._end_thought(event.choice, at)
             self.first_text = at if self.first_text is None else self.first_text
 
     def _add_call(self, event: ToolCall, at: float) -> None:
+        """Count a call at the piece with its name; each piece ends an open thought."""
         self._end_thought(event.choice, at)
         self.calls += bool(event.name)
         if event.read_from and event.read_from not in self.read_from:
             self.read_from.append(event.read_from)
 
     def _end_thought(self, choice: int, at: float) -> None:
+        """End the open thought of this choice, if there is one, and add its time."""
         began = self._began.pop(choice, None)
         self.thinking_time += at - began if began is not None else 0.0
 

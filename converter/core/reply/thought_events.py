@@ -68,6 +68,7 @@ class ThoughtEventStage:
         return None if kind is not Thinking and self._thought else (kind, "")
 
     def _end(self, end: ThinkingEnd) -> None:
+        """End the open thought: add its thought event to `ended`, unless it is blank."""
         thought = self._thought.getvalue().strip("\r\n") if self._thought else ""
         self._thought = None
         if thought and not thought.isspace():

@@ -17,12 +17,15 @@ class FirstBytes(enum.Enum):
     PAGE = enum.auto()
     """HTML or XML: a gateway's error page, which is a whole body."""
     OTHER = enum.auto()
+    """Other bytes, such as plain text. The reply is a whole body."""
 
 
 _NAMES = (b"data:", b"event:", b"id:", b"retry:", b":")
+"""The beginnings of lines in a stream of server-sent events; `:` begins a comment."""
 FIELD = re.compile(rb"(?:%b)?\s*(?:%b)" % (codecs.BOM_UTF8, b"|".join(_NAMES)))
 """The pattern of the beginning of a stream of server-sent events."""
 _MARKS = {b"{": FirstBytes.JSON, b"[": FirstBytes.JSON, b"<": FirstBytes.PAGE}
+"""The first byte of a reply behind blanks -> the kind of its beginning."""
 SNIFFED = 4096
 """How many bytes of a reply `beginning_of` reads at most. Blanks may stand before the bytes that
 show the kind.

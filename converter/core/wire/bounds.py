@@ -11,21 +11,19 @@ frame or body that is too long is not read.
 _K, _M = 1 << 10, 1 << 20
 _BYTES, _CHARACTERS = "bytes", "characters"
 _ERROR = "the dialect's error"
+"""The usual `Bound.beyond`: the client gets an error in the shape of its dialect."""
 
 
 class Bound(int):
-    """The largest number of bytes, characters, calls ... that are held.
-
-    Attributes:
-        unit: the unit of the number, for error messages and docs: `bytes`.
-        what: a phrase that names the bounded data, for error messages and docs: `one frame of a
-            stream`.
-        beyond: a phrase for the docs that says what happens to more data.
-    """
+    """The largest number of bytes, characters, calls ... that are held."""
 
     unit: str
+    """The unit of the number, for error messages and docs: `bytes`."""
     what: str
+    """A phrase that names the bounded data, for error messages and docs: `one frame of a stream`.
+    """
     beyond: str
+    """A phrase for the docs that says what happens to more data."""
 
     def __new__(cls, most: int, unit: str, what: str, beyond: str = _ERROR) -> "Bound":
         """Return a bound with the number `most`."""
@@ -154,3 +152,4 @@ MOST_FAULTS = Bound(10, "faults", "faults of one reply that are told apart", "a 
 
 
 TABLE = [bound for bound in list(globals().values()) if isinstance(bound, Bound)]
+"""All bounds of this module, for the docs."""

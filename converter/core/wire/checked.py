@@ -8,7 +8,6 @@ from typing import Any
 
 from converter.core.model.conversation import RequestError
 
-# Python type -> the name of this type in the error messages of Anthropic's API.
 TYPE_NAMES: dict[type, str] = {
     str: "a valid string",
     int: "a valid integer",
@@ -16,6 +15,7 @@ TYPE_NAMES: dict[type, str] = {
     dict: "an object",
     list: "a valid array",
 }
+"""Python type -> the name of this type in the error messages of Anthropic's API."""
 
 
 type Kinds = Mapping[str, type | list[type[str]]]

@@ -32,7 +32,11 @@ BARE_KEY_LIMIT = 256
 characters come before the colon, they are not JSON.
 """
 BLANKS = " \t\r\n"
+"""The characters that JSON allows between values."""
 _NOT_AS_IS = '"\r\n\t'
+"""The characters in a string in double quotes that only `JsonReader.feed` can read: its end, and
+line ends and tabs, which JSON allows only as escapes.
+"""
 STRICT = json.JSONDecoder(parse_constant=refuse)
 """A decoder of JSON that refuses `NaN` and `Infinity`."""
 
@@ -40,6 +44,9 @@ HIGH, LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 """Patterns of the escapes for the two halves of a surrogate pair: the first half, and the second.
 """
 _ESCAPE = rf'\\["\\/bfnrt]|{HIGH}{LOW}|(?!{HIGH}|{LOW})\\u[0-9a-fA-F]{{4}}'
+"""The pattern of an escape that is valid JSON, and is no half of a surrogate pair without the
+other.
+"""
 _PLAIN = {
     '"': re.compile(rf'(?:[^"\\\x00-\x1f]++|{_ESCAPE})++'),
     "'": re.compile(rf"(?:[^'\"\\\x00-\x1f]++|{_ESCAPE})++"),
@@ -50,14 +57,22 @@ _STOP = {'"': re.compile(r'["\\\x00-\x1f]'), "'": re.compile(r"['\"\\\x00-\x1f]"
 Text without these characters is valid JSON unchanged.
 """
 _HALF = re.compile(rf"{HIGH}|{LOW}")
+"""The pattern of the escape for half a surrogate pair."""
 _ESCAPE_BEGUN = re.compile(
     rf"(?:\\(?:u[0-9a-fA-F]{{0,3}})?|{HIGH}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?)\Z"
 )
+"""The pattern of an escape that the end of the text cuts off, or whose second half may still come.
+"""
 _SCALAR = re.compile(r"[-+.\w]++")
+"""The pattern of a bare value: a number, a literal, or letters that are no JSON."""
 _NAME = re.compile(r"(?:[^\W\d]|\$)[\w$-]*+")
+"""The pattern of a key without quotes."""
 _BLANK = re.compile(rf"[{BLANKS}]++")
+"""The pattern of one or more blanks."""
 _LITERALS = ("true", "false", "null")
+"""The words that are values in JSON."""
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
+"""Python's word for a value -> the word of JSON."""
 _BEGUN = re.compile(
     r"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
     r"|-?(?:0|[1-9]\d*)?(?:(?<=\d)\.\d*)?(?:(?<=\d)[eE][-+]?\d*)?"
@@ -66,16 +81,17 @@ _BEGUN = re.compile(
 characters as can still become one of these.
 """
 _COMMENTS = {"/*": "*/", "//": "\n", "#": "\n"}
+"""The text that begins a comment -> the text that ends it."""
 
 
 class JsonPart(enum.Enum):
     """The kinds of parts into which the reader divides JSON."""
 
     BLANK = enum.auto()  # blanks; empty in place of text that is dropped, such as a comment
-    OPEN = enum.auto()
-    CLOSE = enum.auto()
-    COMMA = enum.auto()
-    COLON = enum.auto()
+    OPEN = enum.auto()  # an opening bracket or brace
+    CLOSE = enum.auto()  # a closing bracket or brace
+    COMMA = enum.auto()  # a comma between values
+    COLON = enum.auto()  # the colon behind a key
     KEY = enum.auto()  # the quote that begins a key
     STRING = enum.auto()  # the quote that begins a string value
     TEXT = enum.auto()  # text in a key or a string value
@@ -89,14 +105,14 @@ class JsonPart(enum.Enum):
 class Want(enum.IntEnum):
     """The states of the reader. Each is named after the text that may come next."""
 
-    OBJECT = enum.auto()
-    KEY_OR_END = enum.auto()
-    KEY = enum.auto()
-    COLON = enum.auto()
-    VALUE = enum.auto()
-    VALUE_OR_END = enum.auto()
-    NEXT = enum.auto()
-    NOTHING = enum.auto()
+    OBJECT = enum.auto()  # the opening brace of the whole object
+    KEY_OR_END = enum.auto()  # behind `{`: a key, or `}`
+    KEY = enum.auto()  # behind a comma in an object: a key
+    COLON = enum.auto()  # within a key or behind it: the colon
+    VALUE = enum.auto()  # at the beginning or behind a colon: a value
+    VALUE_OR_END = enum.auto()  # behind `[` or a comma in a list: a value, or `]`
+    NEXT = enum.auto()  # behind a value: a comma, or a closing bracket or brace
+    NOTHING = enum.auto()  # behind the whole value
 
 
 type ReadPart = tuple[JsonPart, str, int]
@@ -110,7 +126,13 @@ _VALUES = {
     "{": Want.KEY_OR_END,
     "[": Want.VALUE_OR_END,
 }
+"""The character that begins a value -> the state behind this character; behind a quote, the state
+behind the whole string.
+"""
 _KEYS = {'"': Want.COLON, "'": Want.COLON, "}": Want.NEXT}
+"""The character that may stand where a key is wanted -> the state behind the key, or behind the
+object.
+"""
 _STEPS = {
     Want.OBJECT: {"{": Want.KEY_OR_END},
     Want.KEY_OR_END: _KEYS,
@@ -121,12 +143,18 @@ _STEPS = {
     Want.NEXT: {",": Want.KEY, "}": Want.NEXT, "]": Want.NEXT},
     Want.NOTHING: {},
 }
+"""State -> each character that may come in it -> the state behind this character."""
 _PARTS = dict.fromkeys("[{", JsonPart.OPEN) | dict.fromkeys("]}", JsonPart.CLOSE)
+"""Character -> the kind of part that begins with it. A quote where a key is wanted begins a KEY."""
 _PARTS |= {",": JsonPart.COMMA, ":": JsonPart.COLON, '"': JsonPart.STRING, "'": JsonPart.STRING}
 _VALUE_WANTED = (Want.VALUE, Want.VALUE_OR_END)
+"""The states in which a value may come."""
 _KEY_WANTED = (Want.KEY, Want.KEY_OR_END)
+"""The states in which a key may come."""
 OUTSIDE = (Want.OBJECT, Want.NOTHING)
+"""The states before and behind the whole value."""
 _CLOSING = {"{": "}", "[": "]"}
+"""Opening bracket -> its closing bracket."""
 
 
 class JsonReader:

@@ -40,13 +40,18 @@ def _integer(digits: str) -> float:
 
 
 WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+"""The encoder of JSON without blanks. It raises ValueError for `NaN` and infinite numbers."""
 # Kept for speed: `WRITER.encode` makes a new encoder at each call, and takes 2.0 microseconds for a
 # short value instead of 0.8.
 _ENCODER = c_make_encoder(None, WRITER.default, encode_basestring, None, ":", ",", *[False] * 3)
 LENIENT_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+"""The same encoder, but it writes `NaN` and infinite numbers as Python does."""
 _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
+"""The pattern of a surrogate pair as two characters, or of a half that stands alone."""
 _NO_NUMBERS = re.compile(r'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|NaN')
+"""The pattern of a whole string (its group), or of a number that JSON does not have."""
 _READER = json.JSONDecoder()
+"""The usual reader of JSON."""
 type Scan = Callable[[str, int], tuple[object, int]]
 scan: Scan = _READER.scan_once  # type: ignore[attr-defined]
 """Return the JSON value that begins at an index of a text, and the index behind the value. Raises
@@ -57,7 +62,11 @@ _READER_OF_LONG_NUMBERS = json.JSONDecoder(parse_int=_integer)
 `_READER`.
 """
 _STRICT_READER = json.JSONDecoder(parse_constant=refuse)
+"""A reader that refuses `NaN` and infinite numbers."""
 _RESCUER = json.JSONDecoder(parse_int=_integer, parse_constant=lambda _: None, strict=False)
+"""A reader that takes integers of any length and control characters in strings; `NaN` becomes
+`None`.
+"""
 
 
 def read(data: bytes) -> object:
@@ -136,10 +145,14 @@ def rescue(data: bytes) -> object:
 
 
 def _decoded(reader: json.JSONDecoder, data: bytes, errors: str) -> object:
+    """Return the value that `reader` reads in `data`. `errors`: as in `_text`."""
     return reader.decode(_text(data, errors))
 
 
 def _text(data: bytes, errors: str = "replace") -> str:
+    """Return `data` as text, without a byte order mark. `errors`: what to do about bytes that are
+    no UTF-8, as in `bytes.decode`.
+    """
     return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors)
 
 

@@ -20,13 +20,19 @@ from typing import NamedTuple
 from converter.core.wire.long_json import scan_of
 
 _BEGIN = re.compile(rb"[ \t\n\r]*+(\{)")
+"""The pattern of the beginning of an object."""
 _NAME = re.compile(rb'[ \t\n\r]*+"([^"\\\x00-\x1f\x80-\xff]*+)"[ \t\n\r]*+:[ \t\n\r]*+')
 """The pattern of a key without escapes, and of the colon behind it."""
 _NEXT_MEMBER = re.compile(rb"[ \t\n\r]*+([,}])")
+"""The pattern of the comma or the closing brace behind a value of an object."""
 _LIST = re.compile(rb"(\[)[ \t\n\r]*+")
+"""The pattern of the beginning of a list."""
 _NEXT = re.compile(rb"[ \t\n\r]*+([,\]])[ \t\n\r]*+")
+"""The pattern of the comma or the closing bracket behind an element of a list."""
 _NEXT_IN_TEXT = re.compile(r"[ \t\n\r]*+([,\]])[ \t\n\r]*+")
+"""`_NEXT` for text instead of bytes."""
 _END = re.compile(rb"[ \t\n\r]*+")
+"""The pattern of the blanks that may stand behind the object."""
 _BEHIND = frozenset(b",]} \t\n\r")
 """The bytes that may stand directly behind a value. A digit behind the kept bytes `12`, for
 example, would make another number of them.
@@ -49,8 +55,11 @@ class KeptValue(NamedTuple):
     """A value, and the offsets at which its bytes begin and end in a request."""
 
     begin: int
+    """The offset at which the bytes of the value begin."""
     end: int
+    """The offset behind the bytes of the value."""
     value: object
+    """The value as a Python object."""
 
 
 Spans = list[tuple[int, int]]
@@ -61,19 +70,16 @@ first element.
 
 @dataclass(slots=True)
 class KeptList:
-    """The elements of a list.
-
-    Attributes:
-        data: the bytes of the request with the list.
-        begin: the offset of the first element in `data`.
-        values: the elements.
-        spans: for each element the offsets of its beginning and end, counted from `begin`.
-    """
+    """The elements of a list."""
 
     data: bytes
+    """The bytes of the request with the list."""
     begin: int
+    """The offset of the first element in `data`."""
     values: list[object] = field(default_factory=list)
+    """The elements."""
     spans: Spans = field(default_factory=Spans)
+    """For each element the offsets of its beginning and end, counted from `begin`."""
 
     def add(self, value: object, begin: int, end: int) -> None:
         """Add an element, whose bytes are `data[begin:end]`."""
@@ -83,32 +89,26 @@ class KeptList:
 
 @dataclass(frozen=True, slots=True)
 class KeptObject:
-    """The object of a request, kept for the reading of the next requests.
-
-    Attributes:
-        data: the bytes of the request.
-        members: the values of the object by their keys, without the lists of messages.
-        lists: the lists of messages by their keys.
-    """
+    """The object of a request, kept for the reading of the next requests."""
 
     data: bytes
+    """The bytes of the request."""
     members: Mapping[str, KeptValue]
+    """The values of the object by their keys, without the lists of messages."""
     lists: Mapping[str, KeptList]
+    """The lists of messages by their keys."""
 
 
 class ReadObject(NamedTuple):
-    """The result of `read`.
-
-    Attributes:
-        value: the object.
-        kept: the same object, to be kept for the reading of the next requests.
-        before: the index of the kept object whose messages this object repeats; `None` if it
-            repeats none.
-    """
+    """The result of `read`."""
 
     value: dict[str, object]
+    """The object."""
     kept: KeptObject
+    """The same object, to be kept for the reading of the next requests."""
     before: int | None
+    """The index of the kept object whose messages this object repeats; `None` if it repeats none.
+    """
 
 
 def read(data: bytes, kept: Sequence[KeptObject], lists: Collection[str]) -> ReadObject | None:

@@ -51,7 +51,9 @@ def _in_python(decoder: json.JSONDecoder) -> json.JSONDecoder:
 
 
 _READER = _in_python(json.JSONDecoder())
+"""The usual reader of JSON, in Python code."""
 _STRICT_READER = _in_python(json.JSONDecoder(parse_constant=json_text.refuse))
+"""A reader that refuses `NaN` and infinite numbers, in Python code."""
 _SPACED = json.JSONEncoder(ensure_ascii=False)
 """The encoder of `spaced`. It is kept because `json.dumps` makes a new encoder for each value."""
 

@@ -18,8 +18,11 @@ from converter.core.wire.json_reader import OUTSIDE, STRICT, JsonPart, JsonReade
 WRAPPED = "arguments"
 """The key of the object that is made for arguments that are plain text: `{"arguments": "text"}`."""
 _NOTHING = ("", "null", "None")
+"""Texts that models write in place of an object if a call has no arguments."""
 _BEHIND = re.compile(r"[\s}\],;`]*+(?:<|$)")
+"""The pattern of text behind an object that means nothing, up to a mark or the text's end."""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
+"""The pattern of the escape for half a surrogate pair."""
 
 
 def means_nothing(behind: str) -> bool:

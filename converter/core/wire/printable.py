@@ -19,14 +19,18 @@ ACTING = re.compile(
 )
 """A character that acts on a terminal, or that people who read the text would not see."""
 _DELETE = 0x7F
+"""The code of DEL, the control character behind the letters of ASCII."""
 _DATA_URL = re.compile(r"data:([\w.+/-]{0,80});base64,([A-Za-z0-9+/=_-]{200,})")
+"""The pattern of a data URL. Its groups are the media type and the base64."""
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{1000,}+")
 """The pattern of 1,000 or more characters of base64 in a row. Its look-behind keeps `re` from
 trying again at each character of a shorter row, which would take quadratic time.
 """
 
 _SHORT_TEXT = 72
+"""The most characters of a text that is shown on one line."""
 _SHORT_JSON = 400
+"""The most characters of another value's JSON that is shown on one line."""
 _LONGEST_READ = 500_000
 """The most characters of JSON that are indented. Some millions would take a second."""
 

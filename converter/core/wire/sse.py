@@ -16,26 +16,25 @@ from converter.core.wire.beginnings import FIELD, SNIFFED, FirstBytes, beginning
 from converter.core.wire.bounds import FRAME_LIMIT
 
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
+"""The pattern of the line end and blank line that end a server-sent event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One unit of a stream.
-
-    Attributes:
-        raw: the bytes of the frame, with the blank line or line end behind it.
-        data: the values of its `data:` lines, joined by LF; `None` if it has no such line. In JSON
-            lines, the line without blanks around it; `None` if it is blank.
-        comment: True if the frame consists of comments.
-        event: the value of its `event:` line; empty if it has none.
-        oversized: True if these are bytes of a frame that is too long to be read: it has no `data`.
-    """
+    """One unit of a stream."""
 
     raw: bytes
+    """The bytes of the frame, with the blank line or line end behind it."""
     data: bytes | None
+    """The values of its `data:` lines, joined by LF; `None` if it has no such line. In JSON lines,
+    the line without blanks around it; `None` if it is blank.
+    """
     comment: bool = False
+    """True if the frame consists of comments."""
     event: str = ""
+    """The value of its `event:` line; empty if it has none."""
     oversized: bool = False
+    """True if these are bytes of a frame that is too long to be read: it has no `data`."""
 
     @property
     def is_body(self) -> bool:
@@ -45,24 +44,21 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """A format of streams: server-sent events or JSON lines.
-
-    Attributes:
-        content_type: the content type of such a stream.
-        cutter: returns a new decoder for a stream of this format.
-        write: returns the bytes of a frame from its data and the name of its event.
-        begins: the pattern of the beginning of a stream. It does not match any whole body.
-        ends: the bytes with which a frame may end.
-        bare: True if a frame has only its data, so that a stream with one frame looks like a whole
-            body.
-    """
+    """A format of streams: server-sent events or JSON lines."""
 
     content_type: str
+    """The content type of such a stream."""
     cutter: "Callable[[], FrameDecoder]"
+    """Returns a new decoder for a stream of this format."""
     write: Callable[[bytes, str], bytes]
+    """Returns the bytes of a frame from its data and the name of its event."""
     begins: re.Pattern[bytes]
+    """The pattern of the beginning of a stream. It does not match any whole body."""
     ends: tuple[bytes, ...]
+    """The bytes with which a frame may end."""
     bare: bool = False
+    """True if a frame has only its data, so that a stream with one frame looks like a whole body.
+    """
 
     def is_named(self, content_type: str) -> bool:
         """Return True if `content_type`, the value of a header, names this format."""
@@ -72,16 +68,14 @@ class Framing:
 class FrameDecoder:
     """A decoder of bytes into frames. A chunk may end anywhere in a frame. `close` returns the last
     frame if its blank line is missing.
-
-    Attributes:
-        ends: the pattern of the bytes that end a frame.
-        usual: the bytes that end a frame if the stream has no CR.
-        longest: the most bytes that may end a frame.
     """
 
     ends = _BLANK_LINE
+    """The pattern of the bytes that end a frame."""
     usual = b"\n\n"
+    """The bytes that end a frame if the stream has no CR."""
     longest = 4
+    """The most bytes that may end a frame."""
 
     def __init__(self, limit: int = FRAME_LIMIT) -> None:
         self._limit = limit
@@ -168,6 +162,7 @@ class MislabelledBody(FrameDecoder):
     """
 
     _is_whole: bool | None = None
+    """True for a whole body, False for an event stream; `None` while too few bytes have come."""
 
     def cut(self, chunk: bytes) -> list[bytes]:
         """Return the bytes of each frame that `chunk` completes; an empty list for a whole body,
@@ -240,8 +235,11 @@ class LineDecoder(FrameDecoder):
     """
 
     ends = re.compile(rb"\n")
+    """The pattern of a line end."""
     longest = 1
+    """A line end has one byte; a CR before it is a blank of the line."""
     usual = b"\n"
+    """The bytes of a line end."""
 
     def parse(self, raw: bytes) -> Frame:
         """Return the frame for a line. A line that consists of blanks is a comment."""
