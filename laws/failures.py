@@ -42,14 +42,8 @@ def compare(variant: str, expected: Sequence[object], got: Sequence[object]) -> 
     for index, pair in enumerate(zip_longest(expected, got, fillvalue=_NOTHING)):
         if pair[0] != pair[1]:
             wanted, came = map(_as_text, pair)
-            offset = next(
-                (
-                    offset
-                    for offset, letters in enumerate(zip(wanted, came, strict=False))
-                    if len({*letters}) > 1
-                ),
-                0,
-            )
+            letters = enumerate(zip(wanted, came, strict=False))
+            offset = next((at for at, (letter, other) in letters if letter != other), 0)
             raise BrokenLawError(
                 variant,
                 f"event {index}\n"
@@ -81,17 +75,14 @@ def events_of(body: bytes) -> list[str]:
 
 
 def _lines(value: object, path: str) -> list[str]:
-    if isinstance(value, dict) and value:
-        return [
-            line
-            for name, inner in value.items()
-            for line in _lines(inner, f"{path}.{name}" if path else name)
-        ]
-    if isinstance(value, list) and value:
-        return [
-            line for index, inner in enumerate(value) for line in _lines(inner, f"{path}[{index}]")
-        ]
-    return [f"{path}: {json.dumps(value, ensure_ascii=False)}"]
+    inner: dict[str, object] = {}
+    if isinstance(value, dict):
+        inner = {f"{path}.{name}" if path else name: field for name, field in value.items()}
+    elif isinstance(value, list):
+        inner = {f"{path}[{index}]": item for index, item in enumerate(value)}
+    if not inner:
+        return [f"{path}: {json.dumps(value, ensure_ascii=False)}"]
+    return [line for inner_path, item in inner.items() for line in _lines(item, inner_path)]
 
 
 def _as_text(event: object) -> str:

@@ -67,17 +67,11 @@ def text_frame_of(value: Json) -> TextFrame | None:
         template = {**value, "delta": "", "sequence_number": 0}
         return TextFrame(template, ("delta",), value["delta"])
     delta, path = _delta_of(value)
-    name = next(
-        (name for name in _text_fields(delta) if isinstance(delta.get(name), str) and delta[name]),
-        "",
-    )
-    others = {
-        key: field
-        for key, field in delta.items()
-        if key not in (name, "type", "index") and field not in (None, "")
-    }
-    if not name or others:
+    filled = [key for key, field in delta.items() if field not in (None, "")]
+    names = [name for name in _text_fields(delta) if name in filled and type(delta[name]) is str]
+    if not names or {*filled} - {names[0], "type", "index"}:
         return None
+    name = names[0]
     text_frame = TextFrame(copy.deepcopy(value), (*path, name), delta[name])
     _delta_of(text_frame.template)[0][name] = ""
     return text_frame
@@ -95,19 +89,13 @@ def _delta_of(value: Json) -> tuple[Json, tuple[str | int, ...]]:
     """Return the delta in a frame's JSON, and the keys that lead to it. Both are empty if the frame
     has a finish, counts, or no delta.
     """
-    choices = value.get("choices")
-    if (
-        isinstance(choices, list)
-        and len(choices) == 1
-        and isinstance(choices[0], dict)
-        and not value.get("usage")
-    ):
-        delta = choices[0] if is_text(value) else choices[0].get("delta")
-        if isinstance(delta, dict) and not choices[0].get("finish_reason"):
-            return delta, ("choices", 0) if is_text(value) else ("choices", 0, "delta")
-        return {}, ()
-    if value.get("type") == "content_block_delta" and isinstance(value.get("delta"), dict):
-        return value["delta"], ("delta",)
+    match value:
+        case {"choices": [dict() as choice]} if not value.get("usage"):
+            delta = choice if is_text(value) else choice.get("delta")
+            if isinstance(delta, dict) and not choice.get("finish_reason"):
+                return delta, ("choices", 0) if is_text(value) else ("choices", 0, "delta")
+        case {"type": "content_block_delta", "delta": dict() as delta}:
+            return delta, ("delta",)
     return {}, ()
 
 

@@ -36,10 +36,8 @@ def _fold_openai(values: list[Json]) -> Json:
             sent = {name: field for name, field in choice.items() if field is not None}
             _add_fields(kept["message"], sent.pop("delta", {}) or {})
             kept |= sent
-    return whole | {
-        "object": "chat.completion",
-        "choices": [choices[index] for index in sorted(choices)],
-    }
+    sorted_choices = [choices[index] for index in sorted(choices)]
+    return whole | {"object": "chat.completion", "choices": sorted_choices}
 
 
 def _add_fields(message: Json, delta: Json) -> None:
@@ -137,10 +135,8 @@ def _deltas(message: Json, cut: Cut) -> Iterator[Json]:
     )
     for name, value in fields:
         if name == "tool_calls":
-            yield from (
-                {"tool_calls": [{**entry, "index": number}]}
-                for number, entry in enumerate(value or [])
-            )
+            for number, entry in enumerate(value or []):
+                yield {"tool_calls": [{**entry, "index": number}]}
         elif isinstance(value, str) and name != "role":
             yield from ({name: piece} for piece in cut(value))
         elif value and name != "role":

@@ -5,6 +5,7 @@ these clients gets, for the recorded chunks and for others.
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from converter.core.dialects.table import (
     ANTHROPIC,
@@ -121,11 +122,9 @@ def with_body(
     """Return the recording with another body from the server, in this form, and with these options
     beside the recorded ones.
     """
-    answered = (
-        recording.server_reply
-        if form is None
-        else replace(recording.server_reply, content_type=_CONTENT_TYPES[form])
-    )
+    answered = recording.server_reply
+    if form is not None:
+        answered = replace(answered, content_type=_CONTENT_TYPES[form])
     merged: Mapping[str, object] = {**recording.options, **options}
     return replace(recording, chunks=(Chunk(0.0, body),), server_reply=answered, options=merged)
 
@@ -137,9 +136,6 @@ def seeded_random(recording: Recording, law: int) -> random.Random:
 
 def cut_anywhere[T: (str, bytes)](whole: T, most: int, drawing: random.Random) -> list[T]:
     """Return `whole` cut into at most `most` pieces, none of them empty."""
-    offsets: list[int] = (
-        sorted(drawing.sample(range(1, len(whole)), min(most - 1, len(whole) - 1))) if whole else []
-    )
-    return [
-        whole[begin:end] for begin, end in zip([0, *offsets], [*offsets, len(whole)], strict=True)
-    ]
+    inner: Sequence[int] = range(1, len(whole))
+    offsets = [0, *sorted(drawing.sample(inner, min(most - 1, len(inner)))), len(whole)]
+    return [whole[begin:end] for begin, end in pairwise(offsets)]
