@@ -24,10 +24,10 @@ from laws.call_oracle_readers import (
     tags_reader,
 )
 
-_NAME = r"(?P<name>[\w.-]+)"
+_NAME = r"(?P<name>[\w.-]+)"  # the pattern of a tool's name, as a group
 _ATTRIBUTE = r"(?:(?:name|key|tool)=)?[\"']?(?P<{}>[^\"'>\s<]+)[\"']?[^<>]*?"
 """The pattern of a name in a tag and of the tag's rest: `name="f" id="1"`. `{}`: a group's name."""
-_TOKEN = r"(?:<[^<>]+>|\[[A-Z_]+\]|```)"
+_TOKEN = r"(?:<[^<>]+>|\[[A-Z_]+\]|```)"  # the pattern of a special token or a fence
 _BETWEEN = rf"(?:\s|{_TOKEN}\w*|json|code)"
 """The pattern of text between a header's name and arguments: a channel, an id, a content type."""
 
@@ -64,6 +64,7 @@ def _(body: Keyed, form: CallRow) -> Iterator[tuple[str, Reader]]:
 
 
 def _tagged_call(body: Keyed) -> tuple[str, Reader]:
+    """Return pattern and reader of calls whose name and keys stand in tags or attributes."""
     tag_end, close = re.escape(body.key_end), _any_of(body.ends)
     value = r"(?:<!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?" if body.cdata else "(?P<value>.*?)"
     parameter = f"{_any_of(body.keys)}{_ATTRIBUTE.format('key')}{tag_end}{value}{close}"
@@ -74,6 +75,7 @@ def _tagged_call(body: Keyed) -> tuple[str, Reader]:
 
 
 def _bare_call(body: Keyed, form: CallRow) -> tuple[str, Reader]:
+    """Return pattern and reader of calls whose name stands bare, between marks."""
     marks = (body.keys[0], body.key_end, body.value, body.ends[0])
     key, key_end, value, value_end = map(re.escape, marks)
     kind = rf"(?:\s*{re.escape(body.kind[0])}.*?{re.escape(body.kind[1])})?" if body.kind[0] else ""
@@ -130,6 +132,7 @@ def _opening_pattern(form: CallRow) -> str:
 
 
 def _rows(form: CallRow) -> Iterator[Row]:
+    """Yield a row for each syntax that the bodies of a form may have."""
     ends = [re.escape(it) for it in (getattr(form.body, "tail", ""), *form.ends) if it]
     for begin, reader in _syntaxes(form.body, form):
         yield Row(form.name, _opening_pattern(form) + begin, reader, ends)

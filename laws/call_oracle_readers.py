@@ -16,14 +16,14 @@ type Reader = Callable[[str, re.Match[str]], tuple[int, list[NamedArguments]] | 
 
 _BLANKS = rf"(?:\s|{'|'.join(map(re.escape, CLOSERS))})*"
 """The pattern of blanks in a call. Closers of thoughts count as blanks there."""
-JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"
+JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"  # the pattern of blanks before a JSON object or list
 _UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
 """The errors that the parsers of `json` and `ast` raise for text that is no call."""
-_DECODER = json.JSONDecoder(strict=False)
+_DECODER = json.JSONDecoder(strict=False)  # a reader of JSON that takes line ends in strings
 NOTHING: Mapping[str, object] = {}
 """The arguments of a call that is only a name. It is a call if the tool requires no argument."""
 _NAMES, _ARGUMENTS = ("name", "tool_name", "function"), ("arguments", "parameters", "args")
-_BESIDE_ARGUMENTS = ("id", "type", "tool_call_id", "index")
+_BESIDE_ARGUMENTS = ("id", "type", "tool_call_id", "index")  # a call's fields that are no arguments
 
 
 class Members(dict[str, object]):
@@ -188,6 +188,7 @@ def read_elements(text: str, match: re.Match[str]) -> tuple[int, list[NamedArgum
 
 
 def _values(xml: str) -> dict[str, object]:
+    """Return tag -> value of each element; a list for an element of `item` elements."""
     arguments: dict[str, object] = {}
     for match in re.finditer(r"<([\w-]+)>(.*?)</\1>", xml, re.DOTALL):
         inner: object = _values(match[2]) or match[2]
@@ -223,6 +224,7 @@ def _python_end(text: str, begin: int) -> int:
 
 
 def _python_call(node: ast.Call) -> NamedArguments:
+    """Return name and arguments of a parsed call; a value that is no literal raises ValueError."""
     arguments = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
     return ast.unparse(node.func).removesuffix(".call"), arguments
 

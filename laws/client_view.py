@@ -18,7 +18,7 @@ from laws.strict_reader import read_strictly
 from laws.variants import IN_BLOCKS, Variant, body_of
 
 type View = list[tuple[object, ...]]
-_KINDS = {"text": "text", "raw": "text", "thinking": "thinking"}
+_KINDS = {"text": "text", "raw": "text", "thinking": "thinking"}  # kind of a piece -> kind of a run
 
 
 def message_of(recording: Recording, variant: Variant) -> dict[str, Any]:

@@ -29,6 +29,7 @@ _STARTS = {
     Mode.GUESSED: "guessed",
     Mode.UNDECIDED: "undecided",
 }
+"""How the addon reads the beginning of a reply -> the `start` of `oracle.read`."""
 JOINT = "\n\n"
 """The separator of thoughts that share a field, and of the texts before and behind a call."""
 
@@ -117,6 +118,7 @@ def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
 
 
 def _last_calls(thought: str, tools: Tools) -> str:
+    """Return the calls at the end of a thought as their text, with only blanks behind them."""
     begin = len(thought)
     for call in reversed(call_oracle.calls(thought, tools.schemas)):
         if thought[call.end : begin].strip():
@@ -133,6 +135,7 @@ def without_calls(text: str, tools: Tools) -> str:
 
 
 def _without_calls(part: Part, tools: Tools) -> list[Part]:
+    """Return a part of text as its texts and calls in order; other parts unchanged."""
     if part.kind != "text":
         return [part]
     calls = call_oracle.calls(part.text, tools.schemas, not tools.wants_json)
@@ -278,6 +281,7 @@ def _parts_without_marks(pieces: Sequence[Piece]) -> list[Part]:
 
 
 def _joined_text(read: Iterable[Part]) -> list[Part]:
+    """Return the parts that are not empty; neighbouring parts of text become one."""
     out: list[Part] = []
     for part in read:
         if out and part.kind == out[-1].kind == "text":

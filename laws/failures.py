@@ -8,8 +8,8 @@ from itertools import zip_longest
 
 _AROUND = 60
 """How many characters the error shows before and behind the first difference."""
-_NOTHING = "(nothing)"
-_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_NOTHING = "(nothing)"  # stands for an event that one of two lists lacks
+_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")  # the end of a frame
 
 
 class BrokenLawError(AssertionError):
@@ -41,7 +41,7 @@ def compare(variant: str, expected: Sequence[object], got: Sequence[object]) -> 
     """Raise BrokenLawError with the first event that is not as expected."""
     for index, pair in enumerate(zip_longest(expected, got, fillvalue=_NOTHING)):
         if pair[0] != pair[1]:
-            wanted, came = map(_as_text, pair)
+            wanted, came = map(_text_of_event, pair)
             letters = enumerate(zip(wanted, came, strict=False))
             offset = next((at for at, (letter, other) in letters if letter != other), 0)
             raise BrokenLawError(
@@ -75,6 +75,7 @@ def events_of(body: bytes) -> list[str]:
 
 
 def _lines(value: object, path: str) -> list[str]:
+    """Return `path: value` for each value in JSON. `path`: the path to `value` itself."""
     inner: dict[str, object] = {}
     if isinstance(value, dict):
         inner = {f"{path}.{name}" if path else name: field for name, field in value.items()}
@@ -85,13 +86,14 @@ def _lines(value: object, path: str) -> list[str]:
     return [line for inner_path, item in inner.items() for line in _lines(item, inner_path)]
 
 
-def _as_text(event: object) -> str:
+def _text_of_event(event: object) -> str:
     if isinstance(event, tuple):
-        return " ".join(map(_part_text, event))
+        return " ".join(map(_text_of_part, event))
     return event if isinstance(event, str) else repr(event)
 
 
-def _part_text(part: object) -> str:
+def _text_of_part(part: object) -> str:
+    """Return a member of an event as text; a dict as JSON with sorted keys."""
     if isinstance(part, dict):
         return json.dumps(part, sort_keys=True, ensure_ascii=False, default=repr)
     return part if isinstance(part, str) and part.isidentifier() else repr(part)

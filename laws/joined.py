@@ -25,13 +25,14 @@ from laws.variants import cut_anywhere, seeded_random, variants, with_body
 
 type Json = dict[str, Any]
 type Holds = Callable[[Recording, int], None]
-JOINT = "\n\n"
+JOINT = "\n\n"  # the blank line before the sentence that ends a thought
 _MARK_TOKENS = 2
 """How many tokens a mark and its line end are estimated to have."""
 _PLAIN = {"budget": "server", "budget_tokens": "", "loops": "off", "unanswered": "tell"}
-_HEAD = ("choices", "usage", "timings")
-_DONE = b"data: [DONE]\n\n"
-_PIECES = 6
+"""The options with which the addon does not end thoughts by itself."""
+_NOT_IN_FRAME_FIELDS = ("choices", "usage", "timings")  # fields that `frame_fields` leaves out
+_DONE = b"data: [DONE]\n\n"  # the last frame of a stream
+_PIECES = 6  # into at most how many pieces a text is cut at random
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +43,19 @@ class Joined:
     more: bytes  # the frames of the first reply behind the thought, which the client does not get
     closing: bytes  # a frame with the text that ends the thought
     second: bytes  # the second reply; empty if the server cannot continue a reply
-    head: Json  # the fields of a frame without its choices and counts
+    frame_fields: Json  # the fields of a frame beside its choices, counts and times
     written: int  # how many tokens the server wrote in the first reply
     added: int  # how many tokens the text has that ends the thought
 
     def single_reply(self, recording: Recording) -> Recording:
         """Return the recording with one reply, in which the model ends the thought by itself."""
-        end = [{**self.head, "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}]
-        ended = b"".join([*map(frame_of, end), _DONE])
+        choice = {"index": 0, "delta": {}, "finish_reason": "length"}
+        ended = frame_of({**self.frame_fields, "choices": [choice]}) + _DONE
         rest = b"".join(self._continuation()) if self.second else ended
         return with_body(recording, self.kept + self.closing + rest, Form.STREAM, **_PLAIN)
 
     def recut(self, recording: Recording, cut: Cut) -> Recording:
-        """Return the recording with the text of both replies cut into other frames by `cut`."""
+        """Return the recording with the text of the two server replies cut into other frames."""
         first = recut_text(self.kept, cut) + self.more
         return with_body(recording, first + recut_text(self.second, cut))
 
@@ -75,9 +76,10 @@ class Joined:
             if own.get("usage"):
                 own["usage"] = self._summed_usage(own["usage"])
             if own:
-                yield frame_of({**self.head, **own})
+                yield frame_of({**self.frame_fields, **own})
 
     def _summed_usage(self, usage: Json) -> Json:
+        """Return the counts of both replies together. `usage`: those of the second reply."""
         written = min(self.written, usage["prompt_tokens"])
         prompt = max(0, usage["prompt_tokens"] - written - self.added)
         details_sent = usage.get("prompt_tokens_details") or {}
@@ -125,8 +127,8 @@ def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> No
         views = [view_of(each, variant) for each in (one, recording)]
         compare(where, *(views if counted else map(_without_usage, views)))
         if variant.client is OPENAI_CHAT:
-            heads = [completion_of(each, variant).heads for each in (one, recording)]
-            compare(f"{where}, its head", *(list(head.items()) for head in heads))
+            replies = [completion_of(each, variant) for each in (one, recording)]
+            compare(f"{where}, its head", *(list(it.frame_fields.items()) for it in replies))
     if number == 2:
         _check_recut(recording, both, drawn)
 
@@ -148,6 +150,7 @@ def ends_between_replies(recording: Recording, came: bytes) -> bool:
 
 
 def _check_recut(recording: Recording, both: Joined, drawn: int) -> None:
+    """Check that clients get the same if the text of the two replies is cut into other frames."""
     drawing = seeded_random(recording, 2)
     cuts: list[Cut] = [list, lambda spoken: [spoken]]
     cuts += [lambda spoken: cut_anywhere(spoken, _PIECES, drawing)] * drawn
@@ -190,14 +193,14 @@ def _joined_at_thought_end(recording: Recording, first: bytes, second: bytes) ->
     rows = [row for row in families_of(reading) if any(mark in text for mark in row.opens)]
     closer = "" if choice.thoughts else next(iter((*rows, *families_of(reading)))).close
     value = next(value for frame in frames(first) if (value := value_of(frame)))
-    head = {name: it for name, it in value.items() if name not in _HEAD}
+    fields = {name: it for name, it in value.items() if name not in _NOT_IN_FRAME_FIELDS}
     if choice.finish and limits.answers:
         answered = choice.calls or any(part.text.strip() for part in read if part.kind == "text")
         *before, finish = frames(first)
         closing = b"" if text.endswith(closer) else spoken[-1].frame(closer)
         counts = _tokens_of(spoken), 2 * _MARK_TOKENS * bool(choice.thoughts)
         alone = choice.finish == "stop" and b'"finish_reason": "stop"' in finish and not answered
-        return Joined(b"".join(before), finish, closing, second, head, *counts) if alone else None
+        return Joined(b"".join(before), finish, closing, second, fields, *counts) if alone else None
     if limits.budget is None or text_frames[-1] is None:
         return None
     left = limits.budget * BYTES_PER_TOKEN - len("".join(thoughts[:-1]).encode())
@@ -209,7 +212,7 @@ def _joined_at_thought_end(recording: Recording, first: bytes, second: bytes) ->
     closing = spoken[-1].frame(sentence + closer) if sentence + closer else b""
     marks = 1 + bool(choice.thoughts)
     added = len(f"{JOINT}{limits.sentence}".encode()) // BYTES_PER_TOKEN + marks * _MARK_TOKENS
-    return Joined(*_split_at(first, kept), closing, second, head, _tokens_of(spoken), added)
+    return Joined(*_split_at(first, kept), closing, second, fields, _tokens_of(spoken), added)
 
 
 def _tokens_of(spoken: Sequence[TextFrame]) -> int:

@@ -80,6 +80,7 @@ def spoiled_bodies(body: bytes, drawn: int, drawing: random.Random) -> Iterator[
 
 
 def _check_message(out: bytes, variant: Variant, name: str) -> None:
+    """Check that the client's bytes `out` are a message or an error. `name`: of the fault."""
     try:
         read = read_message(out, variant)
     except BrokenLawError as error:
@@ -119,6 +120,7 @@ def _offsets_to_cut_at(recording: Recording, drawn: int) -> list[int]:
 
 
 def _check_ends(recording: Recording, streams: list[Variant], came: bytes, name: str) -> None:
+    """Check that each stream ends in a message exactly if the reply in `came` is whole."""
     if ends_between_replies(recording, came):
         return
     last, fields = last_reply_of(recording, came), recording.settings.map

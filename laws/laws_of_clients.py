@@ -17,8 +17,8 @@ from laws.response_view import as_message
 from laws.variants import Variant, body_of, variants
 
 type Message = dict[str, Any]
-_HEAD = ("id", "model", "role", "stop_reason", "stop_sequence")
-_KINDS = ("text", "thinking", "tool_use")
+_OUTER_FIELDS = ("id", "model", "role", "stop_reason", "stop_sequence")
+_KINDS = ("text", "thinking", "tool_use")  # types of the blocks that every SDK returns
 _FAILED = 502
 """The status of an error response."""
 _RAISING_FINISHES = ("length", "content_filter")
@@ -64,7 +64,7 @@ def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
             sdk.anthropic_events(wire, body)  # raises if an event has a wrong shape
             message = sdk.anthropic_accumulated(wire, body)
     compare(f"{variant}, the anthropic SDK's blocks", _blocks(plain), _blocks(message))
-    compare(f"{variant}, the anthropic SDK's head", _head(plain), _head(message))
+    compare(f"{variant}, the anthropic SDK's head", *map(_fields_beside_content, (plain, message)))
 
 
 @contextmanager
@@ -97,9 +97,9 @@ def _blocks(message: Message) -> list[tuple[object, ...]]:
     ]
 
 
-def _head(message: Message) -> list[tuple[object, ...]]:
+def _fields_beside_content(message: Message) -> list[tuple[object, ...]]:
     return [
-        *((name, message.get(name)) for name in _HEAD),
+        *((name, message.get(name)) for name in _OUTER_FIELDS),
         ("output_tokens", message["usage"]["output_tokens"]),
     ]
 

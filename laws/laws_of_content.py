@@ -49,6 +49,7 @@ def law_4(recording: Recording, _: int) -> None:
 
 
 def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) -> None:
+    """Check that `got`, the client's thinking and text, lacks nothing of the choice but marks."""
     settings = case.recording.settings
     reading = reading_for_client(case.recording, variant.form)
     calls = [text for text, _ in calls_in_text(choice, reading)]
@@ -136,6 +137,7 @@ def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[
 
 
 def _typed_call(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
+    """Return `call`, with the arguments of the client's `other` where these may be converted."""
     sent = Call(0, 0, call["name"], as_object(_parsed(call["arguments"])))
     received = _parsed(other["arguments"])
     if not (isinstance(received, dict) and is_same_call(sent, other["name"], received)):
@@ -158,6 +160,7 @@ def _takes_strings(schema: object) -> bool:
 
 
 def _oracle_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Call]:
+    """Return the calls that the oracle reads in the text, or else in the thoughts."""
     reading = reading_for_client(case.recording, variant.form)
     in_text = [call for _, call in calls_in_text(choice, reading)]
     return in_text or calls_in_thoughts(choice, reading)
@@ -173,6 +176,7 @@ def _compare_read(variant: Variant, read: list[Call], got: Sequence[tuple[str, o
 
 
 def _parsed(written: str) -> object:
+    """Return the value of a call's arguments; `None` if they are no JSON."""
     try:
         return json.loads(written or "{}")
     except (ValueError, RecursionError):
@@ -183,10 +187,11 @@ def _check_completion(case: Case, variant: Variant) -> None:
     sent, got = case.reply, completion_of(case.recording, variant)
     # for a body without choices the client gets an error
     if sent.choices or variant.form is Form.STREAM:
-        heads = (list(reply.heads.items()) for reply in (sent, got))
+        heads = (list(reply.frame_fields.items()) for reply in (sent, got))
         compare(f"{variant}, the fields of frames", *heads)
     got_reply = got if sent.usage else replace(got, usage={})  # without the addon's own estimate
-    compare(f"{variant}, counts and marks of the stream", _counts_of(sent), _counts_of(got_reply))
+    facts = map(_facts_beside_content, (sent, got_reply))
+    compare(f"{variant}, counts and marks of the stream", *facts)
     for index, sent_choice in sent.choices.items():
         got_choice = got.choice(index)
         read = _oracle_calls(case, variant, sent_choice)
@@ -218,7 +223,7 @@ def _check_completion(case: Case, variant: Variant) -> None:
         )
 
 
-def _counts_of(reply: ParsedReply) -> list[tuple[object, ...]]:
+def _facts_beside_content(reply: ParsedReply) -> list[tuple[object, ...]]:
     marks = ("usage", "comments", "done", "complete")
     return [(name, getattr(reply, name)) for name in marks]
 
@@ -313,6 +318,7 @@ def _check_mark(where: str, mark: str, texts: Sequence[str], allowed: Sequence[s
 
 
 def _sent_texts(recording: Recording, variant: Variant) -> Iterator[tuple[int, list[str]]]:
+    """Yield the index of each choice, and the texts that the client gets for it."""
     if variant.client in IN_BLOCKS:
         blocks = message_of(recording, variant).get("content", ())
         yield 0, [str(block.get(block["type"], "")) for block in blocks]

@@ -15,7 +15,7 @@ from laws.recut import recut_text
 from laws.refold import fold, unfold
 from laws.variants import IN_BLOCKS, Variant, cut_anywhere, seeded_random, variants, with_body
 
-_PIECES = 6
+_PIECES = 6  # into at most how many pieces a text is cut at random
 
 
 def law_2(recording: Recording, drawn: int) -> None:
@@ -76,6 +76,7 @@ def law_3(recording: Recording, _: int) -> None:
 def _check_same(
     to: list[Variant], recordings: list[Recording], skip: tuple[Recording, Form] | None = None
 ) -> None:
+    """Check that all variants in `to` get the same from all recordings, except for `skip`."""
     pairs = [
         (each, variant)
         for each in recordings

@@ -80,7 +80,7 @@ def error_7(recording: Recording, _: int) -> None:
     for client, (variant, _keys) in _SHAPES.items():
         got = answer(recording, client)
         with warnings.catch_warnings(action="ignore"):
-            raised = _raised_message(client, got)
+            raised = _message_raised_by_sdk(client, got)
         message = _error_in(got.body)[1]
         if message not in raised or got.status < 400:
             raise BrokenLawError(
@@ -91,7 +91,7 @@ def error_7(recording: Recording, _: int) -> None:
             )
 
 
-def _raised_message(client: Dialect, got: Answer) -> str:
+def _message_raised_by_sdk(client: Dialect, got: Answer) -> str:
     sdk = import_sdk_reading()
     if client is OLLAMA:
         return str(sdk.ollama_error(got.body, got.status))

@@ -67,17 +67,17 @@ class Limit:
     applies: Callable[[Case], bool]  # returns True for a case of this kind
 
 
-_ORDER = {"thinking": 0, "raw": 1, "text": 1, "call": 2}
+_RANK = {"thinking": 0, "raw": 1, "text": 1, "call": 2}  # kind -> its place in a whole reply
 
 
-def _out_of_order(case: Case) -> bool:
+def _has_pieces_out_of_order(case: Case) -> bool:
     orders = (
-        [_ORDER[piece.kind] for piece in choice.pieces] for choice in case.reply.choices.values()
+        [_RANK[piece.kind] for piece in choice.pieces] for choice in case.reply.choices.values()
     )
     return any(before > behind for order in orders for before, behind in pairwise(order))
 
 
-def _content_behind_a_call(case: Case) -> bool:
+def _has_content_behind_a_call(case: Case) -> bool:
     kinds = [
         "call" if piece.kind == "call" else "words"
         for choice in case.reply.choices.values()
@@ -86,7 +86,7 @@ def _content_behind_a_call(case: Case) -> bool:
     return "call" in kinds and "words" in kinds[kinds.index("call") :]
 
 
-def _fields_differ(case: Case) -> bool:
+def _has_different_thoughts(case: Case) -> bool:
     return any(len(set(choice.thoughts.values())) > 1 for choice in case.reply.choices.values())
 
 
@@ -94,11 +94,11 @@ def _has_unread_frames(case: Case) -> bool:
     return case.reply.complete and case.reply.unread > 0
 
 
-def _whole_without_choices(case: Case) -> bool:
+def _is_whole_without_choices(case: Case) -> bool:
     return case.recording.server_form is Form.WHOLE and not case.reply.choices
 
 
-def _unfinished(case: Case) -> bool:
+def _is_whole_without_finish(case: Case) -> bool:
     reply = case.reply
     return case.recording.server_form is Form.WHOLE and bool(reply.choices) and not reply.complete
 
@@ -138,11 +138,11 @@ _SHOWN_BY_BYTES = (["budget"], ["unanswered"])
 """The values of `Case.ended` for a thought whose end `joined` can find in the server's bytes."""
 
 
-def _unsorted_choices(case: Case) -> bool:
+def _has_unsorted_choices(case: Case) -> bool:
     return [*case.reply.choices] != sorted(case.reply.choices)
 
 
-def _hides(case: Case) -> bool:
+def _hides_thinking_or_blanks(case: Case) -> bool:
     recording = case.recording
     return recording.settings.blanks == "trim" or recording.awaited().expected.thoughts.hidden
 
@@ -151,19 +151,19 @@ LIMITS = (
     Limit(
         (2,),
         "a whole body that is no completion, empty or cut off, has no words to cut",
-        _whole_without_choices,
+        _is_whole_without_choices,
     ),
     Limit((3,), "a reply that broke off has no whole form", lambda case: not case.reply.complete),
     Limit(
         (4, 5),
         "a whole reply that has no finish, by its server's word, is an error for who waits for one",
-        _unfinished,
+        _is_whole_without_finish,
     ),
     Limit(
         (3,),
         "a whole reply has one place for thinking, text and calls each, "
         "so it cannot tell what came between",
-        _out_of_order,
+        _has_pieces_out_of_order,
     ),
     Limit(
         (2, 3, 4, 5),
@@ -186,13 +186,13 @@ LIMITS = (
     Limit(
         (4,),
         "think_unasked=hide leaves thinking out, and think_blanks=trim blanks",
-        _hides,
+        _hides_thinking_or_blanks,
     ),
     Limit(
         (4, 5),
         "the server's reasoning fields tell different thoughts; "
         "its decoder decides which one is told",
-        _fields_differ,
+        _has_different_thoughts,
     ),
     Limit(
         (4, 5, 6),
@@ -215,13 +215,13 @@ LIMITS = (
     Limit(
         (5,),
         "a call ends the block before it, wherever it stands; law 4 sees to the words",
-        _content_behind_a_call,
+        _has_content_behind_a_call,
     ),
     Limit(
         (3, 7),
         "SGLang 0.5 gives each choice an id of its own and begins them in any order: the first "
         "frame's id is a stream's, and OpenAI's SDK (3.57) joins no choice before a lower one",
-        _unsorted_choices,
+        _has_unsorted_choices,
     ),
     Limit(
         (7,),

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from converter.core.reading.rows import GAP, SUFFIX
 from converter.core.reading.thought_row import ThoughtRow
 
-_BLANKS = re.compile(r"\s+")
-_SUFFIX = "[0-9A-Za-z_-]{1,32}"
-_GAP = r"[^<]{0,48}(?:<\|constrain\|>[^<]{0,48})?"
-_NAME = r"[A-Za-z_][\w.:-]*"
-_PAIRS = rf"""(?:{_NAME}=(?:"[^"]*"|'[^']*'))*"""
-_THOUGHT = re.compile(r"""thought=(?:"([^"]*)"|'([^']*)')""")
+_BLANKS = re.compile(r"\s+")  # one or more blanks
+_SUFFIX = "[0-9A-Za-z_-]{1,32}"  # the pattern of the text for which `SUFFIX` stands in a mark
+_GAP = r"[^<]{0,48}(?:<\|constrain\|>[^<]{0,48})?"  # the pattern of the text for which `GAP` stands
+_NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute
+_PAIRS = rf"""(?:{_NAME}=(?:"[^"]*"|'[^']*'))*"""  # attributes without the blanks between them
+_THOUGHT = re.compile(r"""thought=(?:"([^"]*)"|'([^']*)')""")  # the attribute `thought` in a tag
 
 
 def without_blanks(text: str) -> str:

@@ -10,7 +10,7 @@ from converter.core.dialects.table import Form
 from laws.parsed_reply import CALLED, ParsedReply, Piece
 
 type Json = dict[str, Any]
-_COUNTS = ("prompt_eval_count", "eval_count")
+_COUNTS = ("prompt_eval_count", "eval_count")  # fields: tokens of the prompt, of the reply
 
 
 class OllamaParser:
@@ -81,7 +81,7 @@ def as_message(body: bytes, form: Form) -> Json:
     return {**message, **error}
 
 
-_STOPS = {"stop": "end_turn", "length": "max_tokens"}
+_STOPS = {"stop": "end_turn", "length": "max_tokens"}  # finish -> `stop_reason` of Messages
 
 
 def _blocks(reply: ParsedReply) -> Iterator[Json]:

@@ -153,6 +153,7 @@ class _Reader:
         return "", None
 
     def _kind(self, match: re.Match[str]) -> str:
+        """Return the name of the group that matched; empty for text, "no call" for a mark alone."""
         kinds = ("torn", "tool", "thought", "stray", "bare", "frame", "silent")
         kind = next((name for name in kinds if match[name]), "")
         before = self.rest[: match.start()][-64:]
@@ -184,6 +185,7 @@ class _Reader:
         return len(self.rest) if end is None else end
 
     def _pattern(self, offset: int) -> re.Pattern[str]:
+        """Return the pattern of what may come at `offset` in the reader's state."""
         head = not self.rest[:offset].strip()
         stray = head and (self.head or self.ended)
         bare, called = self.bare and not stray, head and self.called
@@ -382,7 +384,7 @@ def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | N
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(any_of(CLOSERS))}))*")
 _LONGEST = 200
 """How many characters of the rest are searched for an incomplete mark."""
-_GROUPS = {"said": "closer", "word": "tail"}
+_GROUPS = {"said": "closer", "word": "tail"}  # group of a thought's text -> group of its closer
 
 
 def _last_paragraph(text: str) -> str:

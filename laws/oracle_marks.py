@@ -15,20 +15,20 @@ from converter.core.reading.tool_calls.forms import FORMS
 
 # blanks, and the signs of Markdown's quotations and lists, may stand before a fence
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
-NAME = r"[A-Za-z_][\w.:-]*"
-_QUOTED = r"""(?:"[^"]*"|'[^']*')"""
+NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute
+_QUOTED = r"""(?:"[^"]*"|'[^']*')"""  # the value of an attribute
 ATTRIBUTES = rf"(?=\s)(?:\s+{NAME}\s*=\s*{_QUOTED})*\s*"
-_ANY_SUFFIX = r"[0-9A-Za-z_-]{1,32}"
-_HEADER = r"(?:(?!to=)[^<]){0,48}+"
+_ANY_SUFFIX = r"[0-9A-Za-z_-]{1,32}"  # the text for which `SUFFIX` stands in a mark
+_HEADER = r"(?:(?!to=)[^<]){0,48}+"  # up to 48 characters of a gpt-oss header
 _GAP = rf"(?=\W)(?!<\|message){_HEADER}(?:<\|constrain\|>{_HEADER})?"
-_QUOTES = "\"'`“‘«‹„「『(["
-_CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)
+_QUOTES = "\"'`“‘«‹„「『(["  # before a mark, they show that the mark is only quoted
+_CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)  # any closer of a thought
 _CALL = re.compile(
     rf"\s*(?:(?:{_CLOSER})\s*)?+(?:[\[{{]|<[^/])|"
     r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
 )
-_CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")
-_CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")
+_CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")  # what may follow a mark that begins a line
+_CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # what may follow a mark at the text's end
 
 _TEMPLATE = rf"""
     # the line of a fence; behind a fence of backticks, its line has no further backtick
@@ -168,6 +168,7 @@ def _open_headers(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
 
 
 def _gap_begun(mark: str, condition: str = "") -> str:
+    """Return the pattern of the beginning of a mark that is cut off in its gap or behind it."""
     head, _, tail = mark.partition(GAP)
     ends = {end[:length] for end in (tail, "<|constrain|>") for length in range(1, len(end))}
     some = "|".join(any_of(ends))
@@ -175,6 +176,7 @@ def _gap_begun(mark: str, condition: str = "") -> str:
 
 
 def _lone_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
+    """Return the closers that count without an opener."""
     rows = [row for row in families if row.lone is not Lone.TEXT or state.inside]
     return [mark for row in rows for mark in row.closes if mark not in row.ignored]
 
@@ -270,6 +272,7 @@ def any_of(marks: Iterable[str]) -> list[str]:
 
 
 def _literal(mark: str, suffix: str) -> str:
+    """Return the pattern of a mark. `suffix`: the pattern for `SUFFIX` in it."""
     return re.escape(mark).replace(SUFFIX, suffix).replace(GAP, _GAP)
 
 

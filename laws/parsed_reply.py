@@ -8,8 +8,8 @@ from typing import Any
 from converter.core.wire.cut_json import is_open
 
 type Json = dict[str, Any]
-STOPPED = ("stop", "end_turn", "stop_sequence")
-CALLED = ("tool_calls", "function_call", "tool_use")
+STOPPED = ("stop", "end_turn", "stop_sequence")  # finishes: the model ended by itself
+CALLED = ("tool_calls", "function_call", "tool_use")  # finishes: the client is to run a call
 WHOLE = (*STOPPED, *CALLED)
 """The finishes of replies that no limit and no filter has cut off."""
 
@@ -90,7 +90,7 @@ class ParsedReply:
 
     choices: dict[int, ParsedChoice] = field(default_factory=dict)  # the choices by their index
     # the values of all fields beside choices, usage and error, by the field's name
-    heads: dict[str, list[object]] = field(default_factory=dict)
+    frame_fields: dict[str, list[object]] = field(default_factory=dict)
     usage: Json = field(default_factory=dict)  # the counts of tokens
     done: bool = False  # True if the server reported the end of the reply
     error: bool = False  # True if the server reported an error

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from converter.extras.recordings.recording import Recording
     from laws.laws import Law
 
-_FOLDERS = pytest.StashKey[list[Path]]()
-_ROOT = Path(__file__).resolve().parents[1]
+_FOLDERS = pytest.StashKey[list[Path]]()  # the folders of recordings that pytest is to test
+_ROOT = Path(__file__).resolve().parents[1]  # the folder with `laws/` and our `converter/`
 _OURS: dict[str, ModuleType] = {}
 """The modules of our package `converter`, while `sys.modules` has those of the user's project."""
 

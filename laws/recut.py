@@ -12,8 +12,8 @@ from laws.text_completions import is_text
 
 type Json = dict[str, Any]
 type Cut = Callable[[str], list[str]]
-_FIELDS = ("content", "reasoning_content", "reasoning")
-NATIVE_TEXT = {"text_delta": "text", "thinking_delta": "thinking"}
+_FIELDS = ("content", "reasoning_content", "reasoning")  # fields of a delta with text or thinking
+NATIVE_TEXT = {"text_delta": "text", "thinking_delta": "thinking"}  # Messages' delta -> field
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from laws.recut import NATIVE_TEXT, Cut, Json, frame_of
 from laws.reply_parser import frames, value_of
 
 _NATIVE_PIECES = {**NATIVE_TEXT, "input_json_delta": "partial_json", "signature_delta": "signature"}
-_DONE = b"data: [DONE]\n\n"
+_DONE = b"data: [DONE]\n\n"  # the last frame of a chat completions stream
 
 
 def fold(body: bytes, dialect: Dialect) -> bytes:
@@ -104,21 +104,21 @@ def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
     """
     value: Json = json.loads(body)
     if dialect is ANTHROPIC:
-        return b"".join(map(frame_of, _anthropic_events(value, cut)))
+        return b"".join(map(frame_of, _unfold_anthropic(value, cut)))
     if dialect is OLLAMA:
         return ollama_replies.as_lines(b"".join(map(frame_of, ollama_replies.unfold(value, cut))))
     if dialect is RESPONSES:
         return b"".join(map(frame_of, response_pieces.unfold(value, cut)))
-    chunks = text_completions.unfold if text_completions.is_text(value) else _openai_frames
+    chunks = text_completions.unfold if text_completions.is_text(value) else _unfold_openai
     return b"".join([*map(frame_of, chunks(value, cut)), _DONE])
 
 
-def _openai_frames(value: Json, cut: Cut) -> Iterator[Json]:
+def _unfold_openai(value: Json, cut: Cut) -> Iterator[Json]:
     head = {name: field for name, field in value.items() if name not in ("choices", "usage")}
     head["object"] = "chat.completion.chunk"
     for choice in value["choices"]:
         index = choice["index"]
-        deltas = [{"role": "assistant", "content": None}, *_deltas(choice["message"], cut)]
+        deltas = [{"role": "assistant", "content": None}, *_message_deltas(choice["message"], cut)]
         for delta in deltas:
             yield head | {"choices": [{"index": index, "delta": delta, "finish_reason": None}]}
         outer = {name: field for name, field in choice.items() if name != "message"}
@@ -127,7 +127,7 @@ def _openai_frames(value: Json, cut: Cut) -> Iterator[Json]:
         yield head | {"choices": [], "usage": value["usage"]}
 
 
-def _deltas(message: Json, cut: Cut) -> Iterator[Json]:
+def _message_deltas(message: Json, cut: Cut) -> Iterator[Json]:
     """Yield the deltas of a message in the order of servers: thinking, content, calls."""
     fields = sorted(
         message.items(),
@@ -143,12 +143,12 @@ def _deltas(message: Json, cut: Cut) -> Iterator[Json]:
             yield {name: value}
 
 
-def _anthropic_events(message: Json, cut: Cut) -> Iterator[Json]:
+def _unfold_anthropic(message: Json, cut: Cut) -> Iterator[Json]:
     start = message | {"content": [], "stop_reason": None, "stop_sequence": None}
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
         yield {"type": "content_block_start", "index": index, "content_block": _empty_block(block)}
-        for delta in _deltas_of(block, cut):
+        for delta in _block_deltas(block, cut):
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     ending = {name: message.get(name) for name in ("stop_reason", "stop_sequence")}
@@ -163,7 +163,7 @@ def _empty_block(block: Json) -> Json:
     return {name: empty.get(name, value) for name, value in block.items()}
 
 
-def _deltas_of(block: Json, cut: Cut) -> Iterator[Json]:
+def _block_deltas(block: Json, cut: Cut) -> Iterator[Json]:
     match block:
         case {"type": "tool_use", "input": given}:
             yield {"type": "input_json_delta", "partial_json": json.dumps(given)}

@@ -14,8 +14,8 @@ from laws.parsed_reply import Json, ParsedChoice, ParsedReply, Piece
 from laws.response_parser import ResponseParser
 from laws.text_completions import as_chat, is_text
 
-_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
-_OUTER = ("index", "delta", "message", "finish_reason")
+_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")  # the end of a frame
+_OUTER = ("index", "delta", "message", "finish_reason")  # a choice's fields that are read
 _WRONG_SHAPE = (AttributeError, TypeError, KeyError, ValueError)
 """The errors that a reader raises for JSON that has not the shape of its dialect."""
 _READ_FIELDS = ("content", "refusal", "tool_calls", "function_call")
@@ -47,7 +47,7 @@ def parse_reply(
 ) -> ParsedReply:
     """Parse a reply of any dialect. `mapped`: the reasoning fields of the option `think_map`."""
     body = as_data_frames(body) if dialect is OLLAMA and form is Form.STREAM else body
-    reader = _READERS[dialect]() if dialect in _READERS else _OpenAI(mapped or {}, form)
+    reader = _READERS[dialect]() if dialect in _READERS else _OpenAIParser(mapped or {}, form)
     for frame in frames(body) if form is Form.STREAM else [b"data:" + b" ".join(body.splitlines())]:
         value = value_of(frame)
         if value is not None:
@@ -66,7 +66,7 @@ def parse_reply(
     return reader.reply
 
 
-class _OpenAI:
+class _OpenAIParser:
     def __init__(self, mapped: Mapping[str, Mapped], form: Form) -> None:
         self._form = form
         rows = {**REASONING_FIELDS, **mapped}
@@ -82,23 +82,23 @@ class _OpenAI:
         self.reply.usage = body.get("usage") or self.reply.usage
         for name, value in body.items():
             if name not in ("choices", "usage", "error"):
-                values = self.reply.heads.setdefault(name, [])
+                values = self.reply.frame_fields.setdefault(name, [])
                 values += [] if value in values else [value]
         for position, sent in enumerate(body.get("choices") or []):
             index = sent.get("index")
             choice = self.reply.choice(position if index is None else index)
-            self._message(choice, sent.get("message") or sent.get("delta") or {})
+            self._add_message(choice, sent.get("message") or sent.get("delta") or {})
             choice.finish = sent.get("finish_reason") or choice.finish
             # Ollama 0.5.4 sends null for a reply that it stopped in a loop
             ended = sent.get("finish_reason", "") is not None
             self.reply.done = self.reply.done or ("message" in sent and ended)
             _add_other_fields(choice, sent, _OUTER)
 
-    def _message(self, choice: ParsedChoice, message: Json) -> None:
+    def _add_message(self, choice: ParsedChoice, message: Json) -> None:
         for name in self._thinking:
             if thinking := thinking_in(message.get(name)):
                 choice.add_thought(name, thinking)
-        self._content(choice, message)
+        self._add_content(choice, message)
         for position, entry in enumerate(message.get("tool_calls") or []):
             function = entry.get("function") or entry.get("custom") or {}
             index = position if entry.get("index") is None else entry["index"]
@@ -108,7 +108,7 @@ class _OpenAI:
             choice.add_call(0, "", legacy.get("name"), legacy.get("arguments"))
         _add_other_fields(choice, message, (*self._thinking, *_READ_FIELDS))
 
-    def _content(self, choice: ParsedChoice, message: Json) -> None:
+    def _add_content(self, choice: ParsedChoice, message: Json) -> None:
         content = message.get("content")
         if isinstance(content, str) and content:
             choice.pieces.append(Piece("text", content))
@@ -128,7 +128,7 @@ def _add_other_fields(choice: ParsedChoice, fields: Json, read: Sequence[str]) -
             choice.others.setdefault(name, []).append(value)
 
 
-class _Anthropic:
+class _AnthropicParser:
     def __init__(self) -> None:
         self.reply = ParsedReply()
 
@@ -137,23 +137,23 @@ class _Anthropic:
         match kind:
             case "message":
                 for number, block in enumerate(event.get("content") or []):
-                    self._block(choice, number, block)
-                self._end(choice, event, event.get("usage"))
+                    self._add_block(choice, number, block)
+                self._add_end(choice, event, event.get("usage"))
                 self.reply.done = True
             case "message_start":
                 self.reply.usage |= event["message"].get("usage") or {}
             case "content_block_start":
-                self._block(choice, index, event["content_block"])
+                self._add_block(choice, index, event["content_block"])
             case "content_block_delta":
-                self._delta(choice, index, event["delta"])
+                self._add_delta(choice, index, event["delta"])
             case "message_delta":
-                self._end(choice, event.get("delta") or {}, event.get("usage"))
+                self._add_end(choice, event.get("delta") or {}, event.get("usage"))
             case "message_stop":
                 self.reply.done = True
             case _:
                 self.reply.error = self.reply.error or "error" in event
 
-    def _block(self, choice: ParsedChoice, index: int, block: Json) -> None:
+    def _add_block(self, choice: ParsedChoice, index: int, block: Json) -> None:
         match block.get("type"):
             case "text" if block.get("text"):
                 choice.pieces.append(Piece("text", block["text"]))
@@ -162,7 +162,7 @@ class _Anthropic:
             case "tool_use":
                 choice.add_call(index, block.get("id"), block.get("name"), block.get("input"))
 
-    def _delta(self, choice: ParsedChoice, index: int, delta: Json) -> None:
+    def _add_delta(self, choice: ParsedChoice, index: int, delta: Json) -> None:
         match delta.get("type"):
             case "text_delta" if delta["text"]:
                 choice.pieces.append(Piece("text", delta["text"]))
@@ -171,13 +171,13 @@ class _Anthropic:
             case "input_json_delta":
                 choice.add_call(index, "", "", delta.get("partial_json"))
 
-    def _end(self, choice: ParsedChoice, delta: Json, usage: Json | None) -> None:
+    def _add_end(self, choice: ParsedChoice, delta: Json, usage: Json | None) -> None:
         choice.finish = delta.get("stop_reason") or choice.finish
         self.reply.usage |= usage or {}
 
 
-_READERS: Mapping[Dialect, type[_Anthropic | ResponseParser | OllamaParser]] = {
-    ANTHROPIC: _Anthropic,
+_READERS: Mapping[Dialect, type[_AnthropicParser | ResponseParser | OllamaParser]] = {
+    ANTHROPIC: _AnthropicParser,
     RESPONSES: ResponseParser,
     OLLAMA: OllamaParser,
 }

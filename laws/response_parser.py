@@ -7,7 +7,7 @@ _THOUGHTS = {
     "response.reasoning_text.delta": "content",
     "response.reasoning_summary_text.delta": "summary",
 }
-_TEXTS = ("response.output_text.delta", "response.refusal.delta")
+_TEXTS = ("response.output_text.delta", "response.refusal.delta")  # events with a piece of text
 _FINISHES = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _LAST = ("response.completed", "response.incomplete", "response.failed")
 
@@ -25,27 +25,27 @@ class ResponseParser:
         choice, kind = self.reply.choice(), event.get("type")
         if event.get("object") == "response":
             for number, item in enumerate(event["output"]):
-                self._item(choice, number, item)
-            self._end(choice, event)
+                self._add_item(choice, number, item)
+            self._add_end(choice, event)
         elif kind in _LAST:
-            self._end(choice, event["response"])
+            self._add_end(choice, event["response"])
         elif "delta" in event:
-            self._delta(choice, self._number(event, event.get("item_id")), event)
+            self._add_delta(choice, self._item_index(event, event.get("item_id")), event)
         elif kind == "response.output_item.added" and event["item"]["type"] == "function_call":
-            self._item(choice, self._number(event, event["item"].get("id")), event["item"])
+            self._add_item(choice, self._item_index(event, event["item"].get("id")), event["item"])
         elif kind == "response.output_item.done":
-            number = self._number(event, event["item"].get("id"))
+            number = self._item_index(event, event["item"].get("id"))
             if number not in self._with_deltas:
-                self._item(choice, number, event["item"])
+                self._add_item(choice, number, event["item"])
         else:
             self.reply.error = self.reply.error or bool(event.get("error"))
 
-    def _number(self, event: Json, name: object) -> int:
+    def _item_index(self, event: Json, name: object) -> int:
         """Return the index of an event's item: the server's, else one counted by `name`, its id."""
         number = self._items.setdefault(event.get("output_index", name), len(self._items))
         return int(event.get("output_index", number))
 
-    def _delta(self, choice: ParsedChoice, number: int, event: Json) -> None:
+    def _add_delta(self, choice: ParsedChoice, number: int, event: Json) -> None:
         self._with_deltas.add(number)
         if event["type"] in _TEXTS:
             choice.pieces.append(Piece("text", event["delta"]))
@@ -54,7 +54,7 @@ class ResponseParser:
         elif event["type"] == "response.function_call_arguments.delta":
             choice.add_call(number, "", "", event["delta"])
 
-    def _item(self, choice: ParsedChoice, number: int, item: Json) -> None:
+    def _add_item(self, choice: ParsedChoice, number: int, item: Json) -> None:
         match item.get("type"):
             case "message":
                 choice.pieces += [Piece("text", thinking_in([part])) for part in item["content"]]
@@ -66,7 +66,7 @@ class ResponseParser:
                 self._with_deltas.add(number)
                 choice.add_call(number, item["call_id"], item["name"], item.get("arguments"))
 
-    def _end(self, choice: ParsedChoice, response: Json) -> None:
+    def _add_end(self, choice: ParsedChoice, response: Json) -> None:
         reason = (response.get("incomplete_details") or {}).get("reason")
         ended = "tool_calls" if choice.calls else "stop"
         ended = "length" if response.get("status") == "incomplete" else ended

@@ -12,11 +12,11 @@ from laws.strict_reader import frames_of, must
 
 type Json = dict[str, Any]
 
-LAST = ("completed", "incomplete", "failed")
-_STARTED = ("created", "in_progress")
+LAST = ("completed", "incomplete", "failed")  # a stream's last events, which have the response
+_STARTED = ("created", "in_progress")  # the first two events of a stream
 _EMPTY = {"message": "content", "reasoning": "summary", "function_call": "arguments"}
-_IN_PIECES = (*_EMPTY, "custom_tool_call")
-_STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
+_IN_PIECES = (*_EMPTY, "custom_tool_call")  # types of items whose text comes in deltas
+_STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}  # reason -> `stop_reason`
 
 
 class StrictResponseReader:
@@ -39,18 +39,18 @@ class StrictResponseReader:
         must(event["sequence_number"] == self._count, f"{kind} has another number")
         self._count += 1
         if kind in (*_STARTED, *LAST):
-            self._begin_or_end(kind, event["response"])
+            self._check_begin_or_end(kind, event["response"])
         elif kind != "keepalive":
             must(self._kinds == [*_STARTED], f"{kind} before the response began")
             must(event["output_index"] == len(self._done), f"{kind} of another item")
-            self._item(kind, event)
+            self._check_item(kind, event)
 
     def close(self) -> Json:
         """Return the response. Raises AssertionError if the stream had no last event."""
         must(bool(self.response), "the stream ends without its last event")
         return self.response
 
-    def _begin_or_end(self, kind: str, response: Json) -> None:
+    def _check_begin_or_end(self, kind: str, response: Json) -> None:
         if kind in _STARTED:
             self._kinds.append(kind)
             must(response["output"] == [], f"{kind} has items")
@@ -60,19 +60,19 @@ class StrictResponseReader:
             must(response["status"] == kind, "the last event has another status")
             self.response = response
 
-    def _item(self, kind: str, event: Json) -> None:
+    def _check_item(self, kind: str, event: Json) -> None:
         if kind == "output_item.added":
             must(self._open is None, "two items are open")
             self._open, self._pieces = event["item"], []
             empty = _EMPTY.get(event["item"]["type"])
             must(not empty or event["item"][empty] in ("", []), "an item is full at its start")
         elif kind == "output_item.done":
-            self._finish_item(event["item"])
+            self._check_finished_item(event["item"])
         else:
             must((self._open or {}).get("id") == event["item_id"], f"{kind} of another item")
             self._pieces += [event["delta"]] if kind.endswith(".delta") else []
 
-    def _finish_item(self, item: Json) -> None:
+    def _check_finished_item(self, item: Json) -> None:
         must(self._open is not None and self._open["id"] == item["id"], "another item is done")
         pieces = "".join(self._pieces)
         # items of other types have no deltas

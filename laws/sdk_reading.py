@@ -19,9 +19,9 @@ from converter.core.dialects.table import Form
 STREAM_EVENTS: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)
 MESSAGE = TypeAdapter(Message)
 RESPONSE_EVENTS: TypeAdapter[ResponseStreamEvent] = TypeAdapter(ResponseStreamEvent)
-_COMPLETED = "response.completed"
+_COMPLETED = "response.completed"  # the type of the last event of a response that is whole
 _TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
-_QUESTION: list[Any] = [{"role": "user", "content": "hi"}]
+_QUESTION: list[Any] = [{"role": "user", "content": "hi"}]  # the messages of every request
 
 
 class Wire:

@@ -11,7 +11,7 @@ from typing import Any
 
 from converter.core.wire.cut_json import complete_part, is_open
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # may stand before the first frame
 DELTAS = {
     "text": {"text_delta"},
     "thinking": {"thinking_delta", "signature_delta"},
@@ -41,7 +41,7 @@ NEXT = {
     "message_stop": set(),
     "error": set(),
 }
-_HEAD: dict[str, object] = {
+_EMPTY_MESSAGE: dict[str, object] = {
     "type": "message",
     "role": "assistant",
     "content": [],
@@ -90,7 +90,7 @@ class StrictReader:
     def _message_start(self, event: dict[str, Any]) -> None:
         self.message = dict(event["message"])
         must(
-            all(self.message.get(name, "") == value for name, value in _HEAD.items()),
+            all(self.message.get(name, "") == value for name, value in _EMPTY_MESSAGE.items()),
             "not the head of an empty message",
         )
         must(

@@ -9,7 +9,7 @@ from typing import Any
 from converter.core.dialects.table import Form
 
 type Json = dict[str, Any]
-TEXT_COMPLETION = "text_completion"
+TEXT_COMPLETION = "text_completion"  # the `object` of a reply of /v1/completions
 _CHAT = {Form.STREAM: "chat.completion.chunk", Form.WHOLE: "chat.completion"}
 
 
@@ -21,11 +21,11 @@ def is_text(value: Json) -> bool:
 def as_chat(value: Json, form: Form) -> Json:
     """Return the frame or body of a text completion as that of a chat completion."""
     key = "delta" if form is Form.STREAM else "message"
-    choices = [_with(choice, **{key: {"content": choice["text"]}}) for choice in value["choices"]]
+    choices = [_replace_text(it, **{key: {"content": it["text"]}}) for it in value["choices"]]
     return {**value, "object": _CHAT[form], "choices": choices}
 
 
-def _with(choice: Json, **fields: Any) -> Json:
+def _replace_text(choice: Json, **fields: Any) -> Json:
     return {**{name: value for name, value in choice.items() if name != "text"}, **fields}
 
 

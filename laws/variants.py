@@ -78,7 +78,7 @@ class _AsRecorded:
         return self._replies[variant]
 
 
-_AS_RECORDED = _AsRecorded()
+_AS_RECORDED = _AsRecorded()  # the one cache of this process
 
 
 def rewrite(

@@ -174,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     paced = {
         "median_delay": "a frame is late",
-        "percentile_95": "95% of frames are late",
+        "delay_percentile_95": "95% of frames are late",
         "work": "work",
     }
     fast = {"whole": "the whole reply", "work": "work"}

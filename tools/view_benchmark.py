@@ -83,10 +83,10 @@ class Frames(Sequence[Step]):
 class Cost:
     """The times of one reply, in milliseconds."""
 
-    median_delay: float  # from a frame's sending to its arrival at the client: the median
-    percentile_95: float  # from a frame's sending to its arrival: the 95th percentile
-    whole: float  # from the request to the end of the reply
-    work: float  # processor time of mitmweb
+    median_delay: float  # median time from a frame's sending to its arrival at the client, in ms
+    delay_percentile_95: float  # 95th percentile of the same times, in ms
+    whole: float  # time from the request to the end of the reply, in ms
+    work: float  # processor time of mitmweb, in ms
 
     def least(self, other: "Cost | None") -> "Cost":
         """Return a cost that has the smaller value of each time; this cost if `other` is None."""
@@ -266,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     paced = {
         "median_delay": "a frame is late",
-        "percentile_95": "95% of frames are late",
+        "delay_percentile_95": "95% of frames are late",
         "work": "work",
     }
     fast = {"whole": "the whole reply", "work": "work"}

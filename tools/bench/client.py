@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tools.bench.reading import SENDING_TIME, fault_in_reply, join_chunks
-from tools.bench.replies import WHOLE, Name
+from tools.bench.replies import WHOLE, ReplyName
 
 READ_SIZE = 1 << 18
 END_OF_CHUNKS = b"\r\n0\r\n\r\n"
@@ -42,9 +42,9 @@ class Task:
     path: str = ""  # of the request; "": the dialect's own path
 
     @property
-    def name(self) -> Name:
+    def name(self) -> ReplyName:
         """The name by which the server knows the requested reply: its kind, tokens and pace."""
-        return Name(self.kind, self.tokens, self.pace)
+        return ReplyName(self.kind, self.tokens, self.pace)
 
 
 @dataclass

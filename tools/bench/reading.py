@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tools.bench.replies import MARKS, WHOLE, Message, Name, expected_message
+from tools.bench.replies import MARKS, WHOLE, Message, ReplyName, expected_message
 
 type Json = dict[str, Any]
 
@@ -165,7 +165,7 @@ READERS: dict[tuple[str, bool], Callable[[bytes], Message]] = {
 }
 
 
-def fault_in_reply(name: Name, dialect: str, apart: bool, body: bytes) -> str:
+def fault_in_reply(name: ReplyName, dialect: str, apart: bool, body: bytes) -> str:
     """Return what is wrong with a reply; an empty text if it is right.
 
     `name`: of the requested reply; `dialect`: of the client; `apart`: thinking must not be in the

@@ -33,7 +33,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Name:
+class ReplyName:
     """The name of a reply, in its parts: `tags.2000.50`."""
 
     kind: str  # a key of `KINDS`, or `whole`: not streamed
@@ -108,7 +108,7 @@ WHOLE = "whole"
 MARKS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
 
 
-def expected_message(name: Name) -> Message:
+def expected_message(name: ReplyName) -> Message:
     """Return the content that a client must read in a reply.
 
     In a paced reply each token that is no mark is ` @` and the time at which the server sent it.
@@ -137,7 +137,7 @@ def _join_field(pieces: Iterable[Piece], field: str) -> str:
     return "".join(text for name, text in pieces if name == field)
 
 
-def _frame_bytes(name: Name, choices: object, **more: object) -> bytes:
+def _frame_bytes(name: ReplyName, choices: object, **more: object) -> bytes:
     """Return a frame of a chat completions stream, with vLLM's fields in vLLM's order.
 
     `more`: further fields, such as `usage`.
@@ -153,7 +153,7 @@ def _frame_bytes(name: Name, choices: object, **more: object) -> bytes:
     )
 
 
-def _frame(name: Name, delta: object, finish: str | None = None) -> bytes:
+def _frame(name: ReplyName, delta: object, finish: str | None = None) -> bytes:
     return _frame_bytes(
         name,
         [
@@ -181,7 +181,7 @@ class Stream:
     """The body of a streamed reply, with its chunked encoding."""
 
     begin: bytes  # the chunk with the role
-    tokens: tuple["Token", ...]  # a chunk each
+    tokens: tuple["TokenChunk", ...]  # a chunk each
     end: bytes  # the chunks with finish reason, usage and `[DONE]`, and the end of the body
 
 
@@ -190,7 +190,7 @@ STAMP_LENGTH = len(STAMP % 0.0)
 
 
 @dataclass(frozen=True)
-class Token:
+class TokenChunk:
     """The HTTP chunk with one token. In a paced reply the time of sending replaces the token's
     text, unless the token is a mark.
     """
@@ -214,21 +214,21 @@ def _delta(field: str, text: str) -> object:
     return {field: text}
 
 
-def _token(name: Name, field: str, text: str) -> Token:
+def _token_chunk(name: ReplyName, field: str, text: str) -> TokenChunk:
     as_it_is = _http_chunk(_frame(name, _delta(field, text)))
     if text in MARKS:
-        return Token(as_it_is)
+        return TokenChunk(as_it_is)
     before, _, after = _http_chunk(_frame(name, _delta(field, "#" * STAMP_LENGTH))).partition(
         b"#" * STAMP_LENGTH
     )
-    return Token(as_it_is, before, after)
+    return TokenChunk(as_it_is, before, after)
 
 
 @lru_cache
-def stream_of(name: Name) -> Stream:
+def stream_of(name: ReplyName) -> Stream:
     """Return the body of a streamed reply. It is built once for each name."""
     begin = _http_chunk(_frame(name, {"role": "assistant", "content": ""}))
-    tokens = tuple(_token(name, field, text) for field, text in KINDS[name.kind](name.tokens))
+    tokens = tuple(_token_chunk(name, field, text) for field, text in KINDS[name.kind](name.tokens))
     last = [
         _frame(name, {}, "tool_calls" if name.kind == CALLED else "stop"),
         _frame_bytes(name, [], usage=_usage(name.tokens)),
@@ -238,7 +238,7 @@ def stream_of(name: Name) -> Stream:
 
 
 @lru_cache
-def bytes_at_once(name: Name) -> bytes:
+def bytes_at_once(name: ReplyName) -> bytes:
     """Return the bytes of a streamed reply's body, without a pace: each token has its text. They
     are built once for each name.
     """
@@ -247,7 +247,7 @@ def bytes_at_once(name: Name) -> bytes:
 
 
 @lru_cache
-def whole_body(name: Name) -> bytes:
+def whole_body(name: ReplyName) -> bytes:
     """Return the body of a whole reply, which is not streamed. It is built once for each name."""
     content = "".join(text for _, text in KINDS["tags"](name.tokens))
     message: object = {"role": "assistant", "content": content, "refusal": None, "tool_calls": []}

@@ -52,7 +52,7 @@ class Connection(asyncio.Protocol):
         if not (named and request.startswith(b"POST") and b"chat/completions " in request[:100]):
             self._transport.write(NOT_FOUND)
             return
-        name = replies.Name(named[1].decode(), int(named[2]), int(named[3]))
+        name = replies.ReplyName(named[1].decode(), int(named[2]), int(named[3]))
         if name.kind == replies.WHOLE:
             body = replies.whole_body(name)
             self._transport.write(WHOLE_RESPONSE % (len(body), body))
@@ -61,7 +61,7 @@ class Connection(asyncio.Protocol):
         else:
             self._keep_pace(name)
 
-    def _keep_pace(self, name: replies.Name) -> None:
+    def _keep_pace(self, name: replies.ReplyName) -> None:
         """Send a reply with a token each 1/pace seconds; a late token does not delay the next."""
         loop, reply = asyncio.get_running_loop(), replies.stream_of(name)
         Connection._paced += 1
