@@ -119,7 +119,11 @@ def read(answers: Mapping[str, object], model: str) -> ModelFacts:
     outputs = _numbers_in(rows.get("/v1/models"), _OUTPUTS)
     thinks, calls, sees = (_any_flag(flags, names) for names in (_THINKS, _CALLS, _SEES))
     window, output = next(iter(windows), None), next(outputs, None)
-    return ModelFacts(window, output, thinks, calls, sees, _parsers(answers.get("/model_info")))
+    # the parsers that SGLang can be started with; `none` for one without which it was started
+    labels = {"reasoning_parser": "reasoning parser", "tool_call_parser": "tool-call parser"}
+    started = as_object(answers.get("/model_info"))
+    parsers = [f"{labels[name]}: {started[name] or 'none'}" for name in labels if name in started]
+    return ModelFacts(window, output, thinks, calls, sees, tuple(parsers))
 
 
 def facts_of(entry: Mapping[str, object]) -> ModelFacts:
@@ -190,17 +194,6 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
         waiting += [part for part in inner if isinstance(part, dict | list)]
         if isinstance(each, dict):
             yield each
-
-
-def _parsers(answers: object) -> tuple[str, ...]:
-    """Return a text for each parser that SGLang can be started with: `reasoning parser: qwen3`, or
-    `tool-call parser: none` if it was started without one.
-    """
-    flags = as_object(answers)
-    names = {"reasoning_parser": "reasoning parser", "tool_call_parser": "tool-call parser"}
-    return tuple(
-        f"{label}: {flags[name] or 'none'}" for name, label in names.items() if name in flags
-    )
 
 
 def _numbers_in(value: object, names: Sequence[str]) -> Iterator[int]:
