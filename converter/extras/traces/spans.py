@@ -102,6 +102,13 @@ def create_span(
     moments = {
         name: at for name in _MOMENTS if streams and isinstance(at := summary.get(name), float)
     }
+    # JSON text, because tools that show spans do not show nested attributes. The request's API keys
+    # are hidden in it.
+    messages = ""
+    if text is not None:
+        keys = (*secrets_of_headers(record.sides.headers), *secrets_of_link(request.url))
+        written = json_text.write(text.messages()).decode()
+        messages = Scrubber(keys, (), ()).hide_secrets(written)
     attributes = {
         **{name: summary.get(key) for name, key in _FROM_SUMMARY.items()},
         "gen_ai.operation.name": "chat",
@@ -114,7 +121,7 @@ def create_span(
         "gen_ai.response.time_to_first_chunk": moments.get("first_byte"),
         "gen_ai.response.finish_reasons": [summary["finish"]] if "finish" in summary else None,
         "error.type": _error_type(record.flow, outcome),
-        "gen_ai.output.messages": _messages_text(record, text),
+        "gen_ai.output.messages": messages,
     }
     span = tracer.start_span(
         encodable(f"chat {record.request.requested_model}".strip()),
@@ -142,16 +149,6 @@ def _error_type(flow: HTTPFlow, outcome: str) -> str | None:
     if outcome == "refused" and flow.response:
         return str(flow.response.status_code)
     return None if outcome == "ok" else outcome.replace(" ", "_")
-
-
-def _messages_text(record: FlowRecord, text: TracedText | None) -> str:
-    """Return the reply's messages as JSON text, because tools that show spans do not show nested
-    attributes. The request's API keys are hidden in it. Return an empty text if `text` is None.
-    """
-    if text is None:
-        return ""
-    keys = (*secrets_of_headers(record.sides.headers), *secrets_of_link(record.flow.request.url))
-    return Scrubber(keys, (), ()).hide_secrets(json_text.write(text.messages()).decode())
 
 
 def _nanoseconds(at: float) -> int:
