@@ -1,9 +1,10 @@
 """Bring a local model's thinking to where the client expects it: `mitmdump -s think_addon.py --mode
 reverse:http://localhost:8000`.
 
-This file has mitmproxy's hooks alone. Each hook looks up the addon's record of its flow, and calls
-the next step of the exchange. All other code that uses mitmproxy is in `converter.addon` and
-`converter.extras`; `converter.core` has nothing to do with a proxy.
+This file has only the hooks, which are the methods that mitmproxy calls. Each hook looks up the
+addon's record of its flow, and calls the next step of the exchange. All other code that uses
+mitmproxy is in `converter.addon` and `converter.extras`; `converter.core` has nothing to do with a
+proxy.
 """
 
 import time
@@ -58,10 +59,12 @@ from converter.addon.watcher import load_addons as addons_of
 KEPT_BY = ("save_stream_file", "hardump")
 """The options of mitmproxy's that make it write flows, with their bodies, to a file."""
 WATCHERS_BEFORE = ("prompt_cache",)
+"""Packages of `converter/extras` whose watchers are called before `FlowKeeper`, so that they can
+add lines to the flow's comment.
+"""
 WATCHERS = ("watch", "recordings", "traces", "page")
-"""Packages of `converter/extras`, in the order in which their watchers are called. The watchers of
-`WATCHERS_BEFORE` are called before `FlowKeeper`, so that they can add lines to the flow's comment.
-Any package may be deleted.
+"""Packages of `converter/extras` whose watchers are called after `FlowKeeper`, in this order. Each
+package of `WATCHERS` and of `WATCHERS_BEFORE` may be deleted.
 """
 BODIES_SHOWN = 3
 """The lowest value of mitmproxy's option `flow_detail` at which mitmdump prints bodies."""
@@ -119,9 +122,9 @@ class ThinkAddon:
         passes through the proxy unchanged, without being collected first.
         """
         if not flow.live or flow.response:
-            return None  # read from a file, or refused by another addon, such as proxyauth
+            return None  # a flow from a file, or one that another addon (proxyauth) has answered
         forget(flow)
-        host = self._listener.hosts.pop(flow, None)  # None if our layers are not used
+        host = self._listener.hosts.pop(flow, None)  # None without our layers
         flow.response = self._access.refusal(flow, host, self._settings) or identity_response(flow)
         if flow.response:
             return None
@@ -136,9 +139,15 @@ class ThinkAddon:
         return self._begin_if_private(flow, exchange)
 
     async def _begin_if_private(self, flow: HTTPFlow, exchange: Exchange) -> None:
+        """Act on the request of a forward proxy if its server is on this machine or in a private
+        network; else let it pass.
+        """
         self._begin_exchange(flow, exchange if await is_to_private_host(flow) else None)
 
     def _begin_exchange(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
+        """Remove the headers that the server must not get, and make the exchange's record. `None`:
+        the addon does not act on the request, which passes as it comes.
+        """
         headers = flow.request.headers.copy()
         if exchange or is_reverse(flow):
             self._access.clean_headers(flow, exchange)
@@ -171,8 +180,8 @@ class ThinkAddon:
             self._watchers.asked(record)
 
     async def responseheaders(self, flow: HTTPFlow) -> None:
-        """Set the stream function that will rewrite a streamed reply; other responses that the
-        addon does not rewrite pass as they come.
+        """Set the stream function that will rewrite a streamed reply. A response that the addon
+        does not rewrite passes as it comes.
         """
         if flow.live and flow.response and not flow.error:
             await self._replies.begin(flow, RUNNING_RECORDS.get(flow.id))
@@ -193,10 +202,14 @@ class ThinkAddon:
         hide_key(flow.request.headers)
 
     def _settings_in_force(self) -> settings.Settings:
+        """Return the settings for the exchanges that begin now."""
         return self._settings
 
     def _may_be_viewed(self) -> bool:
         # `is not None`, because the list of flows is empty, and so false, at first
+        """Return True if people may see the flows' bodies: in mitmweb, in the console, in
+        mitmdump's output or in a saved file.
+        """
         viewed = flow_list() is not None or (value_of("flow_detail") or 0) >= BODIES_SHOWN
         return viewed or any(map(value_of, KEPT_BY))
 

@@ -2,11 +2,12 @@
 that no other stream waits for it.
 
 An agent's usual request is quick work (`is_quick`): some milliseconds. Quick work is done in the
-loop, one request after another, because a thread beside the loop would slow both by a quarter.
+loop, one request after another. In a thread it would slow the loop, and be slowed itself, by a
+quarter.
 
-Long work is done in three threads: one for whole bodies, one for streams, which do not wait for
-bodies, and one for views that people look at. Python switches between a thread and the loop, but
-not within one call of a C function. So long JSON is read and written by Python code
+Long work is done in three threads: one for whole bodies, one for streams, so that no stream waits
+for a body, and one for views that people look at. Python switches between a thread and the loop,
+but not within one call of a C function. So long JSON is read and written by Python code
 (`converter.core.wire.long_json`). Another process would not slow the loop at all, but the official
 binary of mitmproxy cannot start a Python process.
 """
@@ -43,7 +44,9 @@ repetitive data, a step that has a divisor in common with the period would meet 
 period's bytes.
 """
 BODY_THREAD = ThreadPoolExecutor(1, "think-aside")
+"""The thread for long work on whole bodies."""
 _STREAM_THREAD = ThreadPoolExecutor(1, "think-aside-streams")
+"""The thread for long work on streams."""
 SHOWING = ThreadPoolExecutor(1, "think-showing")
 """The thread that renders views and the page. No client's request waits for it."""
 
@@ -85,8 +88,9 @@ def exempt_old_objects() -> None:
 async def run_aside[Result](
     size: int, work: Callable[[], Result], worker: Worker = BODY_THREAD
 ) -> Result:
-    """Call `work`, which reads or writes `size` bytes, and return its result. For more than
-    `AT_ONCE` bytes it is called in the thread `worker`.
+    """Call `work`, which reads or writes `size` bytes, and return its result. `worker`: the thread
+    that calls it for more than `AT_ONCE` bytes; with a lock, the event loop calls it, one work
+    after another.
     """
     if size <= AT_ONCE:
         return work()

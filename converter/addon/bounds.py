@@ -22,7 +22,8 @@ KNOWN_TURNS = Bound(
     "the oldest go",
 )
 """The parsed messages of so many last requests are kept, so that a next request that repeats them
-need not parse them again. They are several, because several agents may run at the same time.
+need not parse them again. Several requests are kept, because several agents may run at the same
+time.
 """
 KNOWN_TURNS_BYTES = Bound(
     16 << 20,
@@ -30,15 +31,16 @@ KNOWN_TURNS_BYTES = Bound(
     "long requests that are repeated, all together; one of small values counts for more",
     "the oldest go",
 )
-"""The bytes of all these requests together. They are enough for the requests of some agents whose
+"""The bytes of all requests that `KNOWN_TURNS` counts. They are enough for some agents whose
 context windows are full.
 """
 LONGEST_PROMPT = Bound(
     1 << 20, "bytes", "a request that is compared with the one before it", "not compared"
 )
 """About the length of a prompt of 200,000 tokens. The extra `prompt_cache` compares two requests to
-find where a cached prompt breaks. A longer request is not compared, because all others wait
-meanwhile.
+find where a cached prompt breaks. A longer request is not compared, because all other
+requests wait while two are compared.
 """
 
 TABLE = [bound for bound in list(globals().values()) if isinstance(bound, Bound)]
+"""All bounds of this file, for the table in the documentation."""

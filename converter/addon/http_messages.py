@@ -21,6 +21,7 @@ _KEEP_CONNECTIONS = ("uvicorn", "nginx", "caddy", "envoy")
 announce its end. vLLM, SGLang, TabbyAPI and `transformers serve` run on uvicorn.
 """
 _UNCOMPRESSED = ("", "identity", "none")
+"""The values of `content-encoding` for a body that is not compressed."""
 
 
 def set_fields(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
@@ -128,8 +129,8 @@ def use_connection_once(flow: HTTPFlow) -> None:
 
 
 def open_for_streaming(request: Request, response: Response) -> None:
-    """Change the head of a response for a body of unknown length: no content length; chunked for a
-    client with HTTP/1.1.
+    """Change the head of a response for a body of unknown length: remove the content length, and
+    announce HTTP chunks to a client with HTTP/1.1.
     """
     chunked = request.is_http11
     if chunked:
@@ -208,11 +209,13 @@ def _import_zstd() -> Any:
 
 type _Read = Callable[[bytes], bytes]
 ZSTD = _import_zstd()
+"""The module that reads zstd."""
 _PIECE = 64
 """How many bytes of a body are uncompressed by one call. The result may have up to 100 MB with
 brotli, and 2 MB with other encodings.
 """
 _NO_BODY = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)
+"""The errors that decompressors raise for a body that is not in their encoding."""
 
 
 def uncompress(body: bytes, encoding: str, limit: int) -> bytes:
@@ -281,3 +284,6 @@ _READERS: Mapping[str, Callable[[bytes], _Read]] = {
     "br": lambda _: brotli.Decompressor().process,
     "zstd": lambda _: _PartsReader(_zstd_decompressor),
 }
+"""Content encoding -> a function that takes a whole body, and returns the function that
+uncompresses its pieces, one after another.
+"""

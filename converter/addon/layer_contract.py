@@ -147,7 +147,7 @@ class Listener(Protocol):
     def last_pieces(self, flow: HTTPFlow, begun: Any) -> list[bytes]:
         """Return the last pieces of a client's stream that began before the server answered, if the
         rest came as a whole response: a rewritten body, or an error. `begun`: the stream function
-        of the head that `early_head` returned, through which this response did not go.
+        with which the client's stream began; it did not get this response's body.
         """
 
 
@@ -180,8 +180,12 @@ class Stream(Protocol):
     """
 
     flow: HTTPFlow
+    """mitmproxy's flow of the exchange."""
     context: Any
+    """mitmproxy's context of the layer, which has the options and the server's connection."""
     response_body_buf: Any
+    """mitmproxy's buffer for the client's bytes, if the flow keeps them (`store_streamed_bodies`).
+    """
 
     @property
     def streams(self) -> bool:

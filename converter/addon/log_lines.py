@@ -24,6 +24,7 @@ LONGEST_LINE = 2000
 _LONGEST_NOTE = 120
 """The most characters of a note in a flow's comment, which mitmweb shows in one cell of a table."""
 _REDUNDANT_START = "the server's reply was "
+"""Words at the beginning of notes which a flow's comment leaves out, because it is narrow."""
 
 _log = logging.getLogger(__name__)
 
@@ -109,6 +110,7 @@ def log_if_read(handler: Any) -> None:
     write = handler.log
 
     def log(message: str, level: int = logging.INFO, exc_info: Any = None) -> None:
+        """Log a line if somebody reads it. The parameters are those of mitmproxy's method."""
         if is_logged(level):
             write(message, level, exc_info)
 

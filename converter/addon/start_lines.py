@@ -12,12 +12,15 @@ type Line = tuple[str, str]
 """A title, such as the client's name, and the command line."""
 
 UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
+"""The text that a command line has in place of a model's name."""
 CLAUDE_CODE = "Claude Code"
+"""The name of this client in a title, and its key in `NEEDS`."""
 NEEDS = {CLAUDE_CODE: 40_000, "Codex": 12_000}
 """The tokens of context that each client needs: for its first request, its reserve for a reply, and
 some turns (docs/clients.md).
 """
 _ALL_ADDRESSES = ("", "0.0.0.0", "::")
+"""The hosts that stand for all addresses of the machine."""
 
 
 def proxy_url(host: str, port: int) -> str:

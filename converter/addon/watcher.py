@@ -59,7 +59,9 @@ class OptionWatcher(Watcher):
     """
 
     followed_options: frozenset[str]
+    """The names of the options that this watcher depends on."""
     _is_running = False
+    """True once mitmproxy has started."""
 
     def configure(self, updated: set[str]) -> None:
         """Call `follow` if one of the options `followed_options` has changed."""
@@ -106,6 +108,7 @@ class Watchers:
 
 
 def _call_each(watchers: Iterable[Callable[..., None]], *news: object) -> None:
+    """Call the methods of all watchers with the arguments `news`, and log their errors."""
     for hear in watchers:
         try:
             hear(*news)

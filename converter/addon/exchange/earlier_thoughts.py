@@ -45,6 +45,7 @@ request, or the function's result.
 _KEY = "thoughts "
 """Prefix of the ids of kept thoughts in the memory."""
 _LINE_ENDS = "\r\n"
+"""The characters of line ends, as they are stripped from thoughts and texts."""
 _NOTES = {"thoughts_put_back": "put back", "thoughts_unknown": "no longer kept"}
 """Name of a count in a reply's summary -> the end of its line for people, as in `2 earlier thoughts
 put back`.
@@ -72,7 +73,9 @@ class ReplyPosition:
     message's `content` in its next request.
     """
     _events: list[Sequence[Event]] = field(default_factory=list)
+    """The reply's events so far, a sequence for each chunk."""
     _thoughts: list[str] = field(default_factory=list)
+    """The texts of the thoughts that have ended."""
 
     def add(self, events: Sequence[Event], thoughts: Iterable[Mapping[str, object]]) -> None:
         """Add the events of one chunk of the reply, and the thoughts that end in this chunk. Each
@@ -147,6 +150,7 @@ class EarlierThoughts:
 
 
 NO_EARLIER = EarlierThoughts()
+"""The counts for a request in which no earlier thoughts were looked up."""
 
 
 def restore_thoughts(
@@ -204,6 +208,7 @@ def with_switches(body: Mapping[str, object], history: TemplateHistory) -> Mappi
 
 
 def _messages(body: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """Return the messages of a request as mappings; a message that is no JSON object is empty."""
     return [*map(as_object, messages_of(body))]
 
 
@@ -257,6 +262,9 @@ def _call_values(call: object) -> list[object]:
 
 
 def _entry_id(digest: bytes, model: str) -> str:
+    """Return the id of the memory's entry with the thoughts of one reply. `digest`: the hash of the
+    conversation from its first message up to and with the reply.
+    """
     return f"{_KEY}{digest.hex()} {model}"
 
 

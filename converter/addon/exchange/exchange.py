@@ -35,7 +35,10 @@ from converter.core.wire.bounds import fault_of
 from converter.core.wire.checked import Fields
 
 JSON = "application/json"
+"""The content type of JSON."""
 MEMORY_AWAY = "the memory is away, so earlier replies cannot be looked up: try again later"
+"""The error's message for a request that refers to kept replies while the memory cannot be reached.
+"""
 
 _KEYS = ("authorization", "x-api-key")
 """The headers in which a client sends its key."""
@@ -53,14 +56,15 @@ class RequestTooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole response for the client. `retry_after`: seconds after which a retry may succeed; 0:
-    the response has no such header.
-    """
+    """A whole response that the addon makes for the client."""
 
     status: int
+    """The HTTP status."""
     content_type: str
     body: bytes
+    """The whole body, not compressed."""
     retry_after: int = 0
+    """Seconds after which a retry may succeed; 0: the response has no such header."""
 
 
 class Kind(enum.Enum):

@@ -15,11 +15,13 @@ from converter.core.model.initial_state import InitialState
 from converter.core.reading.family_choice import AUTO
 
 THINKING_FIELDS = ("reasoning_content", "reasoning")
+"""The fields of a chat completion in which a client may get thinking."""
 FOLDED = "text"
 """A value of `think_fields`: thinking goes into the text, as a block that web clients fold."""
 START_VALUES = tuple(
     state.value for state in (InitialState.AUTO, InitialState.TEXT, InitialState.THINKING)
 )
+"""The values of `think_start`."""
 
 
 def as_list(written: object) -> list[str]:
@@ -118,8 +120,11 @@ class MetricsTarget:
     """
 
     host: str = ""
+    """The IP address or host name at which the addon listens for Prometheus."""
     port: int = 0
+    """The port at which it listens; 0 if a file gets the metrics."""
     file: str = ""
+    """The path of the file that gets the metrics; empty for an address."""
 
 
 def read_metrics(written: object) -> MetricsTarget | None:
@@ -149,6 +154,7 @@ def read_collector(written: object) -> str:
 
 
 MEGABYTE = 1024 * 1024
+"""The bytes of a megabyte."""
 LIMITS = {"request_mb": 32, "flows": 5000, "flows_mb": 500, "replies": 5000, "replies_mb": 32}
 """Name of a limit of `think_limits` -> its default: megabytes for a name with `_mb`, else
 a count.
@@ -187,7 +193,9 @@ def read_limits(written: Sequence[str]) -> MemoryLimits:
 
 
 _REDIS = tuple(f"redis{suffix}://" for suffix in ("", "s", "+cluster", "s+cluster", "+sentinel"))
+"""The schemes of Redis addresses: with `s` TLS, with `+cluster` or `+sentinel` several servers."""
 MEMORIES = ("memory:", "sqlite:", *_REDIS, "rediss+sentinel://")
+"""The beginnings of the memory's address (`think_memory`), one for each kind of store."""
 MEMORY_VARIABLE = "THINK_MEMORY"
 """The environment variable that has the memory's address if the option `think_memory` is `auto`.
 A user may set it so that a password in the address is not on the command line. `think-addon` sets

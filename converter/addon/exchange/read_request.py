@@ -275,6 +275,9 @@ class ReadRequest:
 
     @property
     def _hash_of(self) -> HashOf | None:
+        """The function that returns hashes of messages, those of repeated turns without computing
+        them again. `None`: the request shares no turns with an earlier one.
+        """
         return self.repeated_turns.hash if self.repeated_turns else None
 
     def _with_body(

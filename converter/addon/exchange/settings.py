@@ -26,8 +26,11 @@ PREFIX = "think_"
 _NATIVE_OPTIONS = tuple(
     dialect.requests.native_option for dialect in DIALECTS if dialect.requests.native_option
 )
+"""The values of `think_native`, which name dialects."""
 _RESULT_ORDERS = get_args(Order.__value__)
+"""The values of `think_history` that say where tool results stand in a user's message."""
 _HISTORY_VALUES = (AUTO, *get_args(HistoryForm.__value__), *_RESULT_ORDERS)
+"""All values of `think_history`."""
 DEFAULT_SIGNATURE = "think-addon"
 """The signature of thinking blocks in the Messages API. Clients drop thinking without a signature.
 This text cannot be mistaken for a signature of Anthropic's.
@@ -225,6 +228,7 @@ class Settings:
 OPTIONS: tuple[Option, ...] = tuple(
     replace(row.metadata["option"], name=row.name) for row in fields(Settings) if row.metadata
 )
+"""All options, in the order in which `Settings` has their fields."""
 RECORDED = tuple(option.name for option in OPTIONS if option.recorded)
 """The names of the options that recordings store."""
 

@@ -84,7 +84,7 @@ _log = logging.getLogger(__name__)
 
 class AccessRules:
     """Refuses requests of foreign web pages, and removes keys and cookies that the model server
-    must not get. It handles each request's head before the steps of the request do.
+    must not get. Its methods are called with a request's head, before the request's steps.
     """
 
     def __init__(self) -> None:
@@ -113,8 +113,8 @@ class AccessRules:
         that the user has configured for its server. Log a warning for the first key of Anthropic's
         that is removed. A request to Anthropic's own API (`_CLOUD`) stays as it is.
 
-        `exchange`: `None` for traffic that the addon leaves alone. From this only the keys are
-        removed; cookies and personal headers stay.
+        `exchange`: `None` for traffic that the addon leaves alone. From such traffic only the keys
+        are removed; cookies and personal headers stay.
         """
         headers = flow.request.headers
         if f".{flow.request.host}".endswith(_CLOUD) and flow.request.scheme == "https":

@@ -13,6 +13,7 @@ from converter.addon.http_messages import remove_fields
 _CLOUD_KEY = re.compile(rb"\s*(?:bearer\s+)?sk-ant-", re.IGNORECASE)
 """Finds Anthropic's keys and OAuth tokens (sk-ant-api..., sk-ant-oat...)."""
 _CREDENTIAL_HEADERS = (b"authorization", b"x-api-key", b"proxy-authorization")
+"""The headers in which a client may send a key."""
 _PERSONAL = re.compile(
     rb"cookie2?|anthropic-.*|x-claude-.*|x-app|x-session-.*"
     # Codex 0.169: `x-codex-*` has the id of the installation and the path of the user's folder

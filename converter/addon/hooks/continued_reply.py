@@ -21,6 +21,7 @@ from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
 
 SECOND_REQUEST_FAILED = "a thought was ended, and the request that goes on behind it failed: {}"
+"""Template of an error and of a note; `{}` is the fault or the server's message."""
 OK, REFUSALS = 200, (400, 404, 405, 415, 422, 501)
 """Statuses of the response to the second request. `OK`: the response continues the reply.
 `REFUSALS`: the server cannot continue the reply, which ends behind the thought that the addon

@@ -83,7 +83,7 @@ class ExchangeListener(Listener):
         record = RUNNING_RECORDS.get(flow.id)
         if record is None and not is_reverse(flow):
             return None
-        # `explain` also says whether it was a second request that failed (`ContinuedReply`)
+        # `explain_fault` also says whether it was a second request that failed (`ContinuedReply`)
         tap = record.tap if record else None
         message = tap.explain_fault(reason) if tap else fault_message(flow, reason)
         passing = reason in _PASSING

@@ -14,6 +14,7 @@ from converter.addon.memory.stores import open_store
 from converter.core.wire.printable import one_line
 
 _option_types = {PREFIX + option.name: option.type for option in settings.OPTIONS}
+"""Name of an option in mitmproxy, with `think_` -> the type of its value."""
 _log = logging.getLogger(__name__)
 
 
@@ -58,6 +59,7 @@ def refuse_unknown_options() -> None:
 
 
 def _undeclared_names() -> list[str]:
+    """Return the names of the `think_` options that the user has set and no addon has declared."""
     return [name for name in ctx.options.deferred if settings.is_addon_option(name)]
 
 

@@ -35,11 +35,17 @@ _LONGEST = 1 << 16
 until it is complete, which would take too long for a long response.
 """
 SENT_AGAIN = "the server refused {names}, and was asked again without: {words}"
+"""Template of a log line: `{names}` are the traits that were left out, `{words}` is the server's
+message.
+"""
 PARSED_HERE = (
     "the server's own parser rejected a reply, which was requested again as text and parsed here"
 )
+"""The log line about a reply that llama.cpp's own parser of calls has discarded."""
 EMPTY_STREAM = "the server's stream was empty, so a whole reply was requested for the reason"
+"""The log line about a stream without a byte."""
 _LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
+"""The fields of a chat completion that limit the reply's tokens."""
 METADATA = "think_refused"
 """The key in `flow.metadata` under which the first refused request is kept."""
 
@@ -85,7 +91,6 @@ class NextRequest(Refusal):
     shows that another request is needed.
 
     Attributes:
-        log_line: the line of the log about the next request; empty for no line.
         response: the response whose body is read here, chunk by chunk.
         left_out_traits: the names of the traits that the next request lacks.
         first_body: the body of the first request, with all its traits.
@@ -96,7 +101,9 @@ class NextRequest(Refusal):
     """
 
     holds = False
+    """False: the layers keep the body, for a client that gets this response after all."""
     log_line = ""
+    """The line of the log about the next request; empty for no line."""
 
     def __init__(self, record: FlowRecord, before: Refusal | None = None) -> None:
         self.response = record.flow.response
@@ -173,6 +180,9 @@ class RefusalReader(NextRequest):
         return self.stopped
 
     def _make_next(self, answer: bytes, status: int) -> None:
+        """Make the request without the traits that the refusal names. Make none if the server's
+        message names no trait that can be left out, or only traits that were left out before.
+        """
         sent = http_messages.content_of(self._record.sides.server_request)
         body, text = json_text.read_or_none(sent), sent.decode("utf-8", "replace")
         message, request = server_message(answer), self._record.request
@@ -229,6 +239,7 @@ class PromptReader(NextRequest):
     log_line = PARSED_HERE
 
     def _make_next(self, answer: bytes, status: int) -> None:  # noqa: ARG002
+        """Make the request that completes the prompt in `answer` as text."""
         body = json_text.object_in(http_messages.content_of(self._record.sides.server_request))
         prompt = json_text.object_in(answer).get("prompt")
         self._next_body, path = unparsed_request(self._record, body, prompt)

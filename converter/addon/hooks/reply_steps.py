@@ -30,6 +30,7 @@ from converter.core.dialects.table import Form
 from converter.core.reply.rewriter import Rewriter
 
 PASSED_UNCHANGED = "another addon has streamed the reply, so it was passed on unchanged"
+"""The note on a reply whose stream function was set by another addon."""
 
 
 class ReplySteps:
@@ -164,7 +165,7 @@ class ReplySteps:
     def make_tap(self, record: FlowRecord, awaited: AwaitedReply) -> Tap:
         """Make a tap with a new rewriter for a reply, and set the rewriter in the record. If the
         record has a rewriter already, because the client's stream began before the response
-        (`early_head`), the new one continues the stream that this one began.
+        (`early_head`), the new rewriter continues the stream that the earlier one began.
         """
         rewriter, begun = awaited.rewriter(Form.STREAM), record.rewriter
         if begun:

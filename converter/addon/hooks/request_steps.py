@@ -51,6 +51,7 @@ from converter.core.wire.json_text import UnreadableError
 _REFUSED = (RequestError, RequestTooLargeError, UnreadableError, AwayError, ConnectionError)
 """Errors that the client gets as a response, whatever the kind of exchange."""
 _COUNTING_FIELD = json_text.write({COUNTING: COUNTED})[:-1] + b","
+"""`{"stream_options": ...,`: it replaces the `{` at the beginning of a client's body."""
 
 
 @dataclass(slots=True)
@@ -87,6 +88,7 @@ class RequestSteps:
         self._open_stores(settings)
 
     def _open_stores(self, settings: Settings) -> None:
+        """Open the stores of replies and of lessons that `settings` name."""
         self._store = open_store(settings)
         self._lessons = open_lessons(settings, self._store)
         self._client.lessons.use_store(self._lessons)
@@ -108,7 +110,8 @@ class RequestSteps:
                     flow.response = response
                     break
         except Exception as error:
-            # a fault of the addon, if the server can still answer the client's request as it came
+            # any other error is a fault of the addon; it is raised if the server can still answer
+            # the client's request as it came
             if not (record.exchange.kind in WRITTEN_KINDS or isinstance(error, _REFUSED)):
                 raise
             away = isinstance(error, ConnectionError)
@@ -177,6 +180,7 @@ async def translate_to_counterpart(pending: PendingRequest) -> None:
     assert there  # `STEPS` has this step only for endpoints with a counterpart
 
     def translate() -> tuple[Mapping[str, object], Fields]:
+        """Return the fields of the server's request, and the reader of the client's fields."""
         fields = Fields(json_text.read(pending.body))
         return there.request(fields), fields
 
@@ -431,10 +435,15 @@ async def probe_prompt_end(pending: PendingRequest) -> None:
 
 type Step = Callable[[PendingRequest], Awaitable[Response | None]]
 ALL_KINDS = frozenset(Kind)
+"""All kinds of exchange."""
 WRITTEN_KINDS = frozenset((Kind.TRANSLATED, Kind.COUNTED))
+"""The kinds whose request the addon writes as a chat completion."""
 UNTRANSLATED_KINDS = frozenset((Kind.CHAT, Kind.NATIVE))
+"""The kinds whose request is for a reply and stays in the client's dialect."""
 REPLY_KINDS = UNTRANSLATED_KINDS | {Kind.TRANSLATED}
+"""The kinds whose request is for a reply from the server."""
 SENT_KINDS = REPLY_KINDS | {Kind.COUNTERPART}
+"""The kinds whose request goes to the server with a body that the addon may have changed."""
 STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
     (decompress_body, ALL_KINDS),
     (recognise_native_server, ALL_KINDS),

@@ -174,7 +174,8 @@ class Tap(HeldStream):
     def take_second_response(self, status: int, body: bytes) -> None:
         """Rewrite the whole response (`status`, `body`) to the request of `next_request`, and close
         the reply. The client's pieces are then in `late_pieces`. A response to the request of
-        `SilentStream` gives the client its error; if it is none, the reply ends as an empty stream.
+        `SilentStream` gives the client its error; if it has no error, the reply ends as an empty
+        stream.
         """
         if self.is_silent:
             error = json_text.write(json_text.object_in(body)) if status != OK else b""

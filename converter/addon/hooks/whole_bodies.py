@@ -15,6 +15,7 @@ from converter.core.dialects.recogniser import is_stream
 # in spite of `block_list`. So if one of these options is set, or a script has the hook, the body is
 # held until it is complete, as mitmproxy does without the addon.
 NEED_WHOLE_REPLIES = ("body_size_limit", "intercept", "modify_body")
+"""mitmproxy's options that act on a complete response, and on a complete request too."""
 NEED_WHOLE_REQUESTS = (
     *NEED_WHOLE_REPLIES,
     "anticache",
@@ -28,7 +29,11 @@ NEED_WHOLE_REQUESTS = (
 )
 """mitmproxy's options that act on a complete request."""
 _PACKAGES_WITHOUT_SCRIPTS = {"mitmproxy", "converter", "think_addon"}
+"""The top-level names of the modules that hold mitmproxy's own addons and this addon. All other
+addons are the user's.
+"""
 _LINE_STREAM_TYPES = ("application/x-ndjson", "application/jsonl")
+"""Content types of streams that have a JSON value on each line."""
 
 
 def must_hold_request() -> bool:

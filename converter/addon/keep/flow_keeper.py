@@ -34,6 +34,7 @@ class FlowKeeper(Watcher):
     """
 
     name = "think-keep"
+    """The name under which mitmproxy registers this addon."""
 
     def __init__(self, chosen: Callable[[], MemoryLimits]) -> None:
         self._chosen = chosen
@@ -75,6 +76,7 @@ class FlowKeeper(Watcher):
                 view.remove([oldest])
 
     error = response
+    """mitmproxy's hook for a flow that failed: such a flow is measured like any other."""
 
     def _count_bytes(self, flow: HTTPFlow) -> None:
         """Count a flow's bytes towards the limits, in place of its earlier count."""

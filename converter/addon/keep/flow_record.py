@@ -37,6 +37,7 @@ BEFORE = "think_before"
 cached, and whose cache the server could not use, because this flow's prompt begins otherwise.
 """
 _CLIENT_LEFT = "Client disconnected"
+"""The beginning of mitmproxy's error for a client that has disconnected."""
 LONGEST_REFUSAL = 200
 """The most characters of a server's error message in a comment."""
 
@@ -62,7 +63,9 @@ class FlowRecord:
     upstream: Upstream = field(init=False)
     """The server to which the request is sent, as the key of its probes and lessons."""
     body_size: int = 0
-    """The bytes of the request's body; once the body is rewritten, of the new one."""
+    """The length in bytes of the request's body: of the client's, or, once the addon has written a
+    new body, of the new one.
+    """
     awaited: AwaitedReply | None = None
     """All facts that decide how the reply is rewritten."""
     rewriter: Rewriter | None = None

@@ -13,11 +13,13 @@ from converter.core.model.initial_state import InitialState
 METADATA = "think"
 """The key of the notes in a flow's metadata."""
 VERSION = 1
+"""The version of the notes' format. Notes of another version cannot be read."""
 LET_GO = "let_go"
 """A key of the notes. Its value is true if the server's side of the flow was removed to save
 memory.
 """
 _UNREADABLE = "the addon's notes of the flow cannot be read"
+"""The message of a `NotesError` about notes that are no JSON, or that lack a fact."""
 
 type Cuts = Sequence[tuple[int, float]]
 """For each chunk its length, and the seconds from the request to its arrival."""

@@ -92,6 +92,7 @@ class ReplyLayer(HttpLayer):
     """
 
     streams: dict[int, StreamLayer]  # type: ignore[assignment]
+    """Id of an HTTP stream -> our layer of its exchange."""
 
     def __init__(
         self, context: Context, mode: HTTPMode, listener: Listener, handler: Any = None

@@ -70,6 +70,7 @@ traverse = _import_member("mitmproxy.addonmanager", "traverse")
 
 
 _MEMBER = re.compile(r"([\w.]+)(?:\(([^)]*)\))?")
+"""Matches a member in the table of a part: its name, and its parameters if they are in brackets."""
 
 
 class GuardedPart:
@@ -174,6 +175,7 @@ PROMISES = GuardedPart(
     RequestProtocolError ResponseEndOfMessage ResponseHeaders
     """,
 )
+"""The part that gives streams proper ends, pings, and errors in the client's dialect."""
 SPEED = GuardedPart(
     "each chunk, hook and line of the log costs as much as without the addon",
     """
@@ -196,7 +198,9 @@ SPEED = GuardedPart(
     DestinationKnown HttpProxy create_task(coro, name, keep_ref, client) safecall traverse(chain)
     """,
 )
+"""The part that makes the addon take less processor time than mitmproxy."""
 PARTS = [part for part in list(globals().values()) if isinstance(part, GuardedPart)]
+"""The parts of our layers, each of which can be switched off."""
 
 
 def is_paused(layer: Layer) -> bool:

@@ -37,6 +37,7 @@ class OwnLayers:
     """
 
     name = "think-layers"
+    """The name under which mitmproxy registers this addon."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener

@@ -45,6 +45,7 @@ from converter.addon.mitmproxy_internals import value_of
 from converter.core.wire.bounds import BODY_LIMIT
 
 type Ending = Callable[[], CommandGenerator[None]]
+"""Sends the client the end of a failed response, in place of mitmproxy's error."""
 
 
 class Tick(events.Event):
@@ -120,6 +121,7 @@ class StreamLayer(HttpStream):
             self._resumed = None
 
     def _handle_event(self, event: events.Event) -> CommandGenerator[None]:
+        """Handle a `Tick` here, and any other event by mitmproxy's method."""
         return self._end_silence() if isinstance(event, Tick) else super()._handle_event(event)
 
     def _end_silence(self) -> CommandGenerator[None]:
@@ -235,7 +237,7 @@ class StreamLayer(HttpStream):
         # a reader takes b"" for the body's end
         if watch and isinstance(event, ResponseData) and event.data:
             if isinstance(watch, StreamFunction):
-                # a tap that is a reader collects its pieces itself, in `late`
+                # a tap that is a reader collects its pieces itself, in `late_pieces`
                 yield from call_in_turns(watch, event.data)
             else:
                 watch(event.data)

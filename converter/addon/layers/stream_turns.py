@@ -35,7 +35,9 @@ class UnfinishedHook(StartHook):
     """
 
     name = "think_unfinished_hook"
+    """The name of the method of `OwnLayers` that mitmproxy calls for this hook."""
     task: asyncio.Future[Any]
+    """The task that the layer waits for."""
 
 
 def give_turns(layer: Connections, handler: Any) -> None:
@@ -46,6 +48,7 @@ def give_turns(layer: Connections, handler: Any) -> None:
     drain = handler.drain_writers
 
     async def drain_in_turn() -> None:
+        """Give others a turn, wait while the exchange is paused, and drain the writers."""
         read = layer.last_read_from
         if layer.last_read_bytes >= LONG_READ:
             await asyncio.sleep(0)

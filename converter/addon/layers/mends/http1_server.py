@@ -37,6 +37,7 @@ LEFT = -1
 all later events of the connection.
 """
 _SWITCHING = re.compile(rb"HTTP/1\.\d 101\b")
+"""Matches the head of a response that switches protocols (101)."""
 
 
 class ServerConnection(Http1Client):
