@@ -41,7 +41,9 @@ from tests.support.small_pieces import in_small_pieces
 from tools.recording_plans import OLLAMA, OTHERS, PLANS, RecordingPlan
 
 FOLDER = Path(__file__).resolve().parents[1] / "recordings"
+"""The folder of the project's recordings."""
 LLAMAS = {**VARIANTS, **MISREADS}
+"""Name of a variant of llama.cpp -> how it is started."""
 BYTES_BEFORE_BREAK = 2000
 """How many bytes of a reply the client reads before it leaves, or before the server is killed, if
 the plan has such an ending.
@@ -51,6 +53,7 @@ FAULT_IN_LOG = "fault of the addon"
 
 
 def main(arguments: argparse.Namespace) -> None:
+    """Record the plans that the command names, or all."""
     if unknown := set(arguments.names) - {plan.name for plan in PLANS}:
         raise SystemExit(f"no plan is called {', '.join(sorted(unknown))}")
     wanted = sorted(
@@ -83,12 +86,14 @@ class Capture:
     into: Path  # the folder of the recordings
 
     def record_from_llama(self, variant: str, plans: Iterable[RecordingPlan]) -> None:
+        """Start llama.cpp in this variant, and record the plans."""
         with LlamaServer(LLAMAS[variant], self.folder / "llama.log") as server:
             self.record(plans, server.address, server.kill)
 
     def record(
         self, plans: Iterable[RecordingPlan], address: str, drop: Callable[[], None] | None = None
     ) -> None:
+        """Record each plan from the server at `address`. `drop`: kills the server."""
         for plan in plans:
             flow = self.flows / f"{plan.name}.mitm"
             flow.unlink(missing_ok=True)  # because mitmdump appends to a flow file that exists
@@ -162,6 +167,7 @@ def send_request(port: int, plan: RecordingPlan, drop: Callable[[], None] | None
 
 
 def parse() -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+"""The folder of this project."""
 
 
 @cache
@@ -36,6 +37,7 @@ def imported_by(module: str) -> frozenset[str]:
 
 
 def _imported_names(tree: ast.Module) -> Iterator[str]:
+    """Yield the project's modules that a file imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if file_of(alias.name))

@@ -22,17 +22,23 @@ from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import REPLY, ThinkPage
 
 SIZE = (960, 600)
+"""Width and height of the picture, in pixels."""
 QUALITY = 50
+"""The quality of each still picture as WebP, of 100."""
 EMPTY_MILLISECONDS, STEP_MILLISECONDS, END_MILLISECONDS = 1200, 260, 2600
 """How long the picture shows the empty page, each step of the reply, and the whole reply."""
 TOKENS_AT_ONCE = 3
+"""How many words of the reply each still picture adds."""
 QUESTION = "I have 12 boxes with 7 pens each. I give 10 pens away. How many are left?"
+"""The user's text."""
 THOUGHT = (
     "The boxes hold 12 times 7 pens. 10 times 7 is 70 and 2 times 7 is 14, so that makes 84. "
     "Then 10 pens are given away: 84 minus 10 is 74. Let me check: 74 plus 10 is 84, which is 12 "
     "times 7. Yes."
 )
+"""The model's thought."""
 ANSWER = "You have **74 pens** left: 12 × 7 = 84, and 84 − 10 = 74."
+"""The model's answer, in Markdown."""
 
 type ShownPicture = tuple[int, bytes]
 """The milliseconds for which a still picture is shown, and the picture as WebP."""
@@ -56,6 +62,7 @@ def animate(frames: Iterable[ShownPicture], size: tuple[int, int]) -> bytes:
 
 
 def _chunk(name: bytes, content: bytes) -> bytes:
+    """Return a chunk of a RIFF file."""
     return name + struct.pack("<I", len(content)) + content + bytes(len(content) % 2)
 
 
@@ -74,6 +81,7 @@ def _pixel_chunk(picture: bytes) -> bytes:
 
 
 def _split_into_steps(text: str) -> Iterator[str]:
+    """Yield the text in pieces of `TOKENS_AT_ONCE` words."""
     pieces = text.split(" ")
     for at in range(0, len(pieces), TOKENS_AT_ONCE):
         yield " " * (at > 0) + " ".join(pieces[at : at + TOKENS_AT_ONCE])
@@ -122,6 +130,7 @@ def make(into: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Make the picture that the command names."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -37,6 +37,7 @@ from tests.support.think_page import ThinkPage, address
 from tools.view_benchmark import HEADING, PACE, REQUEST, Frames, Page, watching_rows
 
 MESSAGE_LIMIT = 2**30
+"""The most bytes of a message of the websocket."""
 WAIT_UNTIL_DRAWN = """
 const [enough, from, count, done] = arguments;
 const begun = from === 'click' ? performance.now() : 0;
@@ -46,6 +47,7 @@ const look = () => document.querySelectorAll(enough).length >= count
   : setTimeout(look, 5);
 look();
 """
+"""A script: returns the milliseconds until the page has drawn so many elements."""
 SCROLL_THROUGH = """
 const done = arguments[0], at = document.querySelector('#talk');
 let longest = 0, last = performance.now(), left = 60;
@@ -53,6 +55,7 @@ const step = () => { const now = performance.now(); longest = Math.max(longest, 
   at.scrollTop += at.scrollHeight / 60; if (left--) requestAnimationFrame(step); else done(longest); };
 requestAnimationFrame(step);
 """
+"""A script: scrolls through the reply, and returns the longest time between two pictures."""
 
 
 async def follow(page: str) -> None:
@@ -82,6 +85,7 @@ def start_page(web: Mitmweb, folder: Path) -> Page:
 
 
 def painting_rows(exchanges: int, megabytes: float) -> Iterator[str]:
+    """Yield the rows of the part *paint*. `megabytes`: of each long reply."""
     size = int(megabytes * 1_000_000)
     replies = {
         f"a reply of {megabytes:g} MB": ["<think>", *["A line of many words.\n\n"] * (size // 23)],
@@ -108,6 +112,7 @@ def painting_rows(exchanges: int, megabytes: float) -> Iterator[str]:
 
 
 def session_rows(exchanges: int) -> Iterator[str]:
+    """Yield the rows of the part *sessions*."""
     for some in (exchanges // 2, exchanges):
         with watched() as there:
             there.view.add([agent_request(number // 100, number % 100) for number in range(some)])
@@ -133,6 +138,9 @@ async def time_listing(rows: ListRows) -> tuple[float, float]:
 
 
 def agent_request(session: int, turns: int) -> HTTPFlow:
+    """Return the flow of an agent's request. `session`: tells agents apart; `turns`: of the
+    history.
+    """
     tools = [
         {"type": "function", "function": {"name": f"tool{n}", "description": "word " * 250}}
         for n in range(70)
@@ -148,10 +156,12 @@ def agent_request(session: int, turns: int) -> HTTPFlow:
 
 
 def format_row(name: str, milliseconds: float) -> str:
+    """Return a line of the report."""
     return f"{name:54}{milliseconds:9.0f} ms"
 
 
 def send_requests(web: Mitmweb, server: ByPathServer, pieces: list[str], times: int = 1) -> None:
+    """Send requests through mitmweb, to each of which the server replies with these pieces."""
     server.rows[CHAT] = Says(steps=[b"".join([ROLE, *text(*pieces), *END])])
     with Client(web.port) as client:
         for _ in range(times):
@@ -159,6 +169,7 @@ def send_requests(web: Mitmweb, server: ByPathServer, pieces: list[str], times: 
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the parts that the command chose."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

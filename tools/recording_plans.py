@@ -34,6 +34,7 @@ class RecordingPlan:
     name: str  # of the recording
     server: str  # a key of `VARIANTS` or `MISREADS` (llama.cpp), or another server, such as `vllm`
     path: str
+    """The path of the request."""
     body: Body | None = None  # of the request; None: the request is a GET
     options: tuple[str, ...] = ()  # of the addon, each as NAME=VALUE
     ending: Ending = ""  # who breaks the reply off in the middle; "": nobody
@@ -43,10 +44,12 @@ class RecordingPlan:
 
     @property
     def method(self) -> str:
+        """The method of the request."""
         return "GET" if self.body is None else "POST"
 
     @property
     def headers(self) -> Mapping[str, str]:
+        """The headers of the request, as a client of the dialect sends them."""
         return {
             "content-type": "application/json",
             **(

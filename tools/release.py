@@ -12,7 +12,9 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+"""The folder of this project."""
 _LINK = re.compile(r"(!?)(\[[^\]]*\])\((?!https?:|#|mailto:)([^)\s]+)\)")
+"""The pattern of a link in Markdown to a file of this project."""
 
 _FROM_A_CHECKOUT = re.compile(r"(?m)^pipx install \.  .*\nthink-addon (http:\S+)  .*$")
 _BY_NAME = """\

@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parents[1]
+"""The folder of this project."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals at which both programs are stopped."""
 SECONDS_TO_STOP = 5  # a program that has not ended after this time is killed
 MODEL = "the embedded llama.cpp server"
+"""The name of the model server in messages."""
 
 
 class RunError(Exception):

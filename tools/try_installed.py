@@ -24,25 +24,33 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+"""The folder of this project."""
 SECONDS_TO_START = 120
+"""How long the installed proxy may take to start."""
 WRITTEN = "<think>\n70 + 14 = 84.\n</think>\n\n84"
+"""The text that the model writes."""
 THOUGHT = "70 + 14 = 84."
+"""The thought in this text, which each client must get."""
 QUESTION = [{"role": "user", "content": "12 * 7"}]
+"""The messages of every request."""
 DIALECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "OpenAI": ("/v1/chat/completions", {"messages": QUESTION}),
     "Messages": ("/v1/messages", {"messages": QUESTION, "max_tokens": 99}),
     "Responses": ("/v1/responses", {"input": "12 * 7", "reasoning": {"summary": "auto"}}),
     "Ollama": ("/api/chat", {"messages": QUESTION, "stream": False}),
 }
+"""Name of a dialect -> the path and the fields of its request."""
 
 
 class Server(BaseHTTPRequestHandler):
     """A chat completions server that sends one reply to any request: a thought and an answer."""
 
     def do_GET(self) -> None:
+        """Answer with a list of one model."""
         self._write({"object": "list", "data": [{"id": "small", "object": "model"}]})
 
     def do_POST(self) -> None:
+        """Answer with the reply."""
         self.rfile.read(int(self.headers["content-length"]))
         message = {"role": "assistant", "content": WRITTEN}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -57,6 +65,7 @@ class Server(BaseHTTPRequestHandler):
         )
 
     def _write(self, value: object) -> None:
+        """Send a value as JSON."""
         body = json.dumps(value).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")

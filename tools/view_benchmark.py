@@ -42,16 +42,23 @@ from tests.support.harness import Program
 from tests.support.mitmweb import Mitmweb
 
 PACE = 0.01
+"""The seconds between two frames of the paced reply."""
 WORD = " word" * 4
+"""The text of each frame behind its time."""
 SENT_AT = re.compile(rb"@(\d+\.\d+)")
+"""The pattern of the time in a frame."""
 REQUEST = json.dumps(
     {"model": "small", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 ).encode()
+"""The body of every request."""
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+"""How many ticks of the processor time in /proc are a second."""
 HEADING = f"{'with a page open, against none':44}{'ratio':>9}{'with':>12}{'without':>12}"
+"""The heading of the first part."""
 OPENING_HEADING = (
     f"{'opened as Thinking, against Raw':44}{'ratio':>9}{'Thinking':>12}{'Raw':>12}{'more':>9}"
 )
+"""The heading of the second part."""
 
 
 class Frames(Sequence[Step]):
@@ -150,6 +157,7 @@ class Page(Program):
 
     @property
     def fetched(self) -> int:
+        """How often the page has fetched the reply."""
         return self.output.count("fetched")
 
 
@@ -160,6 +168,9 @@ def watching_rows(
     runs: int,
     looks: Callable[[Mitmweb, Path], Page] = Page,
 ) -> Iterator[str]:
+    """Yield the rows of one reply, with a page and without. `names`: attribute of `Cost` -> its
+    name in the row; `looks`: starts the page.
+    """
     costs: dict[bool, Cost] = {}
     with (
         ByPathServer({CHAT: Says(steps=frames)}) as server,
@@ -192,6 +203,7 @@ def least_processor_seconds(web: Mitmweb, view: str, runs: int) -> float:
 
 
 def opening_rows(megabytes: float, runs: int) -> Iterator[str]:
+    """Yield the rows of the second part: each kind of long reply in both views."""
     size = int(megabytes * 1_000_000)
     text = f"<think>{f'{WORD * 4}\n' * 20}</think>{f'{WORD * 4}\n' * 20}"
     frame = delta(content=f"{WORD}\n")
@@ -247,6 +259,7 @@ def fetch(web: Mitmweb, view: str, flow: str = "") -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the parts that the command chose."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -29,7 +29,9 @@ from tools.bench.processes import PROJECT, PinnedProcess, cores, free_ports, wai
 from tools.bench.proxies import Proxies
 
 SECONDS_TO_START = 120
+"""How long the server of the bench and each proxy may take to start."""
 OUTPUT = PROJECT / "build" / "bench.json"
+"""The file of figures, unless the option `--json` names another."""
 OTHER_BENCHES: dict[str, Callable[[Sequence[str]], int]] = {
     "gaps": gaps.main,
     "lengths": lengths.main,
@@ -75,6 +77,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _is_chosen(name: str, chosen_names: Sequence[str]) -> bool:
+    """Return True if `name` has one of the words that the command names, or if it names none."""
     return not chosen_names or any(word.lower() in name.lower() for word in chosen_names)
 
 
@@ -172,6 +175,7 @@ class Run:
 
 
 def _module(name: str) -> list[str]:
+    """Return the command that runs a module of the bench, such as `server`."""
     return [sys.executable, "-m", f"tools.bench.{name}"]
 
 

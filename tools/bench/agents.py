@@ -14,11 +14,15 @@ from tools.bench.replies import TOKENS
 type Value = dict[str, object]
 
 TOOLS = 25
+"""How many tools each request offers."""
 RESULT_LENGTH = 4500
 """Characters of each tool result, unless an agent has another `length`."""
 _SYSTEM_LENGTH = 12_000
+"""The number of characters of the system prompt."""
 _DESCRIPTION_LENGTH = 900
+"""The number of characters of each tool's description."""
 _CACHE_MARK = {"cache_control": {"type": "ephemeral"}}
+"""The field by which a Messages block marks the end of the prompt to be cached."""
 
 
 @cache
@@ -29,6 +33,7 @@ def _filler(length: int) -> str:
 
 
 def _schema(number: int) -> Value:
+    """Return the parameters of the tool with this number."""
     field = {"type": "string", "description": _filler(120)}
     names = [f"field_{number}_{at}" for at in range(4)]
     return {"type": "object", "properties": dict.fromkeys(names, field), "required": names[:2]}
@@ -40,6 +45,7 @@ class Agent:
 
     number: int  # differs for each agent, so that no two send the same text
     model: str
+    """The model that the requests name."""
     length: int = RESULT_LENGTH  # characters of each tool result
 
     def turns_for_size(self, size: int) -> int:
@@ -158,25 +164,31 @@ class Agent:
         return _encode({"model": self.model, "stream": False, "messages": messages, "tools": tools})
 
     def _user(self, text: str, *, marked: bool) -> Value:
+        """Return a user's message of the Messages API. `marked`: True to set `cache_control`."""
         return {
             "role": "user",
             "content": [{"type": "text", "text": text, **(_CACHE_MARK if marked else {})}],
         }
 
     def _call_id(self, at: int) -> str:
+        """Return the id of the tool call in the turn with the index `at`."""
         return f"call_{self.number}_{at}"
 
     def _answer(self, at: int) -> str:
+        """Return the model's text before the tool call in the turn with the index `at`."""
         return f"Step {at} of task {self.number}. {_filler(120)}"
 
     def _arguments(self, at: int) -> Value:
+        """Return the arguments of the tool call in the turn with the index `at`."""
         return {"path": f"/src/{self.number}/file_{at}.py", "limit": at}
 
     def _result(self, at: int) -> str:
+        """Return the result of the tool call in the turn with the index `at`."""
         return f"{self.number}.{at}: {_filler(self.length)}"
 
 
 def _encode(body: Value) -> bytes:
+    """Return a request's body as JSON without blanks."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -33,13 +33,17 @@ from tools.bench.turns import request_bytes, send, start_sides
 
 AGENTS, TURNS, SIZE = 16, 20, 700_000
 SIDES = ("bare", "addon")
+"""The names of the two proxies, bare mitmdump first."""
 HEADING = "minute" + "".join(f"{name:>10}, MB{'longest gap, s':>18}" for name in SIDES)
+"""The heading of the table: for each side its memory and its stream's longest gap."""
 _SECONDS_TO_END = 120
+"""How long the agents may take to end behind the last minute."""
 _SECONDS_TO_SETTLE = 2.0
 """Seconds at the beginning of a half minute that are not measured: the other side may still have
 requests then.
 """
 _SECONDS_BETWEEN_TRIES = 0.05
+"""How often an agent looks whether its side's half minute has begun."""
 
 
 class Agents:
@@ -68,6 +72,9 @@ class Agents:
             thread.join()
 
     def _ask(self, number: int) -> None:
+        """Send the turns of one agent after another until the run ends. `number`: of the first
+        agent.
+        """
         while time.monotonic() < self._end:
             agent = Agent(number, f"{WHOLE}.40.0")
             first = agent.turns_for_size(SIZE)
@@ -86,6 +93,7 @@ class Agents:
             number += AGENTS
 
     def _may_send(self) -> bool:
+        """Return True in the half minutes of this side, until the run ends."""
         now = time.monotonic()
         return now < self._end and int((now - self._begin) / self._half) % 2 == self._with_addon
 

@@ -19,7 +19,9 @@ from tools.bench.reading import SENDING_TIME, fault_in_reply, join_chunks
 from tools.bench.replies import WHOLE, ReplyName
 
 READ_SIZE = 1 << 18
+"""The most bytes of one read."""
 END_OF_CHUNKS = b"\r\n0\r\n\r\n"
+"""The last bytes of a body with chunked encoding."""
 SECONDS_OF_SILENCE = 30
 """If no bytes arrive for so long, the run ends with an error: the proxy has lost a reply."""
 
@@ -65,14 +67,17 @@ PATHS = {
     "responses": "/v1/responses",
     "ollama": "/api/chat",
 }
+"""Dialect -> the path of its requests."""
 HEADERS = {
     "openai": "authorization: Bearer none",
     "anthropic": "anthropic-version: 2023-06-01\r\nx-api-key: none",
     "responses": "authorization: Bearer none",
     "ollama": "authorization: Bearer none",
 }
+"""Dialect -> the headers that its clients send, with a key that nobody checks."""
 
 _SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
+"""The parameters of the tool `write`."""
 TOOLS: dict[str, object] = {
     "openai": {"type": "function", "function": {"name": "write", "parameters": _SCHEMA}},
     "anthropic": {"name": "write", "input_schema": _SCHEMA},
@@ -149,6 +154,7 @@ class Reply:
         return False
 
     def _without_head(self, data: bytes) -> bytes:
+        """Return the part of `data` that is body; keep the rest in `head`."""
         self.head += data
         head, separator, body = self.head.partition(b"\r\n\r\n")
         if not separator:
@@ -159,6 +165,7 @@ class Reply:
         return body
 
     def _is_last(self, data: bytes) -> bool:
+        """Return True if the body ends with `data`."""
         if self._missing is not None:
             self._missing -= len(data)
             return self._missing <= 0
@@ -223,11 +230,13 @@ class RunningTask:
         return max(reply.ended for reply in self.replies) - begun
 
     def _send_next(self, connection: socket.socket | None = None) -> None:
+        """Send the next request, over `connection` if there is one."""
         reply = Reply(self._request, self._task.port, connection)
         self.replies.append(reply)
         self._waiting.register(reply.connection, selectors.EVENT_READ, reply)
 
     def _finish(self, reply: Reply) -> None:
+        """Take a complete reply out of the waiting ones, and send the next request."""
         self._waiting.unregister(reply.connection)
         if not self._task.keep_alive:
             reply.connection.close()

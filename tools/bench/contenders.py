@@ -9,12 +9,15 @@ from converter.addon.exchange.settings import OPTIONS
 from tools.bench.replies import CALLED
 
 BARE = "bare mitmdump"
+"""The name of mitmdump without the addon, to which all others are compared."""
 BARE_ARGUMENTS = ("-s", str(Path(__file__).with_name("identity.py")))
+"""Its arguments: an addon that only streams each reply."""
 WORKERS_PREFIX = "workers:"
 """`workers:N` as a first argument starts `think-addon --workers N` in place of one mitmdump. Such a
 process uses uvloop if it is installed.
 """
 BURSTS = ("burst, 1 ", "burst, 32")
+"""Beginnings of names of loads whose replies come at once."""
 STREAMS = (*BURSTS, "paced")
 """Beginnings of names of loads. Contenders that differ only in the kind of their replies take part
 in no others.
@@ -24,6 +27,7 @@ FOLDER, SOURCE = "{folder}", "{source}"
 and for the folder of the addon's sources.
 """
 ADDON_ARGUMENTS = ("-s", f"{SOURCE}/think_addon.py")
+"""The arguments of mitmdump with the addon."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Contender:
     """A proxy with its options, or no proxy, between the server and a client of one dialect."""
 
     name: str
+    """The name in the tables."""
     dialect: str = "openai"  # of the client
     kind: str = "tags"  # of the replies, unless the load has a kind
     arguments: tuple[str, ...] | None = (
@@ -56,6 +61,7 @@ def _with_option(
     dialect: str = "openai",
     needs: str = "",
 ) -> Contender:
+    """Return the contender that is mitmdump with the addon and one of its options."""
     needs = needs or option.removeprefix("think_")
     return Contender(
         name,
@@ -94,6 +100,7 @@ ROWS = (
     ),
     _with_option("addon, OpenAI client, recordings on", "think_record", f"{FOLDER}/recordings"),
 )
+"""All contenders, also those whose options this version of the addon lacks."""
 
 
 def rows() -> list[Contender]:

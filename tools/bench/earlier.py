@@ -26,10 +26,15 @@ from converter.core.model.memory import Memory
 from tests.support.harness import VARIANTS, LlamaServer
 
 AIM = 0.02
+"""The largest share of a request's time that the lookup may take."""
 TURNS = (1, 5, 10, 20)
+"""How many turns the measured conversations have, one of them for each row."""
 HEADING = "turns    bytes   miss, ms   request, ms   share"
+"""The heading of the table."""
 _REPETITIONS = 5
+"""How often the request to the model is measured."""
 _CALL = {"name": "get_weather", "arguments": '{"city": "Oslo"}'}
+"""The tool call in each turn."""
 
 
 def main(_: Sequence[str] = ()) -> int:
@@ -50,6 +55,7 @@ def main(_: Sequence[str] = ()) -> int:
 
 
 def _body(turns: int) -> bytes:
+    """Return a request whose conversation has `turns` turns without thoughts."""
     messages: list[object] = []
     for turn in range(turns):
         called = [{"id": f"call_{turn}", "type": "function", "function": _CALL}]
@@ -65,6 +71,7 @@ def _body(turns: int) -> bytes:
 
 
 def _seconds_of_miss(body: bytes) -> float:
+    """Return the median seconds of a lookup that finds none of the request's thoughts."""
     endpoint = find_endpoint("POST", "/v1/chat/completions")
     assert endpoint
     read, memory = (
@@ -76,10 +83,12 @@ def _seconds_of_miss(body: bytes) -> float:
 
 
 def _seconds_to_answer(address: str, body: bytes) -> float:
+    """Return the median seconds in which the server at `address` answers the request."""
     url = urlsplit(address)
     connection = HTTPConnection(str(url.hostname), url.port)
 
     def ask() -> None:
+        """Send the request, and read the whole reply."""
         connection.request(
             "POST", "/v1/chat/completions", body, {"content-type": "application/json"}
         )

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from tools.bench.server import STREAM_HEAD, WHOLE_RESPONSE
 
 MEGABYTE = 1_000_000
+"""The number of bytes or characters that the cases call a megabyte."""
 MESSAGES = 20_000
+"""How many messages the longest conversation has."""
 THOUGHTS = 23_500
+"""How many thoughts the replies with the most thoughts have."""
 ESCAPES = '\n"é🙂\\'
+"""Characters of which most need an escape in JSON."""
 CHAT, MESSAGES_API, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
 COUNT_TOKENS, MODELS = "/v1/messages/count_tokens", "/v1/models"
 ENDPOINTS = {"chat": CHAT, "Messages": MESSAGES_API, "Responses": RESPONSES}
+"""Name of an endpoint in the table -> its path."""
 
 type Value = dict[str, object]
 type BodyMaker = Callable[[], bytes]
@@ -23,7 +28,9 @@ class Case:
     """One huge or hostile exchange: a request, or its reply, or both."""
 
     name: str
+    """The name in the table."""
     path: str = CHAT
+    """The path of the request."""
     request: BodyMaker | None = None  # builds the request's body; None: the request is a GET
     reply: BodyMaker | None = None  # builds head and body of the reply; None: a small reply
 
@@ -41,6 +48,7 @@ class Case:
 
 
 def _body(path: str, messages: list[Value], stream: bool = False, **more: object) -> bytes:
+    """Return the body of a request. `path`: decides its dialect; `more`: further fields."""
     field = "input" if path == RESPONSES else "messages"
     fields = {"model": "m", "max_tokens": 99, "stream": stream, field: messages, **more}
     if path != MESSAGES_API:
@@ -51,6 +59,7 @@ def _body(path: str, messages: list[Value], stream: bool = False, **more: object
 
 
 def _user_turn(text: str) -> list[Value]:
+    """Return a conversation of one user's message."""
     return [{"role": "user", "content": text}]
 
 
@@ -90,6 +99,7 @@ def long_schema(path: str) -> bytes:
 
 
 def _whole_reply(text: str) -> bytes:
+    """Return head and body of a whole reply."""
     message = {"role": "assistant", "content": text}
     choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
     body = json.dumps({"id": "c", "object": "chat.completion", "model": "m", "choices": choices})
@@ -97,33 +107,39 @@ def _whole_reply(text: str) -> bytes:
 
 
 def _streamed_reply(texts: list[str]) -> bytes:
+    """Return head and body of a stream with a frame for each text."""
     frames = [_frame({"content": text}) for text in texts]
     body = b"".join([*frames, _frame({}, "stop"), b"data: [DONE]\n\n"])
     return STREAM_HEAD + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
 
 
 def _frame(delta: Value, finish: str | None = None) -> bytes:
+    """Return a frame of chat completions. `finish`: its finish reason, if it has one."""
     choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
     head = {"id": "c", "object": "chat.completion.chunk", "model": "m"}
     return b"data: %b\n\n" % json.dumps({**head, "choices": choices}).encode()
 
 
 def _model_list() -> bytes:
+    """Return head and body of a list of 100,000 models."""
     data = [{"id": f"model-{at}", "object": "model", "created": at} for at in range(100_000)]
     body = json.dumps({"object": "list", "data": data}).encode()
     return WHOLE_RESPONSE % (len(body), body)
 
 
 def _thoughts(piece: int) -> list[str]:
+    """Return a text of many thoughts in pieces of `piece` characters."""
     text = "<think>thought</think>answer" * THOUGHTS
     return [text[at : at + piece] for at in range(0, len(text), piece)]
 
 
 def _small_request(path: str, stream: bool) -> BodyMaker:
+    """Return a function that builds a small request; its reply is the huge part."""
     return lambda: _body(path, _user_turn("word"), stream)
 
 
 def _request_cases(name: str, path: str) -> list[Case]:
+    """Return the cases with a huge request at one endpoint. `name`: of the endpoint."""
     return [
         Case(f"request of 20,000 messages, {name}", path, lambda: many_messages(path)),
         Case(f"request of 31 MB, {name}", path, lambda: long_text(path)),
@@ -135,6 +151,7 @@ def _request_cases(name: str, path: str) -> list[Case]:
 
 
 def _reply_cases(name: str, path: str) -> list[Case]:
+    """Return the cases with a huge reply at one endpoint. `name`: of the endpoint."""
     whole, stream = _small_request(path, stream=False), _small_request(path, stream=True)
     long, odd = "word " * (4 * MEGABYTE), ESCAPES * (2 * MEGABYTE)
     return [

@@ -17,8 +17,11 @@ from tools.bench.gap_cases import CASES
 from tools.bench.server import CONTENT_LENGTH, WHOLE_RESPONSE
 
 READ = 1 << 20
+"""The most bytes of one read."""
 SMALL_REPLY = b'{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}]}'
+"""The body of the reply to a request that is itself the huge part."""
 NOT_FOUND = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
+"""The response to paths that the server does not serve."""
 
 
 class Server:
@@ -38,11 +41,13 @@ class Server:
         return int(self._listening.getsockname()[1])
 
     def _serve(self) -> None:
+        """Accept connections without end, each in a thread of its own."""
         while True:
             connection, _ = self._listening.accept()
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
+        """Answer the requests of a connection until it is closed."""
         with connection:
             while head := _read_request(connection):
                 path = head.split(b" ", 2)[1]

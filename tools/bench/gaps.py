@@ -45,6 +45,7 @@ ALL_OPTIONS = (
     "think_events={folder}/thoughts",
     "think_print=true",
 )
+"""Options with which the addon also records, prints and appends thoughts to files."""
 ROWS = {
     "bare": BARE_ARGUMENTS,
     "addon": ADDON_ARGUMENTS,
@@ -53,7 +54,9 @@ ROWS = {
         *(part for option in ALL_OPTIONS for part in ("--set", option)),
     ),
 }
+"""Column of the table -> the arguments of its proxy."""
 HEADING = f"{'longest gap in seconds':52}" + "".join(f"{name:>22}" for name in ROWS)
+"""The heading of the table."""
 
 
 class PacedStream:
@@ -70,6 +73,7 @@ class PacedStream:
         self._reader.start()
 
     def _read(self) -> None:
+        """Read the stream until it is closed, and record the time of each read."""
         with suppress(ConnectionError):  # mitmproxy resets the connection when `close` shuts it
             while self._connection.recv(1 << 16):
                 self._came.append(time.monotonic())
@@ -144,6 +148,7 @@ class Bench:
 
 @contextmanager
 def _running_stream(port: int) -> Iterator[PacedStream]:
+    """Begin a stream through the proxy at `port`, and close it at the end of the block."""
     stream = PacedStream(port)
     try:
         stream.wait()
@@ -153,12 +158,14 @@ def _running_stream(port: int) -> Iterator[PacedStream]:
 
 
 def _module(name: str) -> list[str]:
+    """Return the command that runs a module of the bench, such as `server`."""
     return [sys.executable, "-m", f"tools.bench.{name}"]
 
 
 def _mitmdump(
     arguments: Sequence[str], own: Path, addon: Path, targets: Sequence[int], ports: Sequence[int]
 ) -> list[str]:
+    """Return the command of a proxy before the servers `targets`, which listens on `ports`."""
     replacements = ((FOLDER, str(own)), (SOURCE, str(addon)))
     for name, folder in replacements:
         arguments = [argument.replace(name, folder) for argument in arguments]
@@ -172,6 +179,7 @@ def _mitmdump(
 
 
 def _cell(gaps: Sequence[float]) -> str:
+    """Return a cell of the table: median and range of the gaps, in seconds."""
     if not gaps:
         return f"{'-':>22}"
     median = statistics.median(gaps)

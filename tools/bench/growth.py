@@ -30,17 +30,25 @@ from tests.support.frames_of import OPENAI, STREAM, WHOLE, call, rewriter
 
 PIECE = 16  # how many characters of a long text each frame holds
 TOKENS = [" The", " answer", " is", " said", " slowly", ",", " word", " for", " word", ".\n"]
+"""The texts of which replies consist, again and again."""
 HEADING = f"{'case':52}{'against JSON':>14}{'4N':>8}{'spread':>8}"
+"""The heading of the table."""
 
 type Chunks = list[bytes]
 type RewriterMaker = Callable[[], Rewriter]
 
 TO_OPENAI: RewriterMaker = partial(rewriter, OPENAI)
+"""Makes a rewriter of a stream for a client of chat completions."""
 TO_ANTHROPIC: RewriterMaker = partial(rewriter, ANTHROPIC)
+"""Makes a rewriter of a stream for a client of the Messages API."""
 TO_ANTHROPIC_WHOLE: RewriterMaker = partial(rewriter, ANTHROPIC, STREAM, WHOLE)
+"""Makes a rewriter of a stream for a Messages client that wants a whole reply."""
 WHOLE_TO_OPENAI: RewriterMaker = partial(rewriter, OPENAI, WHOLE)
+"""Makes a rewriter of a whole reply for a client of chat completions."""
 WHOLE_TO_ANTHROPIC: RewriterMaker = partial(rewriter, ANTHROPIC, WHOLE, WHOLE)
+"""Makes a rewriter of a whole reply for a client of the Messages API."""
 FROM_THOUGHT: RewriterMaker = partial(rewriter, OPENAI, start="thinking")
+"""Makes a rewriter of a stream that begins inside a thought."""
 
 
 def own_endpoint_rewriter() -> Rewriter:
@@ -49,14 +57,17 @@ def own_endpoint_rewriter() -> Rewriter:
 
 
 def tokens(count: int) -> list[str]:
+    """Return so many texts of `TOKENS`, from the first on."""
     return [TOKENS[number % len(TOKENS)] for number in range(count)]
 
 
 def streamed(*frames: bytes, finish: str = "stop") -> Chunks:
+    """Return a whole stream with these frames between its first frame and its end."""
     return [ROLE, *frames, delta(finish=finish), USAGE, DONE]
 
 
 def _pieces(text: str) -> list[str]:
+    """Return the text in pieces of `PIECE` characters."""
     return ["".join(part) for part in batched(text, PIECE)]
 
 
@@ -69,23 +80,32 @@ def long_text(unit: str, before: str = "", after: str = "") -> Callable[[int], C
 
 
 def long_whole(unit: str, before: str = "", after: str = "") -> Callable[[int], Chunks]:
+    """Return a function that builds a whole reply of a size: `before`, so many `unit`s, `after`."""
     return lambda size: [whole(before + unit * size + after)]
 
 
 def thinking(size: int) -> Chunks:
+    """Return a stream of `size` tokens: one half in a thought in tags, one half an answer."""
     return streamed(*text("<think>", *tokens(size // 2), "</think>", *tokens(size // 2)))
 
 
 def own_field(size: int) -> Chunks:
+    """Return a stream of `size` tokens in the field `reasoning_content`."""
     return streamed(*(delta(reasoning_content=word) for word in tokens(size)))
 
 
 def chunks_of_one_byte(size: int) -> Chunks:
+    """Return the stream of `thinking` in chunks of one byte each."""
     return [bytes([byte]) for frame in thinking(size) for byte in frame]
 
 
 def arguments(unit: str, before: str = '{"a":"', after: str = '"}') -> Callable[[int], Chunks]:
+    """Return a function that builds a stream of a size with a call, whose arguments are `before`,
+    so many `unit`s and `after`.
+    """
+
     def reply(size: int) -> Chunks:
+        """Return the stream for so many units."""
         text = (call(0, arguments=piece) for piece in _pieces(before + unit * size + after))
         return streamed(call(0, "f", "", id="a"), *text, finish="tool_calls")
 
@@ -93,6 +113,7 @@ def arguments(unit: str, before: str = '{"a":"', after: str = '"}') -> Callable[
 
 
 def alternating_calls(size: int) -> Chunks:
+    """Return a stream of two calls, whose `size` pieces come in turn."""
     begun = [call(index, "f", '{"a":"', id=f"{index}") for index in (0, 1)]
     return streamed(
         *begun, *(call(number % 2, arguments="word") for number in range(size)), finish="tool_calls"
@@ -100,6 +121,7 @@ def alternating_calls(size: int) -> Chunks:
 
 
 def native_message(size: int) -> Chunks:
+    """Return a Messages stream of `size` tokens of text."""
     return [
         _named("message_start", message={"id": "m", "model": "small", "content": []}),
         _named("content_block_start", index=0, content_block={"type": "text", "text": ""}),
@@ -114,6 +136,7 @@ def native_message(size: int) -> Chunks:
 
 
 def _named(kind: str, **fields: object) -> bytes:
+    """Return an event of a Messages stream."""
     return f"event: {kind}\n".encode() + data({"type": kind, **fields})
 
 
@@ -122,11 +145,14 @@ class Case:
     """A reply whose cost is measured."""
 
     name: str
+    """The name in the table."""
     reply: Callable[[int], Chunks]  # builds the chunks of a reply of so many units
     make_rewriter: RewriterMaker
+    """Makes the rewriter that reads the reply."""
     scale: float = 1  # the number of units is N times this, because units differ in cost
 
     def work(self, chunks: Chunks) -> None:
+        """Feed the reply to a new rewriter, which must note no fault of the addon."""
         through = self.make_rewriter()
         for chunk in chunks:
             through.feed(chunk)
@@ -199,6 +225,7 @@ CASES = [
     Case("whole thoughts, Anthropic", long_whole("<think>a</think>b"), WHOLE_TO_ANTHROPIC, 8),
     Case("whole openers in code, OpenAI", long_whole("<think>", "`"), WHOLE_TO_OPENAI, 8),
 ]
+"""The replies whose cost is measured, a line of the table each."""
 
 
 def parse_frames(chunks: Iterable[bytes]) -> None:
@@ -217,6 +244,7 @@ def parse_frames(chunks: Iterable[bytes]) -> None:
 
 
 def _parse_and_write(frame: bytearray) -> None:
+    """Read the JSON of a frame, and write it again."""
     payload = frame.partition(b"data: ")[2] or frame
     if payload and payload != b"[DONE]":
         json.dumps(json.loads(payload), ensure_ascii=False).encode()
@@ -248,6 +276,7 @@ def measured_row(case: Case, size: int, runs: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table of the cases that the command chose."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -22,12 +22,17 @@ from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire import json_text
 
 AIM = 7.0
+"""The largest ratio that is not steep."""
 REPETITIONS = 3
+"""How often each length is measured; the smallest time counts."""
 _PIECE_LENGTH = 64
+"""The number of characters that a machine gets at once."""
 _TOOLS = {"now": {}, "write_file": {"properties": {"content": {}, "tags": {"type": "array"}}}}
+"""The offered tools, by name, with their schemas."""
 
 
 def _merge_fields(size: int) -> None:
+    """Merge the same thought from two fields. `size`: its characters, as in all cases."""
     merger = ReasoningMerger()
     for _ in range(size // 20):
         merger.feed("a", "0123456789")
@@ -35,15 +40,19 @@ def _merge_fields(size: int) -> None:
 
 
 def _guess_thought(size: int) -> None:
+    """Read line ends in a thought whose end is only guessed."""
     Guess().feed("x" + "\n" * size)
 
 
 def _rescue_string(size: int) -> None:
+    """Read JSON with a string that has escaped quotes and no end."""
     with suppress(json_text.UnreadableError):
         json_text.rescue(b'{"a":"' + b'say \\"b\\" ' * (size // 10))
 
 
 def _call_reader(text: str, begun: str = "") -> Callable[[int], None]:
+    """Return a function that reads calls in a text: `begun`, then `text` again and again."""
+
     def work(size: int) -> None:
         expectations, calls = Expectations(_TOOLS), mark_table(choose([AUTO]), reads_calls=True)
         parser = Engine(calls, expectations=expectations, whole_calls=True)
@@ -56,6 +65,8 @@ def _call_reader(text: str, begun: str = "") -> Callable[[int], None]:
 
 
 def _thought_reader(text: str) -> Callable[[int], None]:
+    """Return a function that reads thoughts in `text`, again and again."""
+
     def work(size: int) -> None:
         tags = mark_table(choose([AUTO]), offered=True)
         parser, whole = Engine(tags), text * (size // len(text))
@@ -67,17 +78,21 @@ def _thought_reader(text: str) -> Callable[[int], None]:
 
 
 _KEYED = "<tool_call><function=write_file><parameter=content>"
+"""The beginning of a call up to a value between marks."""
 _VALUES = (
     *("</tool_call>", "</function>", "</parameter>", "<tool_call>", "</think> a"),
     "<parameter=tags>",
     "</function></tool_call> so\n",
 )
+"""Texts that a value repeats, and that look like the value's end."""
 _REPEATED = (
     "<tool_call>",
     "the <tool_call> mark\n",
     f"{_KEYED}</parameter></function></tool_call>",
 )
+"""Texts that an answer or a thought repeats."""
 _BEGUN = ('{"name": "now"', "\n", " now\n", "<", "`")
+"""Texts behind a call's mark that may begin a call."""
 CASES: Mapping[str, Callable[[int], None]] = {
     "one thought under two names": _merge_fields,
     "line breaks in a guessed thought": _guess_thought,
@@ -97,9 +112,11 @@ CASES: Mapping[str, Callable[[int], None]] = {
         for mark in ("<think>", "</think>", "<thinking a='")
     },
 }
+"""Name of a case -> the function that reads so many characters of it."""
 
 
 def _smallest_seconds(work: Callable[[int], None], size: int) -> float:
+    """Return the smallest processor time of some runs of `work`."""
     times = []
     for _ in range(REPETITIONS):
         began = time.process_time()

@@ -19,6 +19,7 @@ class Load:
     """A number of equal requests, and the size of their replies."""
 
     name: str
+    """The name in the tables. Its first word decides what is measured."""
     tokens: int  # of each reply; the server sends each as a chunk
     total: int  # how many requests
     at_a_time: int = 1  # how many of them run at once
@@ -68,7 +69,9 @@ LOADS = (
     Load("length, 10,000 chunks", 10_000, 1),
     Load("length, 100,000 chunks", 100_000, 1),
 )
+"""All loads but `MEMORY`."""
 MEMORY = Load("memory, 400 streams of 1,000 chunks", 1000, 400, 8)
+"""The load before and behind which the memory of each proxy is read."""
 
 type Measure = Callable[[Load, Outcome, float], float]
 MEASURES: dict[str, tuple[str, Measure]] = {
@@ -80,6 +83,7 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     "reply p50": ("ms", lambda _load, outcome, _: MILLI * statistics.median(outcome.whole)),
     "first p50": ("ms", lambda _load, outcome, _: MILLI * statistics.median(outcome.first)),
 }
+"""Name of a measure -> its unit, and the function that gives its value."""
 _MEASURES_OF = {
     "burst": ("CPU a chunk", "chunks/s"),
     "paced": ("CPU a chunk", "late p50", "late p99"),
@@ -87,6 +91,7 @@ _MEASURES_OF = {
     "first": ("CPU a reply", "first p50"),
     "length": ("CPU a chunk",),
 }
+"""First word of a load's name -> the names of its measures."""
 
 
 def measures(load: Load) -> tuple[str, ...]:

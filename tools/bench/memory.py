@@ -37,15 +37,21 @@ from tools.bench.processes import PROJECT, PinnedProcess, cores, free_ports, wai
 from tools.bench.proxies import Proxies
 
 HEADING = "store      p50, ms   kept  by its id    processor, ms   kept  by its id"
+"""The heading of the table."""
 _ROUNDS = 100
+"""How often each variant is measured in each store."""
 _AT_A_TIME = 5
 """How often a variant is sent before the next one: the first time finds the processor's caches
 cold, and the median leaves it out.
 """
 _SECONDS_TO_START = 120
+"""How long the server and each proxy may take to start."""
 VARIANTS = ("none", "kept", "by id")
+"""The names of the variants; the others are compared to the first one."""
 _FIRST = {"role": "user", "content": "How many streams are open?"}
+"""The user's message in the first turn."""
 _AGAIN = {"role": "user", "content": "And how many are closed?"}
+"""The user's message in the second turn."""
 
 
 class StoreClient:

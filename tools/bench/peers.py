@@ -16,10 +16,15 @@ from tools.bench.contenders import Contender
 from tools.bench.processes import PROJECT, PinnedProcess, Run
 
 FOLDER = PROJECT / ".cache" / "bench-peers"
+"""Where the proxies are installed."""
 LITELLM = "litellm"
+"""The name of LiteLLM's proxy."""
 ROUTER = "claude-code-router"
+"""The name of claude-code-router."""
 ROUTER_PACKAGE = "@musistudio/claude-code-router@2.0.0"
+"""Its npm package, with the version that was tried."""
 LOADS = ("burst, 1 ", "burst, 32", "paced, 32", "whole")
+"""Beginnings of the names of loads under which these proxies run."""
 
 ROWS = (
     Contender("LiteLLM, OpenAI client", arguments=(LITELLM,), apart=False, loads=LOADS),
@@ -37,6 +42,7 @@ def rows(wanted: bool) -> tuple[Contender, ...]:
 
 
 def _install_litellm() -> Path:
+    """Install LiteLLM unless it is installed; return the path of its program."""
     folder = FOLDER / "litellm"
     program = folder / "bin" / "litellm"
     if not program.exists():
@@ -46,6 +52,7 @@ def _install_litellm() -> Path:
 
 
 def _install_router() -> Path:
+    """Install claude-code-router unless it is installed; return the path of its script."""
     folder = FOLDER / "ccr"
     program = folder / "node_modules" / "@musistudio" / "claude-code-router" / "dist" / "cli.js"
     if not program.exists():
@@ -63,6 +70,7 @@ def _own_home(run: Run) -> dict[str, str]:
 
 
 def _start_litellm(run: Run) -> PinnedProcess:
+    """Start LiteLLM's proxy before the server of the run."""
     asks = {
         "model": "hosted_vllm/*",
         "api_base": f"http://127.0.0.1:{run.server}/v1",
@@ -84,6 +92,7 @@ def _start_litellm(run: Run) -> PinnedProcess:
 
 
 def _start_router(run: Run) -> PinnedProcess:
+    """Start claude-code-router before the server of the run."""
     address = f"http://127.0.0.1:{run.server}/v1/chat/completions"
     provider = {"name": "bench", "api_base_url": address, "api_key": "none", "models": ["any"]}
     config = {
@@ -105,3 +114,4 @@ STARTERS: dict[str, Callable[[Run], PinnedProcess]] = {
     LITELLM: _start_litellm,
     ROUTER: _start_router,
 }
+"""Name of a proxy -> the function that installs and starts it."""

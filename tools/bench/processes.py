@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, Self
 
 PROJECT = Path(__file__).parents[2]
+"""The folder of this project."""
 SECONDS_TO_STOP = 10
+"""How long a process may take to end before it is killed."""
 
 
 class PinnedProcess:
@@ -141,6 +143,7 @@ def with_descendants(pid: int) -> list[int]:
 
 
 def _parent(process: Path) -> int:
+    """Return the process id of a parent. `process`: the folder of its child in /proc."""
     try:
         return int((process / "stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
@@ -175,6 +178,7 @@ def _seconds_in_ticks(pid: int) -> float:
 
 
 def _resident(pid: int) -> float:
+    """Return the megabytes of resident memory of a process; 0.0 if it has ended."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except OSError:

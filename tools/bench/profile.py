@@ -21,6 +21,7 @@ from tools.bench.__main__ import parse as parse_run
 from tools.bench.processes import PinnedProcess
 
 ROWS_SHOWN = 45
+"""How many functions the table shows, by their own time."""
 WAITING = ";_worker ("
 """Part of the stack of a thread pool's idle thread, which py-spy counts as running."""
 
@@ -45,6 +46,7 @@ class Profile:
                 self._add(stack.split(";"), int(count))
 
     def _add(self, stack: list[str], count: int) -> None:
+        """Count samples of a stack, the outermost frame first. `count`: how many they are."""
         functions = [_function(frame) for frame in stack]
         self.total += count
         self.own[functions[-1]] += count
@@ -63,6 +65,7 @@ class Profile:
             yield f"{'':7}{self._percent(count, 12)}  {function}"
 
     def _percent(self, count: int, width: int = 7) -> str:
+        """Return a share of all samples as text of `width` characters."""
         return f"{100 * count / max(1, self.total):{width - 1}.1f}%"
 
 

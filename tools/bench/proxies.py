@@ -14,6 +14,7 @@ from tools.bench.contenders import FOLDER, SOURCE, WORKERS_PREFIX, Contender
 from tools.bench.processes import PinnedProcess, Run
 
 QUIET = ("--set", "flow_detail=0", "--set", "termlog_verbosity=warn")
+"""Options by which mitmdump prints no flows."""
 
 
 def copy_addon(source: Path, folder: Path) -> Path:
@@ -68,6 +69,7 @@ class Proxies:
 
 
 def _mitmdump(run: Run, arguments: tuple[str, ...]) -> PinnedProcess:
+    """Start mitmdump or the addon's workers with the arguments of a contender."""
     program, own = _split_program(arguments)
     mode = f"reverse:http://127.0.0.1:{run.server}@127.0.0.1:{run.port}"
     for name, folder in ((FOLDER, run.folder), (SOURCE, run.source)):

@@ -12,7 +12,9 @@ from tools.bench.replies import MARKS, WHOLE, Message, ReplyName, expected_messa
 type Json = dict[str, Any]
 
 SENDING_TIME = re.compile(rb"@(\d{10}\.\d{6})")
+"""The pattern of the time in a token of a paced reply."""
 _MARK = re.compile("|".join(MARKS))
+"""The pattern of a mark."""
 
 
 def join_chunks(body: bytes) -> bytes:
@@ -32,6 +34,7 @@ def join_chunks(body: bytes) -> bytes:
 
 
 def _frames(body: bytes) -> Iterator[Json]:
+    """Yield the JSON of each frame of a stream."""
     for line in body.split(b"\n"):
         if line.startswith(b"data: {"):
             yield json.loads(line[6:])
@@ -46,6 +49,7 @@ class _Content:
         self.calls: list[tuple[str, list[str]]] = []
 
     def message(self) -> Message:
+        """Return the content so far."""
         calls = tuple(
             (name, json.dumps(json.loads("".join(written)))) for name, written in self.calls
         )
@@ -73,6 +77,7 @@ class _Content:
 
 
 def _openai_stream(body: bytes) -> Message:
+    """Return the content of a chat completions stream, which must end with `[DONE]`."""
     content = _Content()
     for frame in _frames(body):
         for choice in frame["choices"]:
@@ -82,12 +87,14 @@ def _openai_stream(body: bytes) -> Message:
 
 
 def _openai_whole(body: bytes) -> Message:
+    """Return the content of a whole chat completion."""
     content = _Content()
     content.add_openai(json.loads(body)["choices"][0]["message"])
     return content.message()
 
 
 def _anthropic_stream(body: bytes) -> Message:
+    """Return the content of a Messages stream, which must end with `message_stop`."""
     content, last = _Content(), ""
     for frame in _frames(body):
         content.add_anthropic(frame.get("content_block") or frame.get("delta") or {})
@@ -97,6 +104,7 @@ def _anthropic_stream(body: bytes) -> Message:
 
 
 def _anthropic_whole(body: bytes) -> Message:
+    """Return the content of a whole message."""
     content = _Content()
     for block in json.loads(body)["content"]:
         content.add_anthropic(block)
@@ -104,6 +112,7 @@ def _anthropic_whole(body: bytes) -> Message:
 
 
 def _responses_stream(body: bytes) -> Message:
+    """Return the content of a Responses stream, whose deltas and last event must agree."""
     frames = list(_frames(body))
     numbers = [frame["sequence_number"] for frame in frames]
     assert numbers == list(range(len(frames))), numbers
@@ -119,10 +128,12 @@ def _responses_stream(body: bytes) -> Message:
 
 
 def _responses_whole(body: bytes) -> Message:
+    """Return the content of a whole response."""
     return _responses(json.loads(body))
 
 
 def _responses(response: Json) -> Message:
+    """Return the content of a response's JSON."""
     content = _Content()
     for item in response["output"]:
         content.thinking += [part["text"] for part in item.get("summary", ())]
@@ -133,16 +144,19 @@ def _responses(response: Json) -> Message:
 
 
 def _ollama_stream(body: bytes) -> Message:
+    """Return the content of Ollama's lines, of which only the last one is `done`."""
     lines = [json.loads(line) for line in body.splitlines()]
     assert [line["done"] for line in lines] == [False] * (len(lines) - 1) + [True], body[-200:]
     return _ollama(*lines)
 
 
 def _ollama_whole(body: bytes) -> Message:
+    """Return the content of a whole reply of Ollama."""
     return _ollama(json.loads(body))
 
 
 def _ollama(*replies: Json) -> Message:
+    """Return the content of the replies together."""
     content = _Content()
     for message in (reply["message"] for reply in replies):
         content.thinking.append(message.get("thinking", ""))
@@ -163,6 +177,7 @@ READERS: dict[tuple[str, bool], Callable[[bytes], Message]] = {
     ("ollama", False): _ollama_stream,
     ("ollama", True): _ollama_whole,
 }
+"""Dialect, and True for a whole reply -> the function that reads the content of a body."""
 
 
 def fault_in_reply(name: ReplyName, dialect: str, apart: bool, body: bytes) -> str:
@@ -191,4 +206,5 @@ def _without_marks(message: Message) -> Message:
 
 
 def _short(message: Message) -> str:
+    """Return the ends of thinking and text, and how long both are, for the message of a fault."""
     return f"{message.thinking[-60:]!r} ({len(message.thinking)}), {message.text[-60:]!r} ({len(message.text)})"

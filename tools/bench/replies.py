@@ -21,6 +21,7 @@ TEXT = (
     "| I| think|.| Next| comes| the| part| about| time|:| it| passes|"
 )
 TOKENS = TEXT.split("|")
+"""The tokens of the text, each with its blank."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,9 @@ class Message:
     """The content of a reply, free of any dialect."""
 
     thinking: str
+    """The text of the thought."""
     text: str
+    """The text of the answer."""
     calls: tuple[tuple[str, str], ...] = ()  # name, and arguments as JSON
 
 
@@ -59,17 +62,20 @@ def _halves(count: int) -> tuple[list[str], list[str]]:
 
 
 def _pieces_with_tags(count: int) -> Iterator[Piece]:
+    """Yield a reply of `count` tokens: a thought between tags, and an answer."""
     thought, answer = _halves(count - 2)
     yield from (("content", token) for token in ("<think>", *thought, "</think>", *answer))
 
 
 def _pieces_with_field(count: int) -> Iterator[Piece]:
+    """Yield a reply of `count` tokens: a thought in its own field, and an answer."""
     thought, answer = _halves(count)
     yield from (("reasoning_content", token) for token in thought)
     yield from (("content", token) for token in answer)
 
 
 def _pieces_without_thought(count: int) -> Iterator[Piece]:
+    """Yield a reply of `count` tokens: an answer alone."""
     yield from (("content", token) for half in _halves(count) for token in half)
 
 
@@ -97,6 +103,7 @@ def _pieces_with_server_call(count: int) -> Iterator[Piece]:
 
 
 CALLED = "called"
+"""The kind of a reply with a call that the server itself sends."""
 KINDS: dict[str, Callable[[int], Iterator[Piece]]] = {
     "tags": _pieces_with_tags,
     "native": _pieces_with_field,
@@ -104,8 +111,13 @@ KINDS: dict[str, Callable[[int], Iterator[Piece]]] = {
     "call": _pieces_with_call_in_text,
     CALLED: _pieces_with_server_call,
 }
+"""Kind of a streamed reply -> the function that yields its tokens. A count of tokens is its
+argument.
+"""
 WHOLE = "whole"
+"""The kind of a reply that is not streamed."""
 MARKS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
+"""All marks that replies have."""
 
 
 def expected_message(name: ReplyName) -> Message:
@@ -134,6 +146,7 @@ def expected_message(name: ReplyName) -> Message:
 
 
 def _join_field(pieces: Iterable[Piece], field: str) -> str:
+    """Return the texts of all tokens that have this field."""
     return "".join(text for name, text in pieces if name == field)
 
 
@@ -154,6 +167,7 @@ def _frame_bytes(name: ReplyName, choices: object, **more: object) -> bytes:
 
 
 def _frame(name: ReplyName, delta: object, finish: str | None = None) -> bytes:
+    """Return a frame with one delta. `finish`: its finish reason, if it has one."""
     return _frame_bytes(
         name,
         [
@@ -169,10 +183,12 @@ def _frame(name: ReplyName, delta: object, finish: str | None = None) -> bytes:
 
 
 def _http_chunk(frame: bytes) -> bytes:
+    """Return a frame as a chunk of chunked encoding."""
     return b"%x\r\n%b\r\n" % (len(frame), frame)
 
 
 def _usage(tokens: int) -> dict[str, int]:
+    """Return the counts of a reply of `tokens` tokens."""
     return {"prompt_tokens": 20, "total_tokens": 20 + tokens, "completion_tokens": tokens}
 
 
@@ -186,7 +202,9 @@ class Stream:
 
 
 STAMP = b" @%017.6f"
+"""The text of a token in a paced reply, with the time of sending."""
 STAMP_LENGTH = len(STAMP % 0.0)
+"""The number of bytes of a written `STAMP`."""
 
 
 @dataclass(frozen=True)
@@ -205,6 +223,7 @@ class TokenChunk:
 
 
 def _delta(field: str, text: str) -> object:
+    """Return the delta that carries a token. `field`: as in `Piece`."""
     if field == "name":
         function = {"name": text, "arguments": ""}
         call = {"index": 0, "id": "chatcmpl-tool-5f0e1d2c", "type": "function"}
@@ -215,6 +234,7 @@ def _delta(field: str, text: str) -> object:
 
 
 def _token_chunk(name: ReplyName, field: str, text: str) -> TokenChunk:
+    """Return the HTTP chunk of one token. `name`: of the reply; `field`, `text`: of the token."""
     as_it_is = _http_chunk(_frame(name, _delta(field, text)))
     if text in MARKS:
         return TokenChunk(as_it_is)

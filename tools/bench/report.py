@@ -18,7 +18,9 @@ from tools.bench.contenders import BARE
 from tools.bench.loads import MEASURES, Load, measures
 
 WIDTH = 44
+"""The number of characters of the table's first column, which has the names."""
 COLUMN = 30
+"""The number of characters of each further column."""
 
 
 class Samples:
@@ -66,16 +68,19 @@ class Samples:
 
 
 def _median_and_range(values: list[float]) -> str:
+    """Return median, smallest and largest value as text; `-` if there are none."""
     return (
         f"{statistics.median(values):.2f} ({min(values):.2f}-{max(values):.2f})" if values else "-"
     )
 
 
 def _median_with_unit(name: str, values: list[float]) -> str:
+    """Return median and range with the unit of the measure `name`."""
     return f"{_format_number(statistics.median(values))} {MEASURES[name][0]} ({_format_number(min(values))}-{_format_number(max(values))})"
 
 
 def _format_number(value: float) -> str:
+    """Return a number with three digits, or more if it is large."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
@@ -149,6 +154,7 @@ def circumstances(source: Path, repetitions: int) -> dict[str, object]:
 
 
 def _processor() -> str:
+    """Return the name of this machine's processor."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next(
         (line.partition(": ")[2] for line in lines if line.startswith("model name")),

@@ -13,10 +13,15 @@ import time
 from tools.bench import replies
 
 NAME_IN_REQUEST = re.compile(rb'"model": ?"(?:[^"]*[,/])?([a-z]+)\.(\d+)\.(\d+)"')
+"""The pattern of a reply's name in a request; the groups are its kind, tokens and pace."""
 CONTENT_LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
+"""The pattern of the header with a request's length."""
 STREAM_HEAD = b"HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n"
+"""The head of the response to a streamed request."""
 WHOLE_RESPONSE = b"HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+"""The response to other requests, with places for length and body."""
 NOT_FOUND = b'HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 22\r\n\r\n{"detail":"Not Found"}'
+"""The response to requests that the server does not know."""
 
 
 class Connection(asyncio.Protocol):
@@ -32,10 +37,12 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport, over which replies are sent."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
+        """Answer each request that is complete."""
         self._buffer += data
         while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
             length = CONTENT_LENGTH.search(self._buffer, 0, end)
@@ -47,6 +54,7 @@ class Connection(asyncio.Protocol):
             self._answer(request)
 
     def _answer(self, request: bytes) -> None:
+        """Send the reply that the request names, or 404."""
         assert self._transport
         named = NAME_IN_REQUEST.search(request)
         if not (named and request.startswith(b"POST") and b"chat/completions " in request[:100]):
@@ -69,6 +77,7 @@ class Connection(asyncio.Protocol):
         tokens = enumerate(reply.tokens, 1)
 
         def next_token() -> None:
+            """Send one token, and plan the next; behind the last one, send the end."""
             if self._transport is None or self._transport.is_closing():
                 return
             number, token = next(tokens, (0, None))

@@ -40,19 +40,25 @@ from tests.support.scripted_server import ReceivedRequest
 from tools.bench.processes import PROJECT, PinnedProcess, cores, wait_for_port
 
 WORKERS = 2
+"""How many workers each machine has."""
 _AT_A_TIME = 8
+"""How many turns are sent at the same time."""
 _KEPT = 20_000
 """How many replies the memory may keep: more than there are turns, so that none is dropped."""
 _SECONDS_TO_START = 60
+"""How long HAProxy may take to listen."""
 _MODEL_PORT, _BALANCER_PORT, _FIRST_PORT, _SECOND_PORT = 8001, 8080, 8081, 8082
 _PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+"""Folders in which HAProxy is looked for."""
 _PROCESS_HEADER_ADDON = """
 import os
 
 def responseheaders(flow):
     flow.response.headers["x-process"] = f"{os.getpid()}"
 """
+"""An addon that writes the id of its process into a header of each response."""
 _REDIS_COUNTS = ("total_commands_processed", "total_net_input_bytes", "total_net_output_bytes")
+"""Counters of Redis that the report has."""
 
 
 class ByLastReply:
@@ -62,6 +68,7 @@ class ByLastReply:
     """
 
     path = "/v1/responses"
+    """The path of the requests."""
 
     def request_fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
         """Return the fields with which the next request sends `text` and names the history."""
@@ -82,11 +89,13 @@ class ByConversation(ByLastReply):
     """Sends the id of a conversation of the Conversations API, which the first turn creates."""
 
     def request_fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
+        """Return the fields of the next request; first create a conversation if there is none."""
         if conversation.previous is None:
             conversation.previous = _post("/v1/conversations", {})[1]["id"]
         return {"input": text, "conversation": conversation.previous}
 
     def next_id(self, conversation: "Conversation", reply: Any) -> str | None:  # noqa: ARG002
+        """Return the id of the conversation, which does not change."""
         return conversation.previous
 
 
@@ -94,14 +103,17 @@ class ByThread(ByLastReply):
     """Continues a thread of the Messages API: sends the id of its last message."""
 
     path = "/v1/messages"
+    """The path of the requests."""
 
     def request_fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
+        """Return the fields of the next request, which continues the thread or creates it."""
         goes_on = {"type": "continue", "previous_message_id": conversation.previous}
         thread = goes_on if conversation.previous else {"type": "create"}
         texts = [{"role": "user", "content": text}]
         return {"max_tokens": 100, "messages": texts, "thread": thread}
 
     def reply_texts(self, reply: Any) -> list[str]:
+        """Return the thought and the answer in a message's JSON."""
         return [block.get("thinking") or block["text"] for block in reply.get("content", ())]
 
 
@@ -110,6 +122,7 @@ KINDS = {
     "conversations": ByConversation(),
     "threads": ByThread(),
 }
+"""Name of a kind -> how its conversations name their history."""
 
 
 @dataclass
@@ -118,6 +131,7 @@ class Conversation:
 
     name: str  # stands in each of its texts, so that no two conversations are equal
     kind: ByLastReply
+    """How the requests name the history."""
     turns: list[str] = field(default_factory=list)  # texts of user and model in turn
     previous: str | None = None  # the id by which the next request names the history
     process: str = ""  # the id of the process that answered the last turn
@@ -155,6 +169,7 @@ def expected_texts(text: Sequence[str]) -> list[str]:
 
 
 def _model_reply(request: ReceivedRequest) -> Says:
+    """Return the model's reply to a request: a digest of the texts in it."""
     turns = json.loads(request.body)["messages"]
     turns = [_text(turn["content"]) for turn in turns]
     thought, texts = expected_texts(turns)
@@ -162,6 +177,7 @@ def _model_reply(request: ReceivedRequest) -> Says:
 
 
 def _text(content: Any) -> str:
+    """Return the text of a message's content, plain or in parts."""
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
@@ -169,6 +185,7 @@ class _Model(ByPathServer):
     """The model server. It keeps no list of its requests, because there are many."""
 
     def reply(self, request: ReceivedRequest) -> Says:
+        """Return the model's reply to a chat completions request."""
         return _model_reply(request) if request.target == CHAT else super().reply(request)
 
 
@@ -194,6 +211,7 @@ class TurnSender:
         self.result.seconds = time.monotonic() - begun
 
     def _send_turns(self) -> None:
+        """Send turns, one after another, until all conversations are complete."""
         while conversation := self._take_conversation():
             texts = self._send_turn(conversation)
             with self._lock:
@@ -202,12 +220,14 @@ class TurnSender:
                     self._waiting.append(conversation)
 
     def _take_conversation(self) -> Conversation | None:
+        """Return a conversation that has turns left; `None` if none waits."""
         with self._lock:
             if not self._waiting:
                 return None
             return self._waiting.pop(self._chosen.randrange(len(self._waiting)))
 
     def _send_turn(self, conversation: Conversation) -> tuple[list[str], str, Any]:
+        """Send the next turn; return the expected texts, the answering process, and the reply."""
         text = f"{conversation.name}: turn {len(conversation.turns) // 2}"
         conversation.turns.append(text)
         body = {"model": "small", **conversation.kind.request_fields(conversation, text)}
@@ -216,6 +236,7 @@ class TurnSender:
     def _record(
         self, conversation: Conversation, expected: list[str], process: str, reply: Any
     ) -> None:
+        """Compare the reply with the expected texts, and note both for the next turn."""
         texts = conversation.kind.reply_texts(reply)
         self.result.exact += texts == expected
         if texts != expected:
@@ -274,6 +295,9 @@ def _start_workers(
     memory: str,
     folder: Path,
 ) -> Program:
+    """Start `think-addon` on one machine. `start`: runs a function there; `memory`: the address of
+    Redis.
+    """
     own = folder / f"machine{port}"
     own.mkdir()
     script = own / "names_itself.py"
@@ -294,6 +318,7 @@ def _start_workers(
 
 
 def _balancer_command(folder: Path) -> list[str]:
+    """Return the command of HAProxy with the manual's configuration."""
     config = folder / "haproxy.cfg"
     manual = (PROJECT / "docs" / "deploy" / "haproxy.cfg").read_text()
     config.write_text(manual.replace(f"127.0.0.1:{_SECOND_PORT}", f"{CLIENT}:{_SECOND_PORT}"))
@@ -303,6 +328,7 @@ def _balancer_command(folder: Path) -> list[str]:
 
 
 def _growth_of_counts(before: Any, after: Any) -> dict[str, float]:
+    """Return by how much Redis' counters, processor time and memory grew in the run."""
     used = {name: float(after[name] - before[name]) for name in _REDIS_COUNTS}
     worked = ("used_cpu_user", "used_cpu_sys")
     used["microseconds of a core"] = 1e6 * sum(after[name] - before[name] for name in worked)

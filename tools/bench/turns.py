@@ -34,22 +34,30 @@ from tools.bench.proxies import Proxies
 from tools.bench.replies import WHOLE
 
 HEADING = f"{'':44}{'processor time, ms':>30}{'first byte p50, ms':>32}"
+"""The heading of the table."""
 COLUMNS = f"{'':44}" + f"{'bare':>8}{'addon':>8}{'ratio':>7}{'more':>7}  " * 2
+"""The second line of the heading, which names the columns."""
 SIZES = {"100 kB": 100_000, "250 kB": 250_000, "700 kB": 700_000, "2 MB": 2_000_000}
+"""Name of a size in the table -> the bytes of a request."""
 AGENTS = 16
+"""How many agents send at the same time."""
 _DIALECT_NAMES = {
     "openai": "chat",
     "anthropic": "Messages",
     "responses": "Responses",
     "ollama": "Ollama",
 }
+"""Dialect -> its name in the table."""
 _AT_ONE_SIZE = ("responses", "ollama")
 """Dialects in which agents' requests are measured at one size only."""
 _MODEL = f"{WHOLE}.40.0"
+"""The model of the requests: it names a small whole reply."""
 _THINKING_MODEL = f"Qwen3-8B/{_MODEL}"
 """A model's name. Its chat template reads earlier thoughts, so that the addon looks them up."""
 _MILLI = 1e3
+"""Milliseconds in a second."""
 _SECONDS_TO_START = 120
+"""How long the server and each proxy may take to start."""
 _SECONDS_TO_SETTLE = 0.01
 """Seconds between the end of a reply and the reading of the processor time: the proxy's work on the
 exchange goes on for a moment.
@@ -66,6 +74,7 @@ class Side:
 
     port: int  # on which the proxy listens
     process: PinnedProcess
+    """The process of the proxy."""
     wrong: list[str] = field(default_factory=list)  # the fault of each wrong reply
 
     def ask(self, tasks: Sequence[Task], bodies: Sequence[bytes], with_addon: bool) -> "Times":
@@ -125,6 +134,7 @@ class Row:
     """One line of the table: the times of both sides."""
 
     name: str
+    """The name in the table."""
     bare: list[Times] = field(default_factory=list)  # of bare mitmdump, one for each repetition
     addon: list[Times] = field(default_factory=list)  # of the addon, in the same order
 
@@ -181,6 +191,9 @@ class Turns:
     def _measure_agents(
         self, title: str, dialect: str, size: int, agents: int, model: str
     ) -> Iterator[Row]:
+        """Yield two rows: an agent's first request, and the next one, which repeats it. `size`: of
+        the first, in bytes.
+        """
         first, then = Row(f"{title}, first turn"), Row(f"{title}, next turn")
         task = Task(0, dialect, WHOLE, 40)
         write, rounds = WRITERS[dialect], self._chosen.repetitions
@@ -204,6 +217,9 @@ class Turns:
         yield from (first, then)
 
     def _measure_small(self, title: str, dialect: str, kind: str, keeps: bool) -> Row:
+        """Return the row of small replies. `kind`: of the replies; `keeps`: True for one
+        connection.
+        """
         row, times = Row(title), 5 if self._chosen.quick else 50
         task = Task(0, dialect, kind, 40 if kind == WHOLE else 10, keep_alive=keeps)
         for repetition in range(self._chosen.repetitions + 1):
@@ -260,6 +276,7 @@ def request_bytes(body: bytes, dialect: str, with_addon: bool) -> bytes:
 
 
 def _is_wanted(title: str, chosen_titles: Sequence[str]) -> bool:
+    """Return True if `title` has one of the words that the command names, or if it names none."""
     return not chosen_titles or any(word.lower() in title.lower() for word in chosen_titles)
 
 

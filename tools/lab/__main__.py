@@ -31,15 +31,20 @@ from tools.lab.table import Column, keep_columns, write_pages
 SERVERS_AT_A_TIME = 2
 """How many servers run at a time. Each uses one core, and up to 4 gigabytes."""
 FAULT_ROW = "no fault in the addon's log"
+"""The row that has a fault if the addon logged one."""
 _FAULTS = ("fault of the addon", "Traceback")
+"""Texts of log lines about a fault."""
 _MAPPED_MODEL = ("--set", f"think_models={FOR_CLAUDE_CODE}={MODEL}")
 """Options of the addon: a request for the model `tiny`, as Claude Code sends it, goes to the lab's
 model.
 """
 
 OWN_ROW = "its own Messages and Responses endpoints"
+"""The row of the questions to a server's own endpoints."""
 WITH_ENDPOINTS = ("vllm", "sglang")
+"""Servers that have their own Messages and Responses endpoints."""
 _OWN_ENDPOINTS = ("--set", "think_native=messages", "--set", "think_native=responses")
+"""Options by which the addon sends requests on to these endpoints."""
 
 type Say = Callable[[str], None]
 
@@ -59,6 +64,7 @@ def main(names: Sequence[str], folder: Path) -> int:
     columns, writing, over = list[Column](), Lock(), Event()
 
     def ask(server: str) -> None:
+        """Run the chosen configurations of a server, and write the pages behind each."""
         for configuration in chosen[server]:
             if over.is_set():
                 return
@@ -96,6 +102,7 @@ def run(name: str, configuration: str, folder: Path) -> Column:
     missing, began = "", time.monotonic()
 
     def say(line: str) -> None:
+        """Print a line with the seconds so far, the server and the configuration."""
         print(f"{time.monotonic() - began:4.0f} s {name}, {configuration}: {line}", flush=True)
 
     try:
@@ -121,6 +128,7 @@ def run(name: str, configuration: str, folder: Path) -> Column:
 def _ask_everything(
     name: str, proxy: Proxy, folder: Path, say: Say
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the name of each row, and the fault of each of its answers."""
     port = proxy.ports[0]
     cases = (
         (case.name, dict(faults_by_delivery(port, case)))

@@ -16,9 +16,13 @@ from tests.support.tool_loops import ENDS, IN_BOTH, IN_OSLO, LOOPS
 from tools.lab.servers import MODEL
 
 LOOP_ROW = "tool loops of three SDKs"
+"""The row of the tool loops."""
 CLAUDE_ROW = f"Claude Code {claude_code.VERSION}"
+"""The row of Claude Code."""
 CODEX_ROW = f"Codex {codex.VERSION}"
+"""The row of Codex."""
 SUM = "12 * 7"
+"""A question that needs no tool."""
 
 type Faults = Mapping[str, str]
 """Name of a run -> its fault, empty if the run was right."""
@@ -38,6 +42,7 @@ def run_agents(port: int, folder: Path) -> Iterator[tuple[str, Faults]]:
 
 
 def _run_loops(port: int) -> Iterator[tuple[str, str]]:
+    """Yield the fault of each tool loop: of each SDK, streamed and whole, with one call and two."""
     for client, loop in LOOPS.items():
         for streamed in (True, False):
             for question, cities in ((IN_OSLO, ["Oslo"]), (IN_BOTH, ["Oslo", "Rome"])):
@@ -61,11 +66,13 @@ def _run_claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
     tool = ("--mcp-config", str(file), "--strict-mcp-config", "--allowedTools")
 
     def plain() -> str:
+        """Ask a question without tools; return the fault of the session."""
         session = claude_code.ask(program, port, folder, SUM, *claude_code.NO_TOOLS)
         kinds = [block["type"] for block in session.blocks]
         return "" if kinds == ["thinking", "text"] else f"{kinds} {session.end.get('result')}"
 
     def with_a_tool() -> str:
+        """Ask for the weather, with a tool; return the fault of the session."""
         allowed = (*claude_code.NO_TOOLS, *tool, "mcp__w__get_weather")
         session = claude_code.ask(program, port, folder, IN_OSLO, *allowed)
         result = str(session.end.get("result"))
@@ -81,7 +88,10 @@ def _run_codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
     program = codex.install()
 
     def turn(resume: bool) -> Callable[[], str]:
+        """Return a function that runs a turn. `resume`: True to continue the last session."""
+
         def ask() -> str:
+            """Run the turn; return its fault."""
             session = codex.ask(program, port, folder, SUM, model=MODEL, tools=False, resume=resume)
             ended = session.end.get("type") == "turn.completed"
             right = ended and session.kinds == ["reasoning", "agent_message"]
@@ -93,6 +103,7 @@ def _run_codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _run_each(tries: Mapping[str, Callable[[], str]]) -> Iterator[tuple[str, str]]:
+    """Run each function, which returns a fault; yield its name and the fault."""
     for name, run in tries.items():
         try:
             yield name, run()[:120]

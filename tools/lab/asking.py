@@ -19,7 +19,9 @@ from tests.support.sdks import SAMPLING, anthropic_client, openai_client
 from tools.lab.servers import MODEL
 
 DIALECTS = ("chat", "messages", "responses", "ollama")
+"""The names of the dialects in which questions are asked."""
 DELIVERIES = {True: "streamed", False: "whole"}
+"""True for a stream -> the name of this delivery."""
 WEATHER: dict[str, Any] = {
     "name": "get_weather",
     "description": "Get the weather in a city",
@@ -29,6 +31,7 @@ WEATHER: dict[str, Any] = {
         "required": ["city"],
     },
 }
+"""The tool that questions offer, in OpenAI's shape."""
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -38,24 +41,33 @@ SCHEMA: dict[str, Any] = {
     "required": ["city", "degrees"],
     "additionalProperties": False,
 }
+"""The JSON schema that answers must fit, if the question says so."""
 _NAMED_SCHEMA = {"name": "weather", "schema": SCHEMA, "strict": True}
+"""The schema with a name, as OpenAI's APIs take it."""
 _SCHEMA_FIELDS: Mapping[str, dict[str, Any]] = {
     "chat": {"response_format": {"type": "json_schema", "json_schema": _NAMED_SCHEMA}},
     "messages": {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
     "responses": {"text": {"format": {"type": "json_schema", **_NAMED_SCHEMA}}},
     "ollama": {"format": SCHEMA},
 }
+"""Dialect -> the fields by which a request demands JSON of `SCHEMA`."""
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+"""A picture of one pixel (PNG), as base64."""
 _THINKING_OFF: Mapping[str, dict[str, Any]] = {
     "chat": {"extra_body": {"chat_template_kwargs": {"enable_thinking": False}, **SAMPLING}},
     "messages": {"thinking": {"type": "disabled"}},
     "responses": {"reasoning": {"effort": "none"}},
     "ollama": {"think": False},
 }
+"""Dialect -> the fields by which a request turns thinking off."""
 SECONDS_TO_ANSWER = 300.0
+"""How long a whole reply may take."""
 STOP_REASONS = {"end_turn": "stop", "completed": "stop", "stop_sequence": "stop"}
+"""A dialect's word for a model that stopped by itself -> `stop`."""
 LIMIT_REASONS = {"max_tokens": "length", "incomplete": "length"}
+"""A dialect's word for a reply that the limit cut -> `length`."""
 ERRORS = (openai.APIError, anthropic.APIError, ollama.ResponseError)
+"""The errors that the SDKs raise for a server's error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +75,14 @@ class Question:
     """One question to a model, with the fields of its request that matter to the lab."""
 
     text: str
+    """The user's text."""
     max_tokens: int = 300  # limit of the reply's tokens
     tool: bool = False  # the request offers the tool `get_weather`
     thinking_off: bool = False  # the request turns thinking off
     stop: str = ""  # a stop string; "": none
     picture: bool = False  # the message holds a picture
     model: str = MODEL
+    """The requested model."""
     with_result: bool = False  # the history goes on with a call of the tool, and its result
     schema: bool = False  # the request asks for JSON that fits `SCHEMA`
     choices: int = 1  # how many replies are requested
@@ -79,7 +93,9 @@ class Answer:
     """A model's reply, or the error that came in its place."""
 
     thinking: str = ""
+    """The text of all thoughts."""
     text: str = ""
+    """The text of the answer."""
     calls: list[tuple[str, object]] = field(default_factory=list)  # each: name, parsed arguments
     finish: str = ""  # `stop`, `length`, or else the dialect's own word
     error: str = ""  # status and message; "": no error
@@ -102,6 +118,7 @@ def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
 
 
 def _messages_of(question: Question, called: Sequence[Any], result: Any) -> list[Any]:
+    """Return the question as messages; with `with_result`, a call and its result follow."""
     messages: list[Any] = [{"role": "user", "content": question.text}]
     return [*messages, *called, *result] if question.with_result else messages
 
@@ -117,6 +134,7 @@ _CALL_ID, _CALLED, _RESULT = "call_1", {"city": "Oslo"}, "sunny, 21 degrees"
 
 
 def _ask_chat(port: int, question: Question, streamed: bool) -> Answer:
+    """Ask in chat completions."""
     function = {"name": "get_weather", "arguments": json.dumps(_CALLED)}
     call = {"id": _CALL_ID, "type": "function", "function": function}
     turns = _messages_of(
@@ -149,6 +167,7 @@ def _ask_chat(port: int, question: Question, streamed: bool) -> Answer:
 
 
 def _answer_of_choice(choice: Any) -> Answer:
+    """Return the answer in a choice of a whole completion."""
     message = choice.message
     calls = [
         (call.function.name, _parse_arguments(call.function.arguments))
@@ -159,6 +178,7 @@ def _answer_of_choice(choice: Any) -> Answer:
 
 
 def _streamed_chat(chunks: Any) -> list[Answer]:
+    """Return the answer of each choice of a stream, in order."""
     answers, pieces = dict[int, Answer](), dict[tuple[int, int], list[str]]()
     for chunk in chunks:
         for choice in chunk.choices:
@@ -176,6 +196,7 @@ def _streamed_chat(chunks: Any) -> list[Answer]:
 
 
 def _ask_messages(port: int, question: Question, streamed: bool) -> Answer:
+    """Ask in the Messages API."""
     call = {"type": "tool_use", "id": _CALL_ID, "name": "get_weather", "input": _CALLED}
     result = {"type": "tool_result", "tool_use_id": _CALL_ID, "content": _RESULT}
     turns = _messages_of(
@@ -214,6 +235,7 @@ def _ask_messages(port: int, question: Question, streamed: bool) -> Answer:
 
 
 def _ask_responses(port: int, question: Question, streamed: bool) -> Answer:
+    """Ask in the Responses API."""
     call = {"type": "function_call", "call_id": _CALL_ID, "name": "get_weather"}
     result = {"type": "function_call_output", "call_id": _CALL_ID, "output": _RESULT}
     turns = _messages_of(question, [{**call, "arguments": json.dumps(_CALLED)}], [result])
@@ -240,6 +262,7 @@ def _ask_responses(port: int, question: Question, streamed: bool) -> Answer:
 
 
 def _answer_of_response(response: Any) -> Answer:
+    """Return the answer in a response; its error if it has one."""
     if response is None or response.error:
         return Answer(error=str(response and response.error))
     answer = Answer(finish=str(response.status))
@@ -255,6 +278,7 @@ def _answer_of_response(response: Any) -> Answer:
 
 
 def _ask_ollama(port: int, question: Question, streamed: bool) -> Answer:
+    """Ask in Ollama's API."""
     call = {"function": {"name": "get_weather", "arguments": _CALLED}}
     turns = _messages_of(
         question,
@@ -292,3 +316,4 @@ _ASKS = {
     "responses": _ask_responses,
     "ollama": _ask_ollama,
 }
+"""Dialect -> the function that asks a question in it."""

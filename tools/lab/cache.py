@@ -21,7 +21,9 @@ QUESTIONS = (
     "6 * 7",
     "What is bigger, 12 or 9?",
 )
+"""The user's texts of the conversation, one for each turn."""
 READ_ROW = "tokens read on turns 2 to 10"
+"""The row of the uncached tokens in the results."""
 VARIANTS = {
     "put back": ("--set", "think_history=reasoning_content"),
     "dropped": ("--set", "think_restore=off"),
@@ -30,6 +32,7 @@ VARIANTS = {
 `reasoning_content`, which the model's chat template reads.
 """
 NOT_REPORTED = "not told"
+"""The result for a server that does not report cached tokens."""
 
 
 def measure_uncached_tokens(port: int, name: str) -> list[int] | None:

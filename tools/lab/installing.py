@@ -16,13 +16,17 @@ from email.parser import HeaderParser
 from pathlib import Path
 
 HERE = Path(__file__).parent
+"""The folder of the lab."""
 CACHE = HERE.parent.parent / ".cache"
+"""The folder in which servers are installed."""
 SECONDS_OF_A_COMMAND = 1800
 """How long one command may take. `pip install torch` takes minutes on two busy cores."""
 TORCH = "torch==2.13.0+cpu"
 """Without `+cpu` some registries have only a build for graphics cards, ten times as large."""
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+"""Torch's own index of builds without support of graphics cards."""
 ONLY_WHEELS = ("--only-binary", ":all:")
+"""Options by which pip compiles nothing."""
 
 
 class MissingError(Exception):
@@ -34,6 +38,7 @@ class Installation:
     """The folder of a server: a virtual environment with its programs and packages."""
 
     folder: Path
+    """The folder of the virtual environment."""
 
     @property
     def python(self) -> Path:
@@ -100,6 +105,7 @@ def find_python(*versions: str) -> str:
 
 
 def _python_paths(versions: Sequence[str]) -> Iterator[str]:
+    """Yield names and paths under which a Python of these versions may be."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     for version in versions:
         yield from map(str, sorted(pyenv.glob(f"versions/{version}.*/bin/python3")))
@@ -109,6 +115,7 @@ def _python_paths(versions: Sequence[str]) -> Iterator[str]:
 
 
 def _can_make_environment(python: str) -> bool:
+    """Return True if this Python can make a virtual environment with pip."""
     tried = subprocess.run(
         [python, "-c", "import ensurepip, venv"], capture_output=True, check=False
     )
@@ -145,7 +152,9 @@ _LLAMA_CPP_NEEDS = """
 typing-extensions numpy diskcache jinja2 uvicorn fastapi pydantic-settings sse-starlette
 starlette-context<0.4 PyYAML
 """
+"""The packages that llama-cpp-python's server needs."""
 _REQUIRED_LOOKUP = "func = getattr(lib, name)"
+"""The code of llama-cpp-python that fails if a function is missing."""
 _OPTIONAL_LOOKUP = "func = getattr(lib, name, None)\n                if func is None:\n                    return f"
 """llama-cpp-python looks functions up that the libraries of `_LLAMA_LIBRARIES` lack. This code,
 which replaces `_REQUIRED_LOOKUP` in its sources, skips them; the lab needs none of them.
@@ -153,7 +162,9 @@ which replaces `_REQUIRED_LOOKUP` in its sources, skips them; the lab needs none
 _OLLAMA_WHEEL = "bigdl-core-cpp==2.6.0"
 """Intel's build of llama.cpp. Its wheel holds Ollama's own server too."""
 _OLLAMA_NEEDS = ("intel-cmplr-lib-rt==2025.0.2", "intel-openmp==2025.0.2")
+"""Packages with Intel's libraries for Ollama's server."""
 _STUB = "libollama-ggml-sycl.so"
+"""The library for graphics cards that a stub replaces."""
 _OLLAMA_FILES = ("ollama-lib", "libollama", "libsample")
 """Beginnings of the names of the files in the wheel's `libs` that make up Ollama's server. The
 program `ollama` beside them is only a wrapper.
@@ -169,6 +180,7 @@ partial_json_parser pillow prometheus-client psutil pybase64 pydantic python-mul
 requests scipy sentencepiece==0.2.1 setproctitle tiktoken tokenizers==0.23.2 transformers==5.19.0
 uvicorn>=0.51 uvloop watchfiles xgrammar==0.2.7 xxhash zstandard torchao soundfile
 """
+"""The packages that SGLang needs on a processor."""
 _NO_KERNEL = '''"""Kernels of graphics cards, which a processor does not have."""
 
 
@@ -178,6 +190,7 @@ def __getattr__(name):
 
     return missing
 '''
+"""The source of a module in place of SGLang's kernels for graphics cards."""
 
 
 def install_ollama(installation: Installation) -> None:

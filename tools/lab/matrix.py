@@ -11,6 +11,7 @@ from tools.lab.asking import DELIVERIES, DIALECTS, Answer, Question, ask
 
 SUM, WEATHER = "12 * 7", "What is the weather in Oslo?"
 _MARKS = re.compile(r"</?think|</?tool_call|<\|im_")
+"""The pattern of a mark that must not be in an answer."""
 _LONG_PROMPT = "word " * 90_000
 """A prompt longer than the context window of any server in the lab."""
 
@@ -78,6 +79,7 @@ def fault_unless_json(answer: Answer) -> str:
 
 
 _TOO_LONG = re.compile("prompt is too long|context_length_exceeded")
+"""The pattern of an error that says that the prompt is too long."""
 
 
 def fault_unless_taken_or_refused(answer: Answer) -> str:
@@ -99,8 +101,11 @@ class Case:
     """A row of the lab's table: a question, and the judge of its answers."""
 
     name: str
+    """The name of the row."""
     question: Question
+    """The question that is asked."""
     judge: Judge
+    """Returns the fault of an answer."""
     dialects: tuple[str, ...] = DIALECTS  # in which the question is asked
     judges_errors: bool = False  # True: an error is no fault by itself; the judge decides
     skipped_servers: tuple[
@@ -111,6 +116,7 @@ class Case:
 _WITHOUT_LIMIT = ("mlx-lm", "mlx-vlm", "ollama", "transformers")
 """Servers that refuse no prompt, however long. Ollama shortens it without an error."""
 _CITY_AS_JSON = "Name a city and its degrees as JSON."
+"""The question whose answer must be JSON."""
 CASES = (
     Case("thinking apart", Question(SUM), fault_unless_thinking_apart),
     Case("tool call", Question(WEATHER, tool=True), fault_unless_one_call),
@@ -150,8 +156,10 @@ CASES = (
         judges_errors=True,
     ),
 )
+"""The questions to every server, a row of the results each."""
 
 _OWN_ENDPOINT_NAMES = ("thinking apart", "tool call", "behind a tool's result")
+"""The names of the cases in `OWN_ENDPOINT_CASES`."""
 OWN_ENDPOINT_CASES = [
     replace(case, dialects=("messages", "responses"))
     for case in CASES

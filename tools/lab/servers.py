@@ -21,15 +21,19 @@ from tools.lab.installing import (
 )
 
 MODEL = "tiny-think"
+"""The name under which servers serve the model."""
 FOR_CLAUDE_CODE = "tiny"
 """A second name of the model, which Claude Code requests."""
 WINDOW = 65536
+"""The most tokens of prompt and reply together, where the server takes this as an option."""
 SECONDS_TO_START = 600
 """Limit until a server answers. vLLM takes 46 seconds, but minutes while other programs run."""
 LOADING_GGUF = ("ollama", "llama-cpp-python")
 """Servers that load the model from a GGUF file. The others load a folder (safetensors)."""
 _MODEL_MAKER = TESTS / "tiny_model" / "make_model.py"
+"""The script that makes the model's folder."""
 _GGUF = TESTS / "tiny_model" / "tiny-think.gguf"
+"""The model as one file."""
 _ENVIRONMENT_OF_ALL = {
     "HF_HUB_OFFLINE": "1",
     "OMP_NUM_THREADS": "1",
@@ -43,11 +47,16 @@ _ENVIRONMENT_OF_ALL = {
     "SGLANG_USE_CPU_ENGINE": "1",
     "TORCHDYNAMO_DISABLE": "1",
 }
+"""Environment variables of all servers: one core, no network, no telemetry."""
 NO_PARSER, OWN_PARSERS, WRONG_PARSERS = "no parser", "its parsers", "wrong parsers"
 _R1_TEMPLATE = ("--chat-template", str(TESTS / "tiny_model" / "r1.jinja"))
+"""Options: a chat template that opens the thought."""
 _REPORT_CACHED = ("--enable-prompt-tokens-details",)
+"""Options of vLLM: report the cached tokens."""
 _VLLM_R1 = ("--reasoning-parser", "deepseek_r1")
+"""Options of vLLM: a parser of thinking that does not fit the model's own template."""
 _VLLM_CALLS = ("--enable-auto-tool-choice", "--tool-call-parser")
+"""Options of vLLM: parse tool calls; the name of a parser follows."""
 CONFIGURATIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "ollama": {NO_PARSER: ()},
     "mlx-lm": {OWN_PARSERS: ()},
@@ -73,11 +82,13 @@ _SGLANG_OPTIONS = """
 --disable-overlap-schedule --dtype float32 --mem-fraction-static 0.2 --max-total-tokens 70000
 --skip-server-warmup --enable-cache-report
 """
+"""Options of SGLang on a processor."""
 _MODELFILE = '''FROM {gguf}
 PARAMETER num_ctx 2048
 PARAMETER stop <|im_end|>
 TEMPLATE """{template}"""
 '''
+"""The model's description for Ollama, with places for its file and its template."""
 _GO_TEMPLATE = """{{- if or .System .Tools }}<|im_start|>system
 {{- if .System }}
 {{ .System }}
@@ -125,8 +136,11 @@ class RunningServer:
     """A running server, which answers at `address`."""
 
     name: str
+    """The name of the server."""
     address: str
+    """The address on which it listens."""
     program: Program
+    """Its process."""
 
 
 def free_port() -> int:
@@ -174,6 +188,7 @@ def make_model_folder(installation: Installation, folder: Path) -> None:
 
 
 def _command(name: str, installation: Installation, port: int) -> Sequence[str]:
+    """Return the command that starts a server, without the options of its configuration."""
     at = ("--host", "127.0.0.1", "--port", str(port))
     match name:
         case "ollama":

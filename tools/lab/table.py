@@ -10,11 +10,15 @@ from pathlib import Path
 from tools.lab import matrix
 
 ROOT = Path(__file__).resolve().parents[2]
+"""The folder of this project."""
 KEPT = Path(__file__).parent / "newest.json"
+"""The file with the newest results of each configuration."""
 README, PAGE = ROOT / "README.md", ROOT / "docs" / "lab.md"
 BEGIN, END = "<!-- lab: begin -->", "<!-- lab: end -->"
 NOT_TRIED = "–"
+"""The cell of a case that a server was not asked."""
 ALL_RIGHT = "yes"
+"""The cell of a case without faults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +37,13 @@ class Column:
     """
 
     server: str
+    """The name of the server."""
     version: str
+    """The version of the server."""
     configuration: str
+    """The name of the configuration."""
     day: str
+    """The day of the run."""
     missing: str = ""
     faults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     figures: Mapping[str, str] = field(default_factory=dict)
@@ -81,6 +89,7 @@ def configuration_lines(columns: Sequence[Column]) -> str:
 
 
 def _line_of(column: Column, rows: Sequence[str]) -> str:
+    """Return the rows of a column that are not right, as text."""
     if column.missing:
         return f"could not be had: {column.missing}"
     cells = {row: _cell(column, row) for row in rows}
@@ -91,6 +100,7 @@ def _line_of(column: Column, rows: Sequence[str]) -> str:
 
 
 def _cell(column: Column, row: str) -> str:
+    """Return the summary of a row's faults in a column."""
     faults = column.faults.get(row)
     return matrix.summary(faults).partition(";")[0] if faults else NOT_TRIED
 
@@ -111,6 +121,7 @@ def server_table(columns: Sequence[Column]) -> str:
 
 
 def _count_right(column: Column) -> str:
+    """Return how many answers of a column were right: `96 of 98`."""
     if column.missing:
         return "not had"
     faults_of_column = [fault for faults in column.faults.values() for fault in faults.values()]
