@@ -11,6 +11,7 @@ type Ending = Literal["", "client leaves", "server drops"]
 
 CHAT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
 OLLAMA = "/api/chat"
+"""The path of requests of Ollama's API."""
 TAGS, EXTRACTED, OPENED, OPENED_EXTRACTED, SPELLED, CALLS_IN_TEXT, MISREAD = (
     "tags",
     "extracted",
@@ -158,31 +159,45 @@ FORGOTTEN: Content = [
 """The messages of a client that drops thoughts: the first answer comes back without its thought."""
 SUM, SNOW, WEATHER = "6 * 7", "What colour is snow?", "What is the weather in Oslo?"
 TWO_CITIES = "What is the weather in Oslo and Rome?"
+"""A question to which the model makes two calls."""
 TOO_LONG = "🎉" * 1100  # the model needs four tokens for each: more than its context window
 # LONG and the constants below it, to DOUBLED, are grammars of llama.cpp (GBNF). Each forces the
 # small model to write a certain text, which is hard to parse, as larger models write it.
 LONG = r'root ::= "<think>\n" [a-z ]{1900} "\n</think>\n\nDone."'
+"""A long thought: a client may leave, or the server be killed, within it."""
 IN_CODE = r'root ::= "<think>\nWhich tag?\n</think>\n\nIt is `<think>`, so:\n\n```\n<think>never</think>\n```\n\nDone." '
+"""An answer with tags in code, which are text."""
 MARKED = r"""root ::= "Let me think. Six sevens are forty-two. Now I'll answer: it is 42." """
+"""A thought without tags, between the phrases that begin and end it."""
 OWN_PAIR = r'root ::= "((Six sevens are forty-two.)) It is 42, as (6 * 7) always is."'
+"""A thought between the marks of the option `think_tags`, and the same marks in the answer."""
 LATE_THOUGHT = r'root ::= "A first word. <think>\nSix sevens.\n</think>\n\nIt is 42. 四十二 🎉"'
+"""A thought behind the answer's first words."""
 NO_THOUGHT = r'root ::= "</think>\n\nIt is 42."'
+"""An answer behind a closer, without a thought."""
 CALL_IN_THOUGHT = (
     r'root ::= "<think>\nI look it up.\n\n<tool_call>\n'
     r'{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"'
 )
+"""A call in a thought that is never closed."""
 CLOSER_IN_CODE = r'root ::= "Use the ` sign, ok</think>It ends with `code`."'
+"""A closer behind a backtick that begins no code."""
 UNCLOSED = r'root ::= "It is 42.\n\nSix sevens are forty-two."'
+"""An answer without any mark, of a model that is expected to begin in a thought."""
 KIMI_K3 = (
     r'root ::= "<|open|>think<|sep|>Six sevens.<|close|>think<|open|>response<|sep|>It is 42.'
     r'<|close|>respon"'
 )
+"""A reply in the marks of Kimi K3, cut off within its last mark."""
 GEMMA = r'root ::= "<|channel>thought\nSix sevens.<channel|>It is 42.<channel|>"'
+"""A reply in the marks of Gemma."""
 COHERE = r'root ::= "<|START_THINKING|>Six sevens.<|START_RESPONSE|>It is 42.<|END_RESPONSE|>"'
+"""A reply in the marks of Cohere."""
 HARMONY = (
     r'root ::= "<|channel|>commentary to=assistant<|channel|>analysis<|message|>Six sevens.<|end|>'
     r'<|start|>assistant<|channel|>final<|message|>It is 42."'
 )
+"""A reply in the marks of gpt-oss."""
 DOUBLED = r'root ::= "<think><think>Six sevens.</think>It is 42."'
 """The grammar of a reply that writes the opener of its thought twice."""
 BY_NAME = ("think_server=generic",)
@@ -190,8 +205,11 @@ BY_NAME = ("think_server=generic",)
 the reply begins in a thought.
 """
 STEPS = "think between steps"
+"""A system prompt that makes the small model think between the steps of its answer."""
 ATTRIBUTES = 'Think with <thinking thought="..." thought_type="reflection" confidence="0.7"/> tags, then answer.'
+"""A system prompt that makes the model think in tags with attributes."""
 CITY: Body = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+"""The parameters of the tool `get_weather`."""
 OPENAI_TOOL: Body = {
     "type": "function",
     "function": {
@@ -200,29 +218,36 @@ OPENAI_TOOL: Body = {
         "parameters": CITY,
     },
 }
+"""The tool as chat completions offer it."""
 TOOL: Body = {
     "name": "get_weather",
     "description": "Get the weather of a city.",
     "input_schema": CITY,
 }
+"""The tool as the Messages API offers it."""
 FLAT_TOOL: Body = {
     "type": "function",
     "name": "get_weather",
     "description": "Get the weather of a city.",
     "parameters": CITY,
 }
+"""The tool as the Responses API offers it."""
 ENFORCED = (
     "think_budget=enforce",
     "think_budget_tokens=5",
     "think_enough=6 times 7 is 42.",
 )
+"""Options by which the addon itself ends a thought, after 5 tokens."""
 LOOPING = r'root ::= "<think>\n" ("I do so so "){90} "</think>" | "42."'
 """The grammar of a thought that repeats one sentence, or of an answer: the text that the model
 writes when the addon has ended such a thought.
 """
 THOUGHT = "The user wants the weather in Oslo. I call get_weather."
+"""The thought of an earlier turn, in histories."""
 FORECAST = "7 degrees, rain"
+"""The result of the tool, in histories."""
 TOOLS_IN_TEXT = ("think_tools=told",)
+"""Options: the addon describes the tools in the system turn, and reads calls in the text."""
 OPENAI_RESULT: list[Body] = [
     {"role": "user", "content": WEATHER},
     {
@@ -239,6 +264,7 @@ OPENAI_RESULT: list[Body] = [
     },
     {"role": "tool", "tool_call_id": "call_1", "content": FORECAST},
 ]
+"""A history of chat completions that ends with the result of a call."""
 RESULT: list[Body] = [
     {"role": "user", "content": WEATHER},
     {
@@ -253,6 +279,7 @@ RESULT: list[Body] = [
         "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": FORECAST}],
     },
 ]
+"""A history of the Messages API that ends with the result of a call."""
 CODEX: Body = {
     "tools": [
         FLAT_TOOL,
@@ -288,12 +315,16 @@ CODEX_RESULT: list[Body] = [
     {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "get_weather", "arguments": '{"city": "Oslo"}'},
     {"type": "function_call_output", "call_id": "call_1", "output": FORECAST},
 ]  # fmt: skip
+"""A history of the Responses API, as Codex writes it, that ends with the result of a call."""
 BEGUN: list[Body] = [
     {"role": "user", "content": SUM},
     {"role": "assistant", "content": "<think>\nI need 6 times 7."},
 ]
+"""Messages of which the last one begins the model's reply, inside a thought."""
 ENABLED: Body = {"type": "enabled", "budget_tokens": 1024}
+"""The field by which a Messages client asks for thinking."""
 EPHEMERAL: Body = {"type": "ephemeral"}
+"""The value of `cache_control`."""
 AGENT: Body = {
     "system": [
         {"type": "text", "text": "x-anthropic-billing-header: cc_version=2.1; cch=00000;"},
@@ -312,7 +343,9 @@ AGENT_TURNS: list[Body] = [
     },
     {"role": "system", "content": "Answer in one sentence."},
 ]
+"""Messages of Claude Code: the last one has the role `system`."""
 NO_THINKING: Body = {"enable_thinking": False}
+"""A variable of the chat template, which turns thinking off."""
 
 LLAMA = (
     chat("llama-tags-stream", TAGS, SUM),
@@ -515,7 +548,9 @@ LLAMA = (
     chat("llama-unread-whole", MISREAD, SUM),
     RecordingPlan("llama-models-whole", TAGS, "/v1/models"),
 )
+"""The plans of recordings from llama.cpp, which `tools/capture.py` starts."""
 BAD_GRAMMAR: Body = {"grammar": "root ::= ("}
+"""The value of a field that the server refuses."""
 OTHERS = (
     chat("vllm-tags-stream", VLLM, SUM),
     chat("vllm-tags-whole", VLLM, SUM),
@@ -583,4 +618,6 @@ OTHERS = (
     ),
     chat("transformers-refused-whole", TRANSFORMERS, SUM, structured_outputs=BAD_GRAMMAR),
 )
+"""The plans of recordings from servers whose addresses are options of `tools/capture.py`."""
 PLANS = (*LLAMA, *OTHERS)
+"""All plans."""

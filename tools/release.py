@@ -17,9 +17,11 @@ _LINK = re.compile(r"(!?)(\[[^\]]*\])\((?!https?:|#|mailto:)([^)\s]+)\)")
 """The pattern of a link in Markdown to a file of this project."""
 
 _FROM_A_CHECKOUT = re.compile(r"(?m)^pipx install \.  .*\nthink-addon (http:\S+)  .*$")
+"""The pattern of README's two lines that install from a checkout and start the addon."""
 _BY_NAME = """\
 uvx think-addon \\1       # in front of your server; leave it running
 pipx install think-addon                    # to keep it: then without `uvx`"""
+"""The lines in their place, which install the package by its name."""
 
 
 def install_by_name(readme: str) -> str:
@@ -41,6 +43,7 @@ def with_absolute_links(text: str, url: str, tag: str) -> str:
     """
 
     def absolute_link(match: re.Match[str]) -> str:
+        """Return the absolute link in place of a relative one."""
         picture, label, path = match.groups()
         return f"{picture}{label}({url}/{'raw' if picture else 'blob'}/{tag}/{path})"
 

@@ -23,30 +23,24 @@ ALL_RIGHT = "yes"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The results of one configuration of one server.
-
-    Attributes:
-        server: its name, such as `vllm`.
-        version: of the server.
-        configuration: a key of `CONFIGURATIONS` in `tools/lab/servers.py`.
-        day: when it was run, such as `2026-11-29`.
-        missing: why the server could not be installed; empty if it was.
-        faults: name of a row -> dialect and delivery (`chat streamed`) -> the fault, empty if the
-            answer was right.
-        figures: name of a row -> a figure without right and wrong. Only newest.json has these.
-    """
+    """The results of one configuration of one server."""
 
     server: str
-    """The name of the server."""
+    """Its name, such as `vllm`."""
     version: str
-    """The version of the server."""
+    """Of the server."""
     configuration: str
-    """The name of the configuration."""
+    """A key of `CONFIGURATIONS` in `tools/lab/servers.py`."""
     day: str
-    """The day of the run."""
+    """When it was run, such as `2026-11-29`."""
     missing: str = ""
+    """Why the server could not be installed; empty if it was."""
     faults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Name of a row -> dialect and delivery (`chat streamed`) -> the fault, empty if the answer was
+    right.
+    """
     figures: Mapping[str, str] = field(default_factory=dict)
+    """Name of a row -> a figure without right and wrong. Only newest.json has these."""
 
     @property
     def key(self) -> tuple[str, str]:
