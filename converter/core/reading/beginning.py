@@ -4,24 +4,23 @@ import enum
 
 
 class Mode(enum.Enum):
-    """The mode in which the engine begins to read a reply.
-
-    Attributes:
-        ANSWERING: in the answer. A closer with which the reply begins is dropped.
-        CLOSED: in the answer, because thinking is turned off. A closer with which the reply begins
-            is text, unless it is a special token.
-        THINKING: in a thought.
-        GUESSED: in a thought, by a guess that may be wrong.
-        UNDECIDED: in the answer or in a thought. The text is held up to the first mark: if this
-            mark is a closer, the text is a thought, else it is the answer. Only for replies that
-            come whole, or whose answer is constrained by a grammar.
-    """
+    """The mode in which the engine begins to read a reply."""
 
     ANSWERING = enum.auto()
+    """In the answer. A closer with which the reply begins is dropped."""
     CLOSED = enum.auto()
+    """In the answer, because thinking is turned off. A closer with which the reply begins is text,
+    unless it is a special token.
+    """
     THINKING = enum.auto()
+    """In a thought, certainly."""
     GUESSED = enum.auto()
+    """In a thought, as was guessed. The guess may be wrong, so the end of the thinking is held."""
     UNDECIDED = enum.auto()
+    """In the answer or in a thought. The text is held up to the first mark: if this mark is a
+    closer, the text is a thought, else it is the answer. This mode is used only for replies that
+    come whole, and for replies whose answer is constrained by a grammar.
+    """
 
 
 JSON_BEGINS = ("[", "{", '"')
@@ -33,13 +32,11 @@ class Grammar(enum.Enum):
 
     Such an answer begins with the first character of the reply: a model cannot think before it,
     except on servers that apply the grammar only behind a thought.
-
-    Attributes:
-        NONE: the answer is not constrained.
-        JSON: the answer must be JSON, so that its first character tells it from a thought.
-        OTHER: any other grammar, such as a regular expression.
     """
 
     NONE = enum.auto()
+    """The answer is not constrained."""
     JSON = enum.auto()
+    """The answer must be JSON. A reply that begins with another character begins in a thought."""
     OTHER = enum.auto()
+    """A grammar other than JSON constrains the answer, such as a regular expression."""

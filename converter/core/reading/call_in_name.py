@@ -15,6 +15,7 @@ from converter.core.reading.tool_calls.judge import judge
 from converter.core.reading.tool_calls.verdict import End
 
 _ROWS = {row.name: row for row in FORMS}
+"""name of a form of calls -> its row."""
 _FORMS = ("hermes", "mistral-args", "lfm2", "gemma", "glm", "qwen3-coder")
 """The forms of calls that were seen in names."""
 _LONGEST = 65_536
@@ -22,7 +23,9 @@ _LONGEST = 65_536
 call: even a call that writes a file is shorter.
 """
 _IN_BRACKETS = re.compile(r"(\s*[\w.:/-]+\s*)\((\s*\{.*\}\s*)\)\s*", re.DOTALL)
+"""The pattern of a call as in a program: `get_weather({"city": "Oslo"})`."""
 _IN_TAGS = re.compile(r"(?:<?function=)?([^<>]+)>?\s*(<.*)?", re.DOTALL)
+"""The pattern of a tool's name, and behind it tags of arguments; `<function=` may be missing."""
 
 
 def call_in_name(name: str, tools: Schemas) -> tuple[str, str]:

@@ -18,10 +18,17 @@ LINE_LIMIT = 4096
 dropped, which bounds the memory for a stream.
 """
 _LINE = re.compile(r"^[^`~\n]*+[`~].*\n", re.MULTILINE)
+"""The pattern of a whole line that has a backtick or a tilde."""
 _BLANK_LINE = re.compile(r"^[^\S\n]*+\n", re.MULTILINE)
+"""The pattern of a blank line, which ends a paragraph and with it an inline span."""
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
+"""The pattern of the characters that may stand before a fence: blanks, and the marks of lists and
+quotations.
+"""
 _FENCE = re.compile(rf"{_MARGIN}(`{{3,}}+|~{{3,}}+)")
+"""The pattern of three or more backticks or tildes at the beginning of a line."""
 _RUN = re.compile(r"(\\*+)(`++)")
+"""The pattern of backticks, with the backslashes before them."""
 
 
 class CodeSpans:

@@ -21,6 +21,7 @@ _ANSWERS = (
     f"<|channel|>final{GAP}<|message|>",
     f"<|channel|>commentary{GAP}<|message|>",
 )
+"""The headers with which gpt-oss begins an answer."""
 FAMILIES = (
     _in_text("think", *tag("think"), ignored=("<|begin_of_box|>", "<|end_of_box|>")),
     _in_text("thinking", *tag("thinking"), attributes=True),
@@ -165,6 +166,7 @@ FAMILIES = (
     ),
     _in_text("thought", *tag("thought"), model_pattern="gemini|minimax|exaone-?deep"),
 )
+"""Families whose openers are tags or special tokens."""
 WORD_FAMILIES = (
     _at_start(
         "granite",
@@ -205,9 +207,13 @@ WORD_FAMILIES = (
 before them.
 """
 TABLE = (*FAMILIES, *WORD_FAMILIES)
+"""All families, except the one of phrases (`HEURISTIC`)."""
 _LEADS = ("", "ok, ", "okay, ", "alright, ", "so ", "so, ")
+"""The words that may stand before a closing phrase."""
 _CLOSINGS = ("now i'll", "now i will", "let me proceed")
+"""The phrases with which a model ends its thought and goes on to its answer."""
 _STRUCTURE = ("# ", "## ", "### ", "#### ", "##### ", "###### ", "```", "~~~")
+"""The beginnings of Markdown headings and fenced blocks."""
 HEURISTIC = _at_paragraph(
     "heuristic",
     (
@@ -234,7 +240,9 @@ CLOSERS = tuple(dict.fromkeys(row.close for row in FAMILIES if row.close not in 
 """The usual closer of each family. A closer that is also an ignored mark of its family is left out.
 """
 _SILENT = "|".join(map(re.escape, sorted(CLOSERS, key=len, reverse=True)))
+"""The pattern of one of `CLOSERS`, the longest first."""
 _BLANKS_AND_CLOSERS = re.compile(rf"(?:\s++|{_SILENT})*+")
+"""The pattern of blanks and closers of thoughts, in any order."""
 
 
 def behind_closers(text: str, offset: int) -> int:

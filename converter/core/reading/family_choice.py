@@ -12,7 +12,9 @@ from converter.core.reading.rows import Counts
 from converter.core.reading.thought_row import ThoughtRow
 
 AUTO = "auto"
+"""The name that stands for all families that are read for every model."""
 _BY_NAME = {family.name: family for family in TABLE}
+"""name of a family -> its row."""
 
 
 def choose(names: Sequence[str]) -> tuple[ThoughtRow, ...]:

@@ -37,21 +37,20 @@ answer is so long.
 
 
 class _Sign(enum.Enum):
-    """A sign that the thinking in the field may be the answer.
-
-    Attributes:
-        NONE: no sign so far.
-        NO_THOUGHT_DUE: the request turns thinking off, or ends in a closed thought.
-        GRAMMAR: the thinking may be an answer by the request's grammar.
-        CLOSER: a closer of a thought stands in the thinking; the answer may stand behind it.
-        DECIDED: it is certain that the thinking is a thought.
-    """
+    """A sign that the thinking in the field may be the answer."""
 
     NONE = enum.auto()
+    """No sign has come so far."""
     NO_THOUGHT_DUE = enum.auto()
+    """No thought is expected: the request turns thinking off, or its last message ends in a closed
+    thought.
+    """
     GRAMMAR = enum.auto()
+    """The request's grammar allows an answer that begins like the thinking."""
     CLOSER = enum.auto()
+    """A closer of a thought stands in the thinking; the answer may stand behind it."""
     DECIDED = enum.auto()
+    """It is certain that the thinking is a thought."""
 
 
 class FieldAnswer:

@@ -16,8 +16,11 @@ from converter.core.model.events import (
 )
 
 OPENER = "<details>\n<summary>Thinking</summary>\n\n"
+"""The text before a folded thought."""
 CLOSER = "\n\n</details>\n\n"
+"""The text behind a folded thought."""
 _FOLDED = re.compile(f"{re.escape(OPENER)}.*?\n\n</details>\\s*", re.DOTALL)
+"""The pattern of a folded thought."""
 
 
 class ThoughtFolder:

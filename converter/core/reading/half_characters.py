@@ -14,7 +14,9 @@ from converter.core.reading.thought import part_of
 from converter.core.wire.json_text import whole_characters
 
 _HALF = re.compile("[\ud800-\udfff]")
+"""The pattern of half a character: one of the two code units of a surrogate pair."""
 _FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
+"""The pattern of the first half of a character at the end of a text."""
 
 
 class HalfCharacters:

@@ -9,15 +9,20 @@ elsewhere it is an apostrophe.
 import re
 
 _STRING = {quote: rf"(?:[^{quote}\\]++|\\.)*+" for quote in "\"'"}
+"""quote -> the pattern of the text in a string between two of these quotes."""
 _IN_STRING = {quote: re.compile(text, re.DOTALL) for quote, text in _STRING.items()}
+"""quote -> the compiled pattern of the text in a string up to its closing quote."""
 _INERT = re.compile(
     r"""(?:[^\[\](){{}}"',:=]++|"{}"|[,:=]\s*+(?:'{}'|(?!'))|')*+""".format(*_STRING.values()),
     re.DOTALL,
 )
 """The pattern of text without brackets outside strings, in which each string is whole."""
 _BETWEEN = re.compile(r"[ \t\r\n,;]*+")
+"""The pattern of blanks and punctuation between two values."""
 _SINGLE = re.compile(r"\s*+'")
+"""The pattern of a single quote, with blanks before it."""
 _BEFORE_SINGLE = frozenset("[{(,:=")
+"""The characters behind which a single quote begins a string."""
 
 
 class JsonExtent:

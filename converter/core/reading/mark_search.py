@@ -18,8 +18,11 @@ GAP_LIMIT = 48
 gpt-oss writes blanks and a content type (`json`) there.
 """
 _SUFFIX_CHARACTER = "[0-9A-Za-z_.:-]"
+"""The pattern of one character of the text for which SUFFIX stands."""
 _CONSTRAIN = "<|constrain|>"
+"""The special token of gpt-oss before the content type in a header."""
 _GAP_TEXT = rf"(?:(?!to=)[^<]){{0,{GAP_LIMIT}}}+"
+"""The pattern of the text for which GAP stands, on one side of `_CONSTRAIN`."""
 _WHOLE = {
     SUFFIX: rf"({_SUFFIX_CHARACTER}{{1,{SUFFIX_LIMIT}}}+)",
     GAP: rf"()(?=[^\w<]|{re.escape(_CONSTRAIN)}){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
@@ -31,6 +34,7 @@ _BEGUN = {
     SUFFIX: rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}",
     GAP: rf"(?!\w){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
+"""wildcard of marks -> the pattern of the text for which it stands, at the end of a cut-off mark."""
 _REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
 """The most characters for which a wildcard stands. It bounds how many characters at the end of a
 text are compared with incomplete marks.
@@ -44,40 +48,38 @@ class NeedMore(Exception):  # noqa: N818 - nothing is wrong
 
 
 class Mark(enum.Enum):
-    """The kinds of marks, by the effect that a mark has.
-
-    Attributes:
-        OPEN: an opener; it begins a thought.
-        WITH_ATTRIBUTES: an opener with attributes; it begins a thought.
-        WHOLE: a tag that is a whole thought, `<thinking thought="..."/>`.
-        LABEL: a word behind an opener that names the kind of the thought (`thought` in Gemma's
-            channel); it is dropped.
-        CLOSE: a closer; it ends a thought.
-        SILENT: a mark that is dropped.
-        UNMATCHED: a closer without an opener, which is dropped.
-        ANSWER_OPEN: the opener of an answer (`<answer>`), which is dropped.
-        ANSWER_CLOSE: the closer of an answer (`</answer>`), which is dropped.
-        TOOL: a mark with which a call may begin.
-        TOOL_END: the closer of a call or of a section of calls.
-        PHRASE: words that begin a thought and stay in the text.
-        PHRASE_END: words that end such a thought and stay in the text.
-        TEXT: not a mark, but text that is not blank.
-    """
+    """The kinds of marks, by the effect that a mark has."""
 
     OPEN = enum.auto()
+    """An opener; it begins a thought."""
     WITH_ATTRIBUTES = enum.auto()
+    """An opener with attributes; it begins a thought."""
     WHOLE = enum.auto()
+    """A tag that is a whole thought, `<thinking thought="..."/>`."""
     LABEL = enum.auto()
+    """A word directly behind an opener that names the kind of the thought (`thought` in Gemma's
+    channel). It is dropped.
+    """
     CLOSE = enum.auto()
+    """A closer; it ends a thought."""
     SILENT = enum.auto()
+    """A mark that is dropped."""
     UNMATCHED = enum.auto()
+    """A closer that has no opener before it and is dropped, because it is a special token."""
     ANSWER_OPEN = enum.auto()
+    """The opener of an answer (`<answer>`), which is dropped."""
     ANSWER_CLOSE = enum.auto()
+    """The closer of an answer (`</answer>`), which is dropped."""
     TOOL = enum.auto()
+    """A mark with which a call may begin."""
     TOOL_END = enum.auto()
+    """The closer of a call or of a section of calls."""
     PHRASE = enum.auto()
+    """Words that begin a thought and stay in the text."""
     PHRASE_END = enum.auto()
+    """Words that end a thought which a phrase has begun. They stay in the text."""
     TEXT = enum.auto()
+    """Not a mark, but text that is not blank. Like a mark, it may lead to another state."""
 
 
 class MarkSearch:
@@ -174,6 +176,7 @@ def search_for(*marks: str) -> MarkSearch:
 _PHRASE_LIMIT = 40
 """The most characters of a phrase, with a word such as "okay, " before it."""
 _WORD = re.compile(r"(?<!\S)\S")
+"""The pattern of the first character of a word."""
 
 
 class PhraseSearch(MarkSearch):

@@ -57,6 +57,7 @@ class ThoughtLimits:
 
 
 NO_LIMITS = ThoughtLimits()
+"""The limits with which no thought is ended and nothing is reported."""
 
 
 @dataclass(frozen=True, slots=True)

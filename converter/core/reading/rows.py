@@ -34,28 +34,24 @@ class Counts(enum.Enum):
 
     In Markdown code, openers are text. Directly behind a quotation mark, openers of calls are text
     too. Special tokens of the model (EVERYWHERE) count at both positions nevertheless.
-
-    Attributes:
-        IN_TEXT: anywhere in an answer. For openers of thoughts.
-        AT_START: at the beginning of a message. For openers of thoughts that are words.
-        AT_PARAGRAPH: at the beginning of a paragraph. For openers of thoughts that are phrases.
-        EVERYWHERE: anywhere. For openers of calls that are special tokens; they end a thought.
-        IN_THOUGHTS: in an answer and in a thought. For openers of calls; they end a thought if a
-            call follows.
-        IN_THOUGHTS_WITH_TOOLS: as IN_THOUGHTS if the request offers tools, else as IN_ANSWERS.
-        IN_ANSWERS: in an answer. For openers of calls that are text in a thought.
-        AS_WHOLE_REPLY: in a reply that consists of calls alone. For openers of calls that ordinary
-            text has too.
     """
 
     IN_TEXT = enum.auto()
+    """Anywhere in an answer. For openers of thoughts."""
     AT_START = enum.auto()
+    """At the beginning of a message. For openers of thoughts that are words."""
     AT_PARAGRAPH = enum.auto()
+    """At the beginning of a paragraph. For openers of thoughts that are phrases."""
     EVERYWHERE = enum.auto()
+    """Anywhere. For openers of calls that are special tokens; they end a thought."""
     IN_THOUGHTS = enum.auto()
+    """In an answer and in a thought. For openers of calls; they end a thought if a call follows."""
     IN_THOUGHTS_WITH_TOOLS = enum.auto()
+    """As IN_THOUGHTS if the request offers tools, else as IN_ANSWERS."""
     IN_ANSWERS = enum.auto()
+    """In an answer. For openers of calls that are text in a thought."""
     AS_WHOLE_REPLY = enum.auto()
+    """In a reply that consists of calls alone. For openers of calls that ordinary text has too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,6 +17,7 @@ UNREADABLE_CONFIDENCE = 0.5
 NAME = r"[A-Za-z_][\w.:-]*+"
 """The pattern of the name of an attribute in a tag."""
 _PAIR = re.compile(rf"""\s({NAME})\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
+"""The pattern of an attribute in a tag: a blank, the name, and the value in quotes."""
 
 
 class Thought:
@@ -100,10 +101,14 @@ def part_of(event: Thinking, text: str, rest: bool = False) -> Thinking:
 
 
 _ATTRIBUTE = rf"""\s++{NAME}\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
+"""The pattern of a whole attribute with the blanks before it."""
 _ATTRIBUTES = re.compile(
     rf"""(?:{_ATTRIBUTE})*+(?:\s*+(?P<end>/?>)"""
     rf"""|(?:\s++{NAME}\s*+(?:=\s*+(?:"[^"]*+|'[^']*+)?)?|\s*+/?)\Z)"""
 )
+"""The pattern of all attributes of a tag and its end. At the end of the text it also matches an
+incomplete attribute; the group `end` is then `None`.
+"""
 ENDS = {">": Mark.WITH_ATTRIBUTES, "/>": Mark.WHOLE}
 """end of a tag with attributes -> the kind of the tag."""
 
@@ -121,6 +126,7 @@ def match_attributes(text: str, length: int) -> re.Match[str] | None:
 _BETWEEN = re.compile(r"\n[^\S\n]*+\n\s*+")
 """The blank lines between two paragraphs."""
 _WORD = re.compile(r"(?<=\s)(?=\S)")
+"""The pattern of the position between a blank and a word."""
 
 
 class Guess:

@@ -38,7 +38,9 @@ a list.
 EVERY = 64
 """How many words come between two searches for a loop."""
 LONGEST_WORD = 64
+"""The most characters of a word; longer text without blanks is cut into words of this length."""
 _CJK = r"\u2e80-\u9fff\uf900-\ufaff"
+"""The characters of Chinese and Japanese, as ranges for a pattern."""
 _WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}]{{1,{LONGEST_WORD}}}")
 """The pattern of a word. In Chinese and Japanese, which have no blanks between words, each
 character counts as a word. Other text without blanks is cut at `LONGEST_WORD` characters, because a

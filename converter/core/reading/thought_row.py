@@ -9,18 +9,18 @@ from converter.core.reading.rows import Row
 class Lone(enum.Enum):
     """The meaning of a closer to which no opener belongs, if text of the reply stands before it. At
     the beginning of a reply such a closer is always dropped.
-
-    Attributes:
-        THOUGHT: in a reply that may begin in a thought (`Mode.UNDECIDED`), the text before the
-            closer is a thought. In other replies the closer is text.
-        TEXT: the closer is text in all replies.
-        NOTHING: in a reply that may begin in a thought, the text before the closer is a thought. In
-            other replies the closer is dropped, because it is a special token.
     """
 
     THOUGHT = enum.auto()
+    """In a reply that may begin in a thought (`Mode.UNDECIDED`), the text before the closer is a
+    thought. In other replies the closer is text.
+    """
     TEXT = enum.auto()
+    """The closer is text in all replies."""
     NOTHING = enum.auto()
+    """In a reply that may begin in a thought, the text before the closer is a thought. In other
+    replies the closer is dropped, because it is a special token.
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False)

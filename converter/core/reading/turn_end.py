@@ -18,12 +18,17 @@ TOKENS = (
     *("<|close|>response<|sep|>", "<|close|>message<|sep|>", "<|end_of_msg|>"),  # Kimi-K3
     *("<|endofturn|>", "<|end_of_turn|>", "<|eot|>"),
 )
+"""The end-of-turn tokens, by the models that write them."""
 _WHOLE = "|".join(map(re.escape, TOKENS))
+"""The pattern of a whole end-of-turn token."""
 _PARTS = "|".join(
     sorted({re.escape(token[:length]) for token in TOKENS for length in range(1, len(token))})
 )
+"""The pattern of an incomplete end-of-turn token."""
 _TAIL = re.compile(rf"(?:(?:{_WHOLE})\s*)*(?:{_WHOLE}|{_PARTS})?\s*\Z")
+"""The pattern of tokens at the end of a text, the last of which may be incomplete."""
 _TOKENS = re.compile(rf"(?:(?:{_WHOLE})\s*)+")
+"""The pattern of several end-of-turn tokens, with blanks behind each."""
 _MOST = 200
 """How many characters at the end of a text are searched for end-of-turn tokens: enough for several
 tokens with blanks between them.

@@ -10,12 +10,16 @@ import re
 type Pair = tuple[str, str]
 
 _NAME = r"[A-Za-z][\w:.-]{0,40}"
+"""The pattern of the name in a tag."""
 _OPENER = re.compile(rf"\s*(?P<left><\|?|\[|◁)(?P<name>{_NAME})(?P<right>\|?>|\]|▷)")
+"""The pattern of a tag at the beginning of a text, with its brackets as groups `left`, `right`."""
 _SIDES = {("<", ">"), ("<|", "|>"), ("[", "]"), ("◁", "▷")}
+"""The pairs of opening and closing brackets that belong together in a tag."""
 _THINKING = re.compile(
     r"think|thought|reflect|ponder|ruminat|deliberat|scratchpad|monolog|reason(ing)?\Z|\Acot\Z",
     re.IGNORECASE,
 )
+"""The pattern of the words of thinking in the name of a tag."""
 _ENDS = {"begin": "end", "start": "end", "open": "close"}
 """word in an opener's name -> the word in its place in the closer's name."""
 

@@ -33,16 +33,22 @@ _BRACKETED = tuple(mark for mark in (*OPENERS, *CLOSERS) if mark.startswith("[")
 else such a mark would be read as a list in the body.
 """
 _OPENING = (*OPENERS, *SECTIONS)
+"""The marks with which a call or a section of calls begins."""
 _LINE_BLANKS = " \t"
+"""The blanks that do not end a line."""
 MOST_TRIES = 8
 """How many of the points at which a candidate may end are judged while more text may come: so many
 outside strings, and as many within strings. At later points the candidate is not judged but held,
 until no more text comes (`last_verdict`). The limit bounds the time.
 """
 _HEAD_LIMIT = 4096
+"""How many characters are held, from the mark on, while the head of the call is not complete."""
 _TEXT = Verdict(failed=Failed.TEXT)
+"""The verdict that a candidate is text and no call."""
 _NO_TEXT = (Mark.SILENT, Mark.UNMATCHED, Mark.ANSWER_CLOSE)
+"""The kinds of marks that are dropped and so count as no text behind a call."""
 _THOUGHT = (Mark.OPEN, Mark.WITH_ATTRIBUTES)
+"""The kinds of marks that begin a thought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +126,11 @@ def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[Cal
 
 
 _NAME = r"\s{0,64}+\w[\w.-]{0,64}+"
+"""The pattern of a word that may be the name of a tool, with the blanks before it."""
 _PROSE = re.compile(rf"{_NAME}:?(?:[ \t]++[^\s<{{\[(`]|[^\w\s.:<{{\[(`-]|:\s)")
 """The pattern of a word with ordinary text behind it. No call begins like that."""
 _PROSE_BEGUN = re.compile(rf"(?:{_NAME}:?[ \t]*+|\s{{0,64}}+)\Z")
+"""The pattern of a text that may become a match of `_PROSE` when more text comes."""
 
 
 def begins_prose(behind: str, last: bool) -> bool:
@@ -140,6 +148,7 @@ _ANY_CALL = re.compile(r"\s{0,64}+(?:[\[{]|<[^/])|(?:[^\S\n]*\n\s{0,64}+)?\w")
 the mark or on a new line.
 """
 _ANY_CALL_BEGUN = re.compile(r"\s{0,64}+<?\Z")
+"""The pattern of a text that may become a match of `_ANY_CALL` when more text comes."""
 
 
 def find_any_start(mark: CallMark, behind: str, last: bool) -> Start | None:

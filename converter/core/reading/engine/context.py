@@ -11,10 +11,13 @@ from converter.core.reading.code_spans import CodeSpans
 from converter.core.reading.rows import LINE, PARAGRAPH, SENTENCE
 
 QUOTES = "\"'“‘«‹„「『([`"
+"""Quotation marks and opening brackets. A mark directly behind one of them is quoted."""
 QUOTED_LINES = "+->"
 """The first characters of lines in a diff or a quotation."""
 CLAUSE_ENDS = ",;"
+"""The punctuation behind which a sentence goes on."""
 BLANKS = " \t\r\n"
+"""The characters that count as blanks."""
 REMEMBERED = 64
 """How many characters of the text before the position are kept (`Context.text_before`)."""
 _BARE_CALL = re.compile(r"\bcall:[\w.-]++\{")

@@ -118,8 +118,11 @@ _LINE_LIMIT = 400
 If a call is found, the mark is dropped (`_call_follows`).
 """
 _NO_CALLS = Expectations({})
+"""The expectations for a text in which no tool is offered and no calls are read."""
 _WHOLE = tuple(WHOLE)
+"""The marks of the forms whose calls must be the whole reply."""
 _BLANKS = re.compile(f"[{BLANKS}]*+")
+"""The pattern of blanks, of which there may be none."""
 _EDGES = BLANKS + ",;}]"
 """Blanks and characters of JSON. Text between a call and its closer is dropped if it consists of
 these characters alone; else the whole of this text is ordinary text.

@@ -18,7 +18,9 @@ from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS
 
 _ATTRIBUTE_BLANKS = " \t\r\n"
+"""The blanks that may stand between the name of a tag and its first attribute."""
 _PHRASES = {Mark.PHRASE, Mark.PHRASE_END}
+"""The kinds of marks that are phrases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ def openers_in_thought(offered: bool, reads: bool = False) -> tuple[str, ...]:
 ALL_CLOSERS = (*CALL_CLOSERS, *CLOSERS)
 """The closers of calls and of thoughts. All are dropped behind a call that stands in JSON."""
 _CALLS = dict.fromkeys(CALL_MARKS, Mark.TOOL)
+"""mark with which a call may begin -> its kind."""
 _WITHIN_VALUE, _NO_MARKS = MarkSearch(_CALLS), MarkSearch({})
 
 

@@ -10,8 +10,11 @@ from converter.core.reading.thought import Guess, Thought, ThoughtEvent
 from converter.core.reading.thought_row import ThoughtRow
 
 _NONE = ("", "")
+"""No opener and no closer of an answer."""
 LINE_ENDS = "\r\n"
+"""The characters of a line end."""
 SENTENCE_ENDS = ".!?…。！？"
+"""The characters with which a sentence ends."""
 
 
 class OpenThought(Thought):

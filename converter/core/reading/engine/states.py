@@ -27,86 +27,90 @@ from converter.core.reading.mark_search import Mark
 
 
 class State(enum.Enum):
-    """The states of the engine.
-
-    Attributes:
-        HEAD: at the beginning of the answer. A closer of a thought is dropped.
-        BEHIND: in the answer, behind a mark and blanks.
-        ENDED: behind a thought and blanks. A repeated closer of the thought is dropped.
-        ANSWERING: in the text of the answer.
-        PHRASED: in the text of a thought that a phrase has begun.
-        UNDECIDED_HEAD: as HEAD, in a reply that may begin in an answer or in a thought.
-        UNDECIDED: as ANSWERING, in such a reply.
-        UNDECIDED_BEHIND: as BEHIND, in such a reply.
-        BEGINNING: at the beginning of a thought that the chat template has opened.
-        OPENED: at the beginning of a thought, behind its opener.
-        THINKING: in the text of a thought.
-        CALLED: behind a call and blanks. Another call may follow. A closer of a thought is dropped.
-        CALLED_INSIDE: behind a call in a thought, and blanks.
-        RESUMED: in text behind a call in a thought.
-    """
+    """The states of the engine."""
 
     HEAD = enum.auto()
+    """At the beginning of the answer, before its text. A closer of a thought is dropped."""
     BEHIND = enum.auto()
+    """In the answer. Nothing but blanks has come since the last mark."""
     ENDED = enum.auto()
+    """Behind a thought. Nothing but blanks has come since its closer. A repeated closer is dropped."""
     ANSWERING = enum.auto()
+    """In the text of the answer."""
     PHRASED = enum.auto()
+    """In the text of a thought that a phrase ("Let me think") has begun."""
     UNDECIDED_HEAD = enum.auto()
+    """At the beginning of a reply that may begin in an answer or in a thought."""
     UNDECIDED = enum.auto()
+    """In the text of a reply that may have begun in an answer or in a thought. The first mark
+    decides in which of them.
+    """
     UNDECIDED_BEHIND = enum.auto()
+    """As UNDECIDED. Nothing but blanks has come since a mark that was dropped."""
     BEGINNING = enum.auto()
+    """At the beginning of a thought that the chat template has opened: its opener is in the prompt."""
     OPENED = enum.auto()
+    """At the beginning of a thought, behind its opener and before its text."""
     THINKING = enum.auto()
+    """In the text of a thought."""
     CALLED = enum.auto()
+    """Behind a call. Nothing but blanks has come since. Another call may follow. A closer of a
+    thought is dropped.
+    """
     CALLED_INSIDE = enum.auto()
+    """Behind a call in a thought. Nothing but blanks has come since."""
     RESUMED = enum.auto()
+    """In text of a thought, behind a call in this thought."""
     # The hash of `Enum` is slow Python code, and a state is hashed at each mark of a reply, to look
     # it up in the tables.
     __hash__ = object.__hash__
 
 
 class Group(enum.Enum):
-    """The groups of marks. Marks of a group count in the same states.
-
-    Attributes:
-        OPENERS: openers of thoughts.
-        FIRST_OPENERS: openers of thoughts that count only at the beginning of a message.
-        AGAIN: openers of a thought that are dropped within the thought.
-        CLOSERS: closers of thoughts.
-        LONE_CLOSERS: closers of thoughts that also count without an opener before them: those of
-            families whose `lone` is not `Lone.TEXT`.
-        LEFT_CLOSERS: closers of thoughts that a server may have left in the text, although it sends
-            the thoughts in a field.
-        DROPPED_CLOSERS: closers of thoughts that are dropped if they have no opener
-            (`Lone.NOTHING`).
-        IGNORED: marks that are always dropped.
-        CALLS: marks that may begin a call.
-        THOUGHT_CALLS: marks of calls that end a thought.
-        CALL_ENDS: closers of calls and sections.
-        PHRASES: phrases that begin a thought.
-        PHRASE_ENDS: phrases that end a thought which a phrase has begun.
-    """
+    """The groups of marks. Marks of a group count in the same states."""
 
     OPENERS = enum.auto()
+    """Openers of thoughts that count anywhere in an answer."""
     FIRST_OPENERS = enum.auto()
+    """Openers of thoughts that count only at the beginning of a message."""
     AGAIN = enum.auto()
+    """Openers that are dropped if they stand within a thought (`ThoughtRow.again`)."""
     CLOSERS = enum.auto()
+    """Closers of thoughts."""
     LONE_CLOSERS = enum.auto()
+    """Closers of thoughts that also count if no opener stands before them. They belong to families
+    whose `lone` is not `Lone.TEXT`.
+    """
     LEFT_CLOSERS = enum.auto()
+    """Closers of thoughts that a server may have left in the text, although it sends the thoughts
+    in a field.
+    """
     DROPPED_CLOSERS = enum.auto()
+    """Closers of thoughts that are dropped if they have no opener (`Lone.NOTHING`)."""
     IGNORED = enum.auto()
+    """Marks that are always dropped."""
     CALLS = enum.auto()
+    """Marks that may begin a call."""
     THOUGHT_CALLS = enum.auto()
+    """Marks of calls that end a thought."""
     CALL_ENDS = enum.auto()
+    """Closers of calls and of sections of calls."""
     PHRASES = enum.auto()
+    """Phrases that begin a thought, such as "let me think"."""
     PHRASE_ENDS = enum.auto()
+    """Phrases that end a thought which a phrase has begun."""
 
 
 _MARKED = (Group.IGNORED, Group.OPENERS)
+"""The groups that count in an answer, at the beginning of a thought, and behind a call in it."""
 _PHRASED = (*_MARKED, Group.CALLS, Group.LONE_CLOSERS)
+"""The groups that count in an answer, and in a thought that a phrase has begun."""
 _IN_TEXT = (*_PHRASED, Group.PHRASES)
+"""The groups that count anywhere in an answer, also in its text."""
 _AT_START = (*_IN_TEXT, Group.FIRST_OPENERS)
+"""The groups that count at the beginning of a message."""
 _IN_THOUGHT = (Group.THOUGHT_CALLS, *_MARKED, Group.CLOSERS, Group.FIRST_OPENERS)
+"""The groups that count at the beginning of a thought, before its text."""
 COUNTING: Mapping[State, tuple[Group, ...]] = {
     State.HEAD: (Group.LEFT_CLOSERS, *_AT_START),
     State.BEHIND: (*_AT_START, Group.DROPPED_CLOSERS),
@@ -143,18 +147,31 @@ FIRST_STATE = {
     Mode.GUESSED: State.BEGINNING,
     Mode.UNDECIDED: State.UNDECIDED_HEAD,
 }
+"""mode in which a reply is read -> the first state of the engine."""
 UNDECIDED = frozenset((State.UNDECIDED_HEAD, State.UNDECIDED, State.UNDECIDED_BEHIND))
+"""The states of a reply while it is undecided whether it began in an answer or in a thought."""
 _UNPHRASED = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED, State.ANSWERING, *UNDECIDED)
+"""The states outside thoughts, in which a phrase may begin a thought."""
 IN_TEXT = frozenset((*_UNPHRASED, State.PHRASED))
+"""The states in which marks count as in an answer, also in a thought that a phrase has begun."""
 IN_THOUGHT = frozenset((State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED))
+"""The states in a thought that an opener or the chat template has begun. CALLED_INSIDE is none of
+them, because its call may have ended the thought.
+"""
 EMITTED_AS_THINKING = IN_THOUGHT | {State.PHRASED}
+"""The states in which text belongs to a thought."""
 BEHIND_CALL = frozenset((State.CALLED, State.CALLED_INSIDE, State.RESUMED))
+"""The states behind a call: in an answer up to its next text, in a thought up to its end."""
 MAY_BE_DRAFT = frozenset((State.CALLED_INSIDE, State.RESUMED))
 """The states behind a call in a thought while it is undecided whether the call is a draft."""
 _OPENING = (*IN_TEXT, State.CALLED_INSIDE)
+"""The states in which an opener begins a new thought."""
 _SILENT_IN_ANSWER = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED)
+"""The states in an answer in which only blanks have come since the beginning or the last mark."""
 _SILENT_IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
+"""The states in a thought in which a dropped mark leaves the state as it is."""
 _SILENT_IN_TEXT = (*_SILENT_IN_ANSWER, State.UNDECIDED_HEAD, State.UNDECIDED_BEHIND)
+"""The states in text in which a dropped mark leaves the state as it is."""
 NEXT_STATE = {
     **{(state, Mark.OPEN): State.OPENED for state in _OPENING},
     **{(state, Mark.WITH_ATTRIBUTES): State.THINKING for state in _OPENING},
@@ -201,51 +218,51 @@ NEXT_STATE = {
     (State.OPENED, Mark.TEXT): State.THINKING,
 }
 SILENT_SO_FAR = frozenset(state for state, mark in NEXT_STATE if mark is Mark.TEXT)
+"""The states in which only blanks have come since the beginning or the last mark: text leads to
+another state.
+"""
 
 
 class Stands(enum.Enum):
-    """The position of a candidate in the reply.
-
-    Attributes:
-        ALONE: not within a sentence; or its mark is a special token; or a call stands before it. A
-            whole call there counts, whatever text follows.
-        IN_SENTENCE: in the middle of a sentence. The call may be an example in prose: without its
-            closer it counts only with certain text behind it (`COUNTED`).
-        AS_REPLY: at the beginning of a reply, in a form whose calls must be the whole reply.
-        IN_THOUGHT: in a thought.
-        ENDS_THOUGHT: in a thought, in a form with which models call and then close the thought.
-            Only a `Draft` has this position.
-    """
+    """The position of a candidate in the reply."""
 
     ALONE = enum.auto()
+    """The candidate does not stand within a sentence, or its mark is a special token, or a call
+    stands before it in the reply. If its calls are whole, they count, whatever text follows.
+    """
     IN_SENTENCE = enum.auto()
+    """In the middle of a sentence, where a call may be an example in prose. Without its closer, the
+    call counts only with certain text behind it (`COUNTED`).
+    """
     AS_REPLY = enum.auto()
+    """At the beginning of a reply, in a form whose calls must be the whole reply (`WHOLE`)."""
     IN_THOUGHT = enum.auto()
+    """In a thought."""
     ENDS_THOUGHT = enum.auto()
+    """In a thought, in a form that models write directly before the thought's closer. Only a
+    `Draft` has this position.
+    """
 
 
 class Follows(enum.Enum):
-    """The kind of the text behind a candidate.
-
-    Attributes:
-        END: no text: the reply ends. For a candidate in a thought, other cases count as END too:
-            the reply ends behind further text; or a mark other than the thought's closer ends the
-            thought.
-        LINE_END: a line end.
-        CALL: the opener of another call.
-        THOUGHT: the opener of a thought.
-        TEXT: other text.
-        CLOSER: the closer of the thought in which the candidate stands.
-        TEXT_AND_CLOSER: text of this thought, and then its closer.
-    """
+    """The kind of the text behind a candidate."""
 
     END = enum.auto()
+    """No text, because the reply ends. For a candidate in a thought, two more cases count as END:
+    the reply ends behind further text, or a mark other than the thought's closer ends the thought.
+    """
     LINE_END = enum.auto()
+    """A line end."""
     CALL = enum.auto()
+    """The opener of another call."""
     THOUGHT = enum.auto()
+    """The opener of a thought."""
     TEXT = enum.auto()
+    """Text that is no line end and no mark that the other members name."""
     CLOSER = enum.auto()
+    """The closer of the thought in which the candidate stands."""
     TEXT_AND_CLOSER = enum.auto()
+    """Text of the thought in which the candidate stands, and behind it the thought's closer."""
 
 
 COUNTED = frozenset(
