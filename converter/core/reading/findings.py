@@ -17,42 +17,37 @@ _ANSWERED = (
 
 @dataclass(slots=True)
 class Beginning:
-    """The state in which a reply began, in the answer or in a thought, as the reply itself showed.
-
-    Attributes:
-        correction: the state in which it began, if it was read as beginning in another; else
-            `None`.
-        confirmed: the state in which it began, if this was guessed rightly; else `None`.
-        closer_apart: True if the closer that showed the state stood at the beginning or end of a
-            line, or behind a sentence, as models write closers. False if it stood amid other words,
-            as in text about tags: the next reply is then not read otherwise because of it.
-    """
+    """Facts from a reply itself about where it began: in the answer or in a thought."""
 
     correction: InitialState | None = None
+    """The state in which it began, if it was read as beginning in another; else `None`."""
     confirmed: InitialState | None = None
+    """The state in which it began, if this was guessed rightly; else `None`."""
     closer_apart: bool = False
+    """True if the closer that showed the state stood at the beginning or end of a line, or behind a
+    sentence, as models write closers. False if it stood amid other words, as in text about tags:
+    the next reply is then not read otherwise because of it.
+    """
 
 
 @dataclass(slots=True)
 class EndedThoughts:
-    """The thoughts of a reply that the addon ended before the model did.
-
-    Attributes:
-        reasons: for each of these thoughts, why it was ended: `budget`, `loop` or `unanswered`.
-        at: how many characters of thinking the reply had when the last of them was ended.
-        turn: the text and thinking of the reply up to this end, which the server is asked to
-            continue; empty if it cannot be, as behind a tool call.
-        added: how many tokens the addon adds to the turn: a sentence and marks.
-        by_server: how many of the thoughts the server ends, because the addon asked it to.
-        pending: True if the server was asked to end the last thought and has not done so yet.
-    """
+    """The thoughts of a reply that the addon ended before the model did."""
 
     reasons: list[str] = field(default_factory=list)
+    """For each of these thoughts, why it was ended: `budget`, `loop` or `unanswered`."""
     at: int = 0
+    """How many characters of thinking the reply had when the last of them was ended."""
     turn: tuple[Text | Thinking, ...] = ()
+    """The text and thinking of the reply up to this end, which the server is asked to continue;
+    empty if it cannot be, as behind a tool call.
+    """
     added: int = 0
+    """How many tokens the addon adds to the turn: a sentence and marks."""
     by_server: int = 0
+    """How many of the thoughts the server ends, because the addon asked it to."""
     pending: bool = False
+    """True if the server was asked to end the last thought and has not done so yet."""
 
     @property
     def by_addon(self) -> int:
@@ -70,36 +65,36 @@ class EndedThoughts:
 
 @dataclass(slots=True)
 class Findings:
-    """The notes of all stages on one reply.
-
-    Attributes:
-        native: True if the server sent thinking in a field.
-        thought: True if the reply has thinking, in a field or in the text.
-        beginning: what the reply showed about the state in which it began.
-        unclosed: the indexes of the choices whose last thought began with a phrase ("Let me think")
-            and has not ended.
-        calls: the notes on tool calls that were read from the text.
-        unread: a tag at the beginning of the text that seems to be that of a thought but belongs to
-            no family that was read, and the closer that probably belongs to it; else `None`.
-        marks: the opener and the closer of the last thought that was read from the text; `None` if
-            it had no opener.
-        loop: the words that a thought repeats; empty if none does.
-        ends: the thoughts that the addon ended.
-        answers_as_thinking: True if the server sent the answer as thinking, and it became text.
-        stopped: True if the addon ended the answer at a stop string.
-    """
+    """The notes of all stages on one reply."""
 
     native: bool = False
+    """True if the server sent thinking in a field."""
     thought: bool = False
+    """True if the reply has thinking, in a field or in the text."""
     beginning: Beginning = field(default_factory=Beginning)
+    """What the reply showed about the state in which it began."""
     unclosed: set[int] = field(default_factory=set)
+    """The indexes of the choices whose last thought began with a phrase ("Let me think") and has
+    not ended.
+    """
     calls: CallsRead = field(default_factory=CallsRead)
+    """The notes on tool calls that were read from the text."""
     unread: tuple[str, str] | None = None
+    """A tag at the beginning of the text that seems to be that of a thought but belongs to no
+    family that was read, and the closer that probably belongs to it; else `None`.
+    """
     marks: tuple[str, str] | None = None
+    """The opener and the closer of the last thought that was read from the text; `None` if it had
+    no opener.
+    """
     loop: tuple[str, ...] = ()
+    """The words that a thought repeats; empty if none does."""
     ends: EndedThoughts = field(default_factory=EndedThoughts)
+    """The thoughts that the addon ended."""
     answers_as_thinking: bool = False
+    """True if the server sent the answer as thinking, and it became text."""
     stopped: bool = False
+    """True if the addon ended the answer at a stop string."""
 
     @property
     def hints(self) -> list[str]:

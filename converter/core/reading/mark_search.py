@@ -34,7 +34,7 @@ _BEGUN = {
     SUFFIX: rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}",
     GAP: rf"(?!\w){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
-"""wildcard of marks -> the pattern of the text for which it stands, at the end of a cut-off mark."""
+"""wildcard of marks -> the pattern of the text for which it stands in an incomplete mark."""
 _REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
 """The most characters for which a wildcard stands. It bounds how many characters at the end of a
 text are compared with incomplete marks.

@@ -11,30 +11,30 @@ from converter.core.reading.tool_calls.calls_read import Tools
 
 @dataclass(frozen=True, slots=True)
 class ThoughtLimits:
-    """The limits at which the addon ends thoughts.
-
-    Attributes:
-        budget: the most tokens that all thoughts of the reply may have together; `None` for no
-            limit.
-        loops: `end` if a thought that repeats itself is ended, `tell` if it is only reported,
-            `off` if loops are not searched for.
-        goes_on: True if the server can continue a turn. The addon then asks it to, behind a thought
-            that was ended.
-        sentence: the text that is put at the end of a thought that was ended.
-        answers: True if the server is asked to continue a reply that has a thought and no answer.
-        shows: True if, in a reply that has thoughts and no answer, the text of the thoughts is also
-            sent as the answer.
-        by_server: True if the server can end a thought at the addon's request, and then goes on in
-            the same reply.
-    """
+    """The limits at which the addon ends thoughts."""
 
     budget: int | None = None
+    """The most tokens that all thoughts of the reply may have together; `None` for no limit."""
     loops: str = "off"
+    """`end` if a thought that repeats itself is ended, `tell` if it is only reported, `off` if
+    loops are not searched for.
+    """
     goes_on: bool = False
+    """True if the server can continue a turn. The addon then asks it to, behind a thought that was
+    ended.
+    """
     sentence: str = ""
+    """The text that is put at the end of a thought that was ended."""
     answers: bool = False
+    """True if the server is asked to continue a reply that has a thought and no answer."""
     shows: bool = False
+    """True if, in a reply that has thoughts and no answer, the text of the thoughts is also sent as
+    the answer.
+    """
     by_server: bool = False
+    """True if the server can end a thought at the addon's request, and then goes on in the same
+    reply.
+    """
 
     @property
     def cuts(self) -> bool:
@@ -62,106 +62,96 @@ NO_LIMITS = ThoughtLimits()
 
 @dataclass(frozen=True, slots=True)
 class ExpectedThoughts:
-    """Facts about the thoughts of a reply.
-
-    Attributes:
-        limits: the limits at which the addon ends thoughts.
-        hidden: True if the client gets no thinking, because it did not ask for any.
-        folds: True if the client gets thinking as folded text (`folding`).
-        task: the id of the exchange in thought events (`ThoughtEventStage`); empty if none are
-            made.
-        context: the id of the conversation in thought events.
-    """
+    """Facts about the thoughts of a reply."""
 
     limits: ThoughtLimits = NO_LIMITS
+    """The limits at which the addon ends thoughts."""
     hidden: bool = False
+    """True if the client gets no thinking, because it did not ask for any."""
     folds: bool = False
+    """True if the client gets thinking as folded text (`folding`)."""
     task: str = ""
+    """The id of the exchange in thought events (`ThoughtEventStage`); empty if none are made."""
     context: str = ""
+    """The id of the conversation in thought events."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedCalls:
-    """Facts about the tool calls of a reply.
-
-    Attributes:
-        offered: True if the request offers tools.
-        schemas: the JSON schemas of all offered tools, by name.
-        read: those of the tools whose calls are read from the text: the ones that the request
-            allows, without tools that take free text. `None` if no calls are read.
-        forbidden: True if the request allows no call.
-        ids: the ids of the calls in earlier turns, which no new call may get.
-    """
+    """Facts about the tool calls of a reply."""
 
     offered: bool = False
+    """True if the request offers tools."""
     schemas: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """The JSON schemas of all offered tools, by name."""
     read: Tools | None = None
+    """Those of the tools whose calls are read from the text: the ones that the request allows,
+    without tools that take free text. `None` if no calls are read.
+    """
     forbidden: bool = False
+    """True if the request allows no call."""
     ids: frozenset[str] = frozenset()
+    """The ids of the calls in earlier turns, which no new call may get."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Facts about a reply that are known before it comes.
-
-    Attributes:
-        initial: the state in which the reply begins, as the addon knows or guesses it.
-        model: the name of the model in the client's request.
-        thoughts: facts about its thoughts.
-        calls: facts about its tool calls.
-        off: True if thinking is turned off, by the request or by the user's option, so that a
-            closer in the reply is text.
-        no_thought_due: True if the server should send no thought, so that thinking in a field may
-            be the answer: a field of the request turns thinking off, or its last message ends in a
-            closed thought.
-        stops: the stop strings that the server gets.
-        cuts: the stop strings at which the addon ends the answer, in place of the server.
-        cuts_behind: True if such a stop string itself stays in the answer.
-        wants_json: True if the request asks for an answer in JSON.
-        grammar: the grammar to which the server constrains the answer.
-        choices: all answers that the grammar allows, if it is a list of answers; else empty.
-        limit: the most tokens of the reply; 0 if the request sets no limit.
-    """
+    """Facts about a reply that are known before it comes."""
 
     initial: InitialState = InitialState.TEXT
+    """The state in which the reply begins, as the addon knows or guesses it."""
     model: str = ""
+    """The name of the model in the client's request."""
     thoughts: ExpectedThoughts = ExpectedThoughts()  # can be shared: the class is frozen
+    """Facts about its thoughts."""
     calls: ExpectedCalls = ExpectedCalls()  # can be shared: the class is frozen
+    """Facts about its tool calls."""
     off: bool = False
+    """True if thinking is turned off, by the request or by the user's option, so that a closer in
+    the reply is text.
+    """
     no_thought_due: bool = False
+    """True if the server should send no thought, so that thinking in a field may be the answer: a
+    field of the request turns thinking off, or its last message ends in a closed thought.
+    """
     stops: tuple[str, ...] = ()
+    """The stop strings that the server gets."""
     cuts: tuple[str, ...] = ()
+    """The stop strings at which the addon ends the answer, in place of the server."""
     cuts_behind: bool = False
+    """True if such a stop string itself stays in the answer."""
     wants_json: bool = False
+    """True if the request asks for an answer in JSON."""
     grammar: Grammar = Grammar.NONE
+    """The grammar to which the server constrains the answer."""
     choices: tuple[str, ...] = ()
+    """All answers that the grammar allows, if it is a list of answers; else empty."""
     limit: int = 0
+    """The most tokens of the reply; 0 if the request sets no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The settings and facts by which one reply is read.
-
-    Attributes:
-        tags: the families that the user chose. `family_choice.families_of` adds those for the
-            model's name.
-        attributes: True if tags with attributes (`<thinking thought="...">`) are read.
-        phrases: True if phrases such as "Let me think" begin a thought.
-        chosen_start: the state in which replies begin, if the user set one; else AUTO.
-        whole: True if the reply does not stream, so that its text may be held up to the end.
-        expected: facts about the reply.
-        trims_blanks: True if blanks before and behind a thought are removed from the answer.
-        types_values: True if values of arguments are converted to the types of the tool's schema.
-    """
+    """The settings and facts by which one reply is read."""
 
     tags: tuple[ThoughtRow, ...]
+    """The families that the user chose. `family_choice.families_of` adds those for the model's
+    name.
+    """
     attributes: bool = True
+    """True if tags with attributes (`<thinking thought="...">`) are read."""
     phrases: bool = False
+    """True if phrases such as "Let me think" begin a thought."""
     chosen_start: InitialState = InitialState.AUTO
+    """The state in which replies begin, if the user set one; else AUTO."""
     whole: bool = False
+    """True if the reply does not stream, so that its text may be held up to the end."""
     expected: Expected = Expected()
+    """Facts about the reply."""
     trims_blanks: bool = False
+    """True if blanks before and behind a thought are removed from the answer."""
     types_values: bool = True
+    """True if values of arguments are converted to the types of the tool's schema."""
 
     @property
     def inside(self) -> bool:

@@ -58,22 +58,21 @@ class Counts(enum.Enum):
 class Row:
     """A row of one of the two tables. Two rows are equal only if they are the same object, so that
     caches, which look rows up for each reply, find them fast.
-
-    Attributes:
-        name: the name of the family or form.
-        opens: the openers, the usual one first.
-        closes: the closers, the usual one first.
-        counts: where the openers count.
-        ignored: further marks that are dropped: those of a family anywhere except in code, those of
-            a form directly behind a call.
     """
 
     name: str
+    """The name of the family or form."""
     opens: tuple[str, ...] = ()
+    """The openers, the usual one first."""
     closes: tuple[str, ...] = ()
+    """The closers, the usual one first."""
     _: KW_ONLY
     counts: Counts
+    """Where the openers count."""
     ignored: tuple[str, ...] = ()
+    """Further marks that are dropped: those of a family anywhere except in code, those of a form
+    directly behind a call.
+    """
 
     @property
     def open(self) -> str:

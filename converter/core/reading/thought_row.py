@@ -25,36 +25,38 @@ class Lone(enum.Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThoughtRow(Row):
-    """A family: the marks with which some models enclose thinking.
-
-    Attributes:
-        again: openers that are dropped within a thought.
-        labels: words that may stand directly behind the opener and name the kind of the thought.
-            They are dropped.
-        attributes: True if the opener may have attributes (`<thinking thought="...">`).
-        shown: marks of an answer (gpt-oss's headers). Calls in the text behind such a mark are only
-            shown to the user.
-        torn: the first special tokens of marks that consist of several tokens. If a reply was cut
-            off in such a mark, the incomplete mark is dropped.
-        answer_tags: the opener and closer around an answer; `None` if models write none. The opener
-            is dropped directly behind a thought. If it was dropped, the closer is dropped at the
-            end of the reply.
-        lone: the meaning of a closer without an opener.
-        not_behind: a regular expression. If it matches in the text before an opener, the opener is
-            text. Empty for none.
-        model_pattern: a regular expression for names of models. The family is read only for these
-            models; if the pattern is empty, for all.
-    """
+    """A family: the marks with which some models enclose thinking."""
 
     again: tuple[str, ...] = ()
+    """Openers that are dropped within a thought."""
     labels: tuple[str, ...] = ()
+    """Words that may stand directly behind the opener and name the kind of the thought. They are
+    dropped.
+    """
     attributes: bool = False
+    """True if the opener may have attributes (`<thinking thought="...">`)."""
     shown: tuple[str, ...] = ()
+    """Marks of an answer (gpt-oss's headers). Calls in the text behind such a mark are only shown
+    to the user.
+    """
     torn: tuple[str, ...] = ()
+    """The first special tokens of marks that consist of several tokens. If a reply was cut off in
+    such a mark, the incomplete mark is dropped.
+    """
     answer_tags: tuple[str, str] | None = None
+    """The opener and closer around an answer; `None` if models write none. The opener is dropped
+    directly behind a thought. If it was dropped, the closer is dropped at the end of the reply.
+    """
     lone: Lone = Lone.THOUGHT
+    """The meaning of a closer without an opener."""
     not_behind: str = ""
+    """A regular expression. If it matches in the text before an opener, the opener is text. Empty
+    for none.
+    """
     model_pattern: str = ""
+    """A regular expression for names of models. The family is read only for these models; if the
+    pattern is empty, for all.
+    """
 
     @property
     def ambiguous_in_prose(self) -> bool:

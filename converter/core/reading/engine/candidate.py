@@ -53,19 +53,16 @@ _THOUGHT = (Mark.OPEN, Mark.WITH_ATTRIBUTES)
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The beginning of a possible call at a mark.
-
-    Attributes:
-        row: the form of the call.
-        body: the offset at which the call's body begins, counted from the beginning of the mark.
-        opened: True if an opener of a call or section stands before the body.
-        head: the state of the call's head, the beginning of its body up to the tool's name.
-    """
+    """The beginning of a possible call at a mark."""
 
     row: CallRow
+    """The form of the call."""
     body: int
+    """The offset at which the call's body begins, counted from the beginning of the mark."""
     opened: bool
+    """True if an opener of a call or section stands before the body."""
     head: Head
+    """The state of the call's head, the beginning of its body up to the tool's name."""
 
 
 def find_start(
@@ -199,35 +196,36 @@ def marks_of_row(row: CallRow, whole: bool) -> Marks:
 class Candidate:
     """Text from a mark on that may be a call, or that only looks like a call. No tag of a thought
     counts in it.
-
-    Attributes:
-        mark: the mark.
-        start: the form, the offset of the body, and the state of the head.
-        stands: the position of the candidate in the reply.
-        extent: the search for the points (`Point`) at which the candidate may end.
-        pieces: the text so far, in pieces.
-        length: the number of characters of the text so far.
-        emitted: how many characters of the text were emitted already (`take_certain`).
-        tries: the points at which the candidate was judged.
-        latest: the last point at which the candidate was not judged, because `MOST_TRIES` points
-            were judged before; `None` if there is none.
-        counted: the offset up to which `in_value` has counted the tags of values, and how many
-            values are open at this offset.
-        ended: if the calls are whole, but the text behind them must still decide whether they
-            count: the verdict on them, and the point up to which it applies. Else `None`.
     """
 
     mark: CallMark
+    """The mark."""
     start: Start
+    """The form, the offset of the body, and the state of the head."""
     stands: Stands
+    """The position of the candidate in the reply."""
     extent: Extent
+    """The search for the points (`Point`) at which the candidate may end."""
     pieces: list[str] = field(default_factory=list)
+    """The text so far, in pieces."""
     length: int = 0
+    """The number of characters of the text so far."""
     emitted: int = 0
+    """How many characters of the text were emitted already (`take_certain`)."""
     tries: list[Point] = field(default_factory=list)
+    """The points at which the candidate was judged."""
     latest: Point | None = None
+    """The last point at which the candidate was not judged, because `MOST_TRIES` points were judged
+    before; `None` if there is none.
+    """
     counted: tuple[int, int] = (0, 0)
+    """The offset up to which `in_value` has counted the tags of values, and how many values are
+    open at this offset.
+    """
     ended: tuple[Verdict, Point] | None = None
+    """If the calls are whole, but the text behind them must still decide whether they count: the
+    verdict on them, and the point up to which it applies. Else `None`.
+    """
 
     @classmethod
     def begin(

@@ -32,23 +32,24 @@ class CallMark:
     a thought: inside `[THINK]` it is thinking, as in llama.cpp.
 
     The text behind such a mark may only look like a call, for example if no such tool is offered.
-
-    Attributes:
-        mark: the mark.
-        begins: the key of `OPENERS` or `SECTIONS` with which `mark` begins; `mark` may have more
-            text behind it.
-        counts: where the mark counts.
-        close: the mark that ends text which only looks like a call; empty if such text ends with
-            the end of its JSON.
-        alone: True if the mark is the beginning of a call's body, in a form whose calls may lack
-            their opener. Such a mark ends a thought only if calls are read.
     """
 
     mark: str
+    """The mark."""
     begins: str
+    """The key of `OPENERS` or `SECTIONS` with which `mark` begins; `mark` may have more text behind
+    it.
+    """
     counts: Counts = Counts.AS_WHOLE_REPLY
+    """Where the mark counts."""
     close: str = ""
+    """The mark that ends text which only looks like a call; empty if such text ends with the end of
+    its JSON.
+    """
     alone: bool = False
+    """True if the mark is the beginning of a call's body, in a form whose calls may lack their
+    opener. Such a mark ends a thought only if calls are read.
+    """
 
     @property
     def special(self) -> bool:

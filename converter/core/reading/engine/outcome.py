@@ -67,27 +67,26 @@ class OpenThought(Thought):
 
 @dataclass(slots=True)
 class Answer:
-    """The text of the answer.
-
-    Attributes:
-        choice: the index of the choice.
-        lead: held blanks, which are dropped if a call follows; else they are text.
-        waiting: the held text of an undecided reply, which is a thought if a closer follows.
-        unmatched_closer: True if the text has a closer without an opener.
-        dropped_closer: True if a closer without an opener was dropped, because it is a special
-            token, before any thought was emitted.
-        closer_apart: True if the unmatched closer stands at the beginning or end of a line, or
-            behind a sentence, as closers of thoughts do.
-        has_text: True if the answer has text that is not blank, emitted or in `waiting`.
-    """
+    """The text of the answer."""
 
     choice: int
+    """The index of the choice."""
     lead: str = ""
+    """Held blanks, which are dropped if a call follows; else they are text."""
     waiting: list[str] = field(default_factory=list)
+    """The held text of an undecided reply, which is a thought if a closer follows."""
     unmatched_closer: bool = False
+    """True if the text has a closer without an opener."""
     dropped_closer: bool = False
+    """True if a closer without an opener was dropped, because it is a special token, before any
+    thought was emitted.
+    """
     closer_apart: bool = False
+    """True if the unmatched closer stands at the beginning or end of a line, or behind a sentence,
+    as closers of thoughts do.
+    """
     has_text: bool = False
+    """True if the answer has text that is not blank, emitted or in `waiting`."""
     # How many characters must still be emitted before the character behind the unmatched closer;
     # -1 if there is no such closer, or once this character was emitted.
     _closer_left: int = -1
@@ -169,32 +168,26 @@ class Answer:
 
 @dataclass(slots=True)
 class ReadCall:
-    """A call that was read from the text. It was emitted, or waits in a draft.
-
-    Attributes:
-        name: the tool's name.
-        form: the name of the form.
-        done: True if the call was whole; False if the reply was cut off in it.
-    """
+    """A call that was read from the text. It was emitted, or waits in a draft."""
 
     name: str
+    """The tool's name."""
     form: str
+    """The name of the form."""
     done: bool
+    """True if the call was whole; False if the reply was cut off in it."""
 
 
 @dataclass(slots=True)
 class CallLog:
-    """The calls in a reply's text.
-
-    Attributes:
-        read: the calls that were emitted, or wait in a draft, in the order of the text.
-        cut: the names of tools in calls that were cut off so early that they became text.
-        broken: the name of the tool in a call that must not run; empty if there is none.
-    """
+    """The calls in a reply's text."""
 
     read: list[ReadCall] = field(default_factory=list)
+    """The calls that were emitted, or wait in a draft, in the order of the text."""
     cut: list[str] = field(default_factory=list)
+    """The names of tools in calls that were cut off so early that they became text."""
     broken: str = ""
+    """The name of the tool in a call that must not run; empty if there is none."""
 
 
 @dataclass(slots=True)
@@ -206,23 +199,22 @@ class Draft:
       thought; or if the closer stands directly behind them and `stands` is ENDS_THOUGHT.
     - They do not count if the closer stands behind them in any other case, or if the thought goes
       on behind them for long (`GUESS_LIMIT`).
-
-    Attributes:
-        before: how many calls of the reply stand before the draft.
-        written: all text from the mark of the first call on, in pieces.
-        length: the number of characters of this text.
-        events: the events for the calls, and for the text between them.
-        behind: the text behind the last call.
-        stands: ENDS_THOUGHT if all calls are whole, in forms with which models call and then close
-            the thought; else IN_THOUGHT.
     """
 
     before: int
+    """How many calls of the reply stand before the draft."""
     written: list[str]
+    """All text from the mark of the first call on, in pieces."""
     length: int
+    """The number of characters of this text."""
     events: list[Event] = field(default_factory=list)
+    """The events for the calls, and for the text between them."""
     behind: str = ""
+    """The text behind the last call."""
     stands: Stands = Stands.ENDS_THOUGHT
+    """ENDS_THOUGHT if all calls are whole, in forms with which models call and then close the
+    thought; else IN_THOUGHT.
+    """
 
     def feed(self, text: str) -> None:
         """Add the next piece of the reply's text to `written`."""

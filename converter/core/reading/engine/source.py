@@ -15,15 +15,12 @@ LONGEST_MARK = 128
 
 @dataclass(slots=True)
 class Source:
-    """The unread text of a reply.
-
-    Attributes:
-        rest: the text that was not read yet.
-        end: the reason why no more text comes; `None` while more text may come.
-    """
+    """The unread text of a reply."""
 
     rest: str = ""
+    """The text that was not read yet."""
     end: End | None = None
+    """The reason why no more text comes; `None` while more text may come."""
 
     @property
     def last(self) -> bool:

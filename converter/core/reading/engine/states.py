@@ -34,7 +34,9 @@ class State(enum.Enum):
     BEHIND = enum.auto()
     """In the answer. Nothing but blanks has come since the last mark."""
     ENDED = enum.auto()
-    """Behind a thought. Nothing but blanks has come since its closer. A repeated closer is dropped."""
+    """Behind the closer of a thought. Nothing but blanks has come since. If the closer is repeated,
+    it is dropped.
+    """
     ANSWERING = enum.auto()
     """In the text of the answer."""
     PHRASED = enum.auto()
@@ -48,7 +50,9 @@ class State(enum.Enum):
     UNDECIDED_BEHIND = enum.auto()
     """As UNDECIDED. Nothing but blanks has come since a mark that was dropped."""
     BEGINNING = enum.auto()
-    """At the beginning of a thought that the chat template has opened: its opener is in the prompt."""
+    """At the beginning of a thought whose opener stands in the prompt, because the chat template
+    has written it there.
+    """
     OPENED = enum.auto()
     """At the beginning of a thought, behind its opener and before its text."""
     THINKING = enum.auto()
