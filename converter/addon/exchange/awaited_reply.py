@@ -300,7 +300,7 @@ class AwaitedReply:
         """Store in `servers` the facts that the reply has shown about its server and model."""
         if findings.native:
             servers.learn_thinking_field(upstream, self.request.body)
-        if findings.thought and not self.has_think_prompt:
+        if findings.has_thinking and not self.has_think_prompt:
             servers.learn_thinking_model(upstream, self.request.body)
         begun = findings.beginning.confirmed or findings.beginning.correction
         if begun is None or self.is_text_completion or not self.request.exchange.guesses_start:

@@ -69,7 +69,7 @@ class Findings:
 
     native: bool = False
     """True if the server sent thinking in a field."""
-    thought: bool = False
+    has_thinking: bool = False
     """True if the reply has thinking, in a field or in the text."""
     beginning: Beginning = field(default_factory=Beginning)
     """What the reply showed about the state in which it began."""
@@ -79,7 +79,7 @@ class Findings:
     """
     calls: CallsRead = field(default_factory=CallsRead)
     """The notes on tool calls that were read from the text."""
-    unread: tuple[str, str] | None = None
+    unread_tag: tuple[str, str] | None = None
     """A tag at the beginning of the text that seems to be that of a thought but belongs to no
     family that was read, and the closer that probably belongs to it; else `None`.
     """
@@ -87,7 +87,7 @@ class Findings:
     """The opener and the closer of the last thought that was read from the text; `None` if it had
     no opener.
     """
-    loop: tuple[str, ...] = ()
+    repeated_words: tuple[str, ...] = ()
     """The words that a thought repeats; empty if none does."""
     ends: EndedThoughts = field(default_factory=EndedThoughts)
     """The thoughts that the addon ended."""

@@ -30,15 +30,15 @@ _SAMPLE = 200
 def notes_of(findings: Findings) -> list[str]:
     """Return the notes on `findings`, the facts that the stages have learned about the reply."""
     notes = [_CORRECTIONS[findings.beginning.correction]] if findings.beginning.correction else []
-    if findings.unread and not findings.thought:
-        notes.append(_UNREAD.format(opener=findings.unread[0], closer=findings.unread[1]))
+    if findings.unread_tag and not findings.has_thinking:
+        notes.append(_UNREAD.format(opener=findings.unread_tag[0], closer=findings.unread_tag[1]))
     if findings.unclosed:
         notes.append("a thought that a phrase began ended with the reply")
-    if findings.loop:
-        text = "".join(filter(str.isprintable, " ".join(findings.loop)))[:_SAMPLE]
+    if words := findings.repeated_words:
+        text = "".join(filter(str.isprintable, " ".join(words)))[:_SAMPLE]
         ended = f"was ended behind {findings.ends.at} characters of thinking, because it repeats"
         done = ended if "loop" in findings.ends.reasons else "repeats"
-        notes.append(f"a thought {done} itself: {len(findings.loop)} words three times: {text}")
+        notes.append(f"a thought {done} itself: {len(words)} words three times: {text}")
     if findings.ends.by_addon and (findings.ends.by_addon > 1 or not findings.ends.turn):
         notes.append(_CUT)
     return [*notes, *findings.calls.notes]

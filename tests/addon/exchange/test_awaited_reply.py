@@ -76,14 +76,14 @@ def test_a_model_that_thinks_only_when_prompted_is_prompted_each_time() -> None:
         awaited = _awaited(prompt="tags")
         assert awaited.request.with_prompt(servers, UPSTREAM) is not None
         prompted = AwaitedReply(awaited.request, has_think_prompt=True)
-        prompted.learn(Findings(thought=True), servers, UPSTREAM)
+        prompted.learn(Findings(has_thinking=True), servers, UPSTREAM)
 
 
 def test_a_model_that_thinks_by_itself_is_not_prompted_again() -> None:
     servers, awaited = KnownServers(), _awaited(prompt="tags")
-    awaited.learn(Findings(thought=False), servers, UPSTREAM)
+    awaited.learn(Findings(has_thinking=False), servers, UPSTREAM)
     assert awaited.request.with_prompt(servers, UPSTREAM) is not None
-    awaited.learn(Findings(thought=True), servers, UPSTREAM)
+    awaited.learn(Findings(has_thinking=True), servers, UPSTREAM)
     assert awaited.request.with_prompt(servers, UPSTREAM) is None
 
 

@@ -10,4 +10,4 @@ def test_two_replies_share_no_notes() -> None:
 
 
 def test_nothing_is_noted_at_first() -> None:
-    assert Findings() == Findings(native=False, thought=False)
+    assert Findings() == Findings(native=False, has_thinking=False)

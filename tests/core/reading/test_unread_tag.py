@@ -47,7 +47,7 @@ def unread(*events: Event, reading: Reading = AUTO) -> Pair | None:
     emitted = [*(emitted for event in events for emitted in stage.feed(event)), *stage.close()]
     texts = [event.text for event in emitted if isinstance(event, Text)]
     assert "".join(texts) == "".join(event.text for event in events if isinstance(event, Text))
-    return None if findings.thought else findings.unread
+    return None if findings.has_thinking else findings.unread_tag
 
 
 PAIR = ("<mythink>", "</mythink>")
@@ -91,7 +91,7 @@ def test_nothing_is_reported_of_a_tag_that_is_read_and_empty() -> None:
         stage = ReadingStage(AUTO, 0, findings, "call_")
         stage.feed(Text(f"<{tag}>\n</{tag}>84"))
         stage.feed(Finish("stop"))
-        assert (findings.thought, findings.unread) == (False, None)
+        assert (findings.has_thinking, findings.unread_tag) == (False, None)
 
 
 def test_nothing_is_reported_where_no_tags_are_read() -> None:

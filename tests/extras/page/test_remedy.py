@@ -20,8 +20,8 @@ LONG = "<" + "x" * 60 + ">"
     [
         (Findings(beginning=Beginning(correction=InitialState.THINKING)), {"start": ["thinking"]}),
         (Findings(beginning=Beginning(correction=InitialState.TEXT)), {"start": ["text"]}),
-        (Findings(unread=("<mythink>", "</mythink>")), {"tags": ["auto", "<mythink> </mythink>"]}),
-        (Findings(unread=(LONG, f"</{LONG[1:]}")), {"tags": ["auto", f"{LONG} </{LONG[1:]}"]}),
+        (Findings(unread_tag=("<ponder>", "</ponder>")), {"tags": ["auto", "<ponder> </ponder>"]}),
+        (Findings(unread_tag=(LONG, f"</{LONG[1:]}")), {"tags": ["auto", f"{LONG} </{LONG[1:]}"]}),
         (Findings(unclosed={0}), {}),
     ],
 )

@@ -197,7 +197,7 @@ class ReadingStage:
                 self._reads_tags = False
             self._engine.begin_answer(self._table)
         self._again.expect(event.text)
-        self._findings.native = self._findings.thought = True
+        self._findings.native = self._findings.has_thinking = True
         if self._thought_calls is None:
             return [*held, event]
         text = self._thought_calls.feed(event.text)
@@ -258,7 +258,7 @@ class ReadingStage:
         """
         out = self._settle_calls(self._release_text(finish, cut))
         if not self._engine.thought.begun:
-            self._findings.unread = self._findings.unread or self._evidence.unread_tag
+            self._findings.unread_tag = self._findings.unread_tag or self._evidence.unread_tag
         return out
 
     def _settle_calls(self, held: list[Event]) -> list[Event]:
@@ -328,7 +328,7 @@ class ReadingStage:
         self._evidence.note_event(event)
         calls = self._thought_calls
         if isinstance(event, Thinking):
-            self._findings.thought = True
+            self._findings.has_thinking = True
             self._findings.marks = self._engine.thought.marks
             # The caller emits thinking that was read from the text at once. So `_thought_calls`
             # only notes the calls in it, and the text that it holds is dropped, not emitted again.

@@ -182,7 +182,7 @@ def test_markers_are_off_unless_requested() -> None:
 def test_a_thought_is_read_where_there_is_one(text: str, thought: bool) -> None:
     stage = _stage()
     _read(stage, text)
-    assert stage.findings.thought is thought
+    assert stage.findings.has_thinking is thought
 
 
 def test_a_thought_in_the_field_and_in_the_content_is_emitted_once() -> None:
