@@ -53,7 +53,7 @@ def _run(pieces: Sequence[str]) -> Ran | None:
     """Return the calls that a client would run; None if the reply ends in an error."""
     engine = call_engine(Expectations(TOOLS))
     events = joined([*(e for piece in pieces for e in engine.feed(piece)), *engine.flush()])
-    if engine.calls.broken:
+    if engine.calls.broken_name:
         return None
     ended = [event for event in events if isinstance(event, ToolCall) and event.ends]
     return [(event.name, json.loads(event.arguments)) for event in ended]

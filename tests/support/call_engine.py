@@ -16,4 +16,4 @@ def call_engine(expectations: Expectations, whole_calls: bool = True) -> Engine:
 def held_by(engine: Engine) -> str:
     """Return the text that waits, but for that of a thought."""
     candidate = engine._candidate
-    return engine.answer.lead + (candidate.text if candidate else "") + engine._source.rest
+    return engine.answer.held_blanks + (candidate.text if candidate else "") + engine._source.rest

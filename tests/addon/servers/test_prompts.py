@@ -149,4 +149,4 @@ def test_what_a_family_writes_is_read_as_its_calls(family: CallStyle) -> None:
     (call,) = events
     assert isinstance(call, ToolCall)
     assert json.loads(call.arguments) == arguments
-    assert [call.form for call in parser.calls.read if call.done] == [family.name]
+    assert [call.form for call in parser.calls.read if call.whole] == [family.name]

@@ -101,7 +101,7 @@ def test_a_call_whose_arguments_have_no_meaning_is_broken() -> None:
     parser = call_engine(Expectations(TOOLS))
     text = '<tool_call>{"name": "now", "arguments": {"at": 15:30}}</tool_call> done'
     assert parser.feed(f"Well.\n{text}") == [Text("Well.")]
-    assert parser.calls.broken == "now"
+    assert parser.calls.broken_name == "now"
 
 
 def test_ids_are_counted_and_choices_kept() -> None:
@@ -271,7 +271,7 @@ def test_text_that_holds_no_call_is_itself_and_calls_are_whole_or_open(text: str
         assert _is_itself("".join(e.text for e in events if isinstance(e, Text)), text)
     for call, parsed in zip(calls, parser.calls.read, strict=True):
         assert call.name == parsed.name
-        if parsed.done:
+        if parsed.whole:
             assert isinstance(json.loads(call.arguments), dict)
         else:
             with pytest.raises(json.JSONDecodeError):

@@ -57,9 +57,9 @@ class Start:
 
     row: CallRow
     """The form of the call."""
-    body: int
+    body_offset: int
     """The offset at which the call's body begins, counted from the beginning of the mark."""
-    opened: bool
+    has_opener: bool
     """True if an opener of a call or section stands before the body."""
     head: Head
     """The state of the call's head, the beginning of its body up to the tool's name."""
@@ -90,8 +90,8 @@ def find_start(
     # An opener, or a thought's closer, may stand before the body. If the text ends within such a
     # mark, or where it may begin, more text must come to tell where the body begins.
     for start in starts:
-        opens = start.row.opens if start.opened and start.body > most else None
-        if opens is not None and text[start.body :] in beginnings(*opens, *THOUGHT_CLOSERS):
+        opens = start.row.opens if start.has_opener and start.body_offset > most else None
+        if opens is not None and text[start.body_offset :] in beginnings(*opens, *THOUGHT_CLOSERS):
             raise NeedMore
     best = min(starts, key=lambda start: start.head, default=None)
     if best and best.head is Head.WAITING and waits:
@@ -161,7 +161,7 @@ def find_any_start(mark: CallMark, behind: str, last: bool) -> Start | None:
     rows = (*OPENERS.get(mark.begins, ()), *SECTIONS.get(mark.begins, ()))
     if not rows or not (is_begun or _ANY_CALL.match(behind)):
         return None
-    return Start(rows[0], len(mark.mark), opened=False, head=Head.UNOFFERED)
+    return Start(rows[0], len(mark.mark), has_opener=False, head=Head.UNOFFERED)
 
 
 @lru_cache(maxsize=256)
@@ -210,19 +210,19 @@ class Candidate:
     """The text so far, in pieces."""
     length: int = 0
     """The number of characters of the text so far."""
-    emitted: int = 0
+    emitted_length: int = 0
     """How many characters of the text were emitted already (`take_certain`)."""
-    tries: list[Point] = field(default_factory=list)
+    judged: list[Point] = field(default_factory=list)
     """The points at which the candidate was judged."""
-    latest: Point | None = None
+    last_unjudged: Point | None = None
     """The last point at which the candidate was not judged, because `MOST_TRIES` points were judged
     before; `None` if there is none.
     """
-    counted: tuple[int, int] = (0, 0)
+    counted_values: tuple[int, int] = (0, 0)
     """The offset up to which `in_value` has counted the tags of values, and how many values are
     open at this offset.
     """
-    ended: tuple[Verdict, Point] | None = None
+    pending_verdict: tuple[Verdict, Point] | None = None
     """If the calls are whole, but the text behind them must still decide whether they count: the
     verdict on them, and the point up to which it applies. Else `None`.
     """
@@ -284,7 +284,7 @@ class Candidate:
             closer that its form needs. False if the text behind it decides even then.
         """
         closed = in_sentences and (
-            point.end is End.MARK or not (self.start.opened and self.row.closes)
+            point.end is End.MARK or not (self.start.has_opener and self.row.closes)
         )
         doubted = self.stands is Stands.IN_SENTENCE and not closed
         return doubted or self.stands is Stands.AS_REPLY
@@ -309,10 +309,10 @@ class Candidate:
         body = self.row.body
         if not isinstance(body, Keyed) or body.bare or body.nested:
             return False
-        counted, values = self.counted
-        text = self.text[counted or self.start.body : point.at]
+        counted, values = self.counted_values
+        text = self.text[counted or self.start.body_offset : point.at]
         values += sum(map(text.count, body.keys)) - sum(map(text.count, body.ends))
-        self.counted = point.at, values
+        self.counted_values = point.at, values
         return values > 0
 
     def feed(self, text: str, last: bool) -> Point | None:
@@ -323,12 +323,12 @@ class Candidate:
         point that was returned last.
         """
         if text:
-            skipped = 0 if self.pieces else self.start.body
+            skipped = 0 if self.pieces else self.start.body_offset
             self.length += len(text)
             self.pieces.append(text)
             text = text[skipped:]
         point = self.extent.feed(text, last)
-        body = self.start.body
+        body = self.start.body_offset
         return point and Point(point.end, point.at + body, point.behind + body, point.quoted)
 
     @property
@@ -341,8 +341,8 @@ class Candidate:
         """Return the next text that is a part of the candidate at whatever point the candidate will
         end, and count this text as emitted.
         """
-        begin, self.emitted = self.emitted, self.extent.sure + self.start.body
-        return self.text[begin : self.emitted]
+        begin, self.emitted_length = self.emitted_length, self.extent.sure + self.start.body_offset
+        return self.text[begin : self.emitted_length]
 
     def name(self, tools: Schemas) -> str:
         """Return the name of the offered tool that stands first in the text, for messages; if the
@@ -360,10 +360,10 @@ class Candidate:
             return None if self.in_value(point) else _TEXT
         if self.is_text:
             return _TEXT
-        if sum(point.quoted is it.quoted for it in self.tries) == MOST_TRIES:
-            self.latest = point
+        if sum(point.quoted is it.quoted for it in self.judged) == MOST_TRIES:
+            self.last_unjudged = point
             return None
-        self.tries.append(point)
+        self.judged.append(point)
         verdict = self._judge(point, tools, last=False)
         return None if verdict.failed is Failed.UNCLOSED else verdict
 
@@ -377,12 +377,12 @@ class Candidate:
         whole, failed = Point(end, length, length), None
         if self.is_text:
             return _TEXT, whole
-        latest = whole if getattr(self.row.body, "open_ended", False) else self.latest
+        latest = whole if getattr(self.row.body, "open_ended", False) else self.last_unjudged
         if latest:
             verdict = self._judge(latest, tools, last=False)
             if verdict.calls and not (verdict.failed or verdict.calls[-1].is_open):
                 return verdict, latest
-        for point in self.tries:
+        for point in self.judged:
             verdict = self._judge(point, tools, last=True)
             if verdict.calls and not verdict.failed and not verdict.calls[-1].is_open:
                 return verdict, point
@@ -394,7 +394,7 @@ class Candidate:
         """Return the judge's verdict on the body up to `point`. `last`: no more text comes, so that
         an open call may be completed (see `judge`).
         """
-        body = self.text[self.start.body : point.at]
+        body = self.text[self.start.body_offset : point.at]
         return judge(self.row, body, point.end, tools, last=last)
 
     def kind_behind(self, source: Source, marks: MarkSearch) -> Follows:

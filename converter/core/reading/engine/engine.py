@@ -275,7 +275,7 @@ class Engine:
         The kind is `ToolCall` for text of a call that is held.
         """
         if (candidate := self._candidate) and self.held_call and not self._source.rest:
-            not_plain = None if candidate.ended else candidate.extent.not_plain
+            not_plain = None if candidate.pending_verdict else candidate.extent.not_plain
             near = candidate.length + PIECE > self._limit_of(candidate)
             return None if near or not_plain is None else (ToolCall, not_plain)
         if self.holds or self.thought.guess or isinstance(self._marks, PhraseSearch):
@@ -324,12 +324,12 @@ class Engine:
         candidate.
         """
         held = self._candidate.length if self._candidate else 0
-        return len(self._source.rest) + len(self.answer.lead) + held
+        return len(self._source.rest) + len(self.answer.held_blanks) + held
 
     @property
     def holds(self) -> bool:
         """True if any text is held."""
-        return bool(self._source.rest or self.answer.lead or self._candidate or self._draft)
+        return bool(self._source.rest or self.answer.held_blanks or self._candidate or self._draft)
 
     def _read_pieces(self, text: str) -> None:
         """Read `text` in pieces of limited length."""
@@ -489,9 +489,9 @@ class Engine:
         """Hold the next `length` characters, all blanks, until it is decided if a call follows."""
         lead = self._source.take(length)
         self._context.feed(lead)
-        if len(self.answer.lead) > BLANKS_LIMIT:
+        if len(self.answer.held_blanks) > BLANKS_LIMIT:
             self._out += self.answer.release_blanks()
-        self.answer.lead += lead
+        self.answer.held_blanks += lead
 
     @property
     def _json_pattern(self) -> re.Pattern[str] | None:
@@ -559,7 +559,7 @@ class Engine:
         self._context.feed("{" if self._value else text)
         if self._draft:
             self._draft.add_behind(text, self._state is State.RESUMED, self.answer.choice)
-            if len(self._draft.behind) > GUESS_LIMIT:
+            if len(self._draft.text_behind) > GUESS_LIMIT:
                 self._settle_draft(counts=False)
         elif self._state in EMITTED_AS_THINKING:
             self._emit_thought(self.thought.read(text))
@@ -894,8 +894,8 @@ class Engine:
         Raises `NeedMore` if more text must come for a verdict.
         """
         source, tools = self._source, self._tools or {}
-        if candidate.ended:
-            return self._decide_by_text_behind(candidate, *candidate.ended)
+        if candidate.pending_verdict:
+            return self._decide_by_text_behind(candidate, *candidate.pending_verdict)
         text, source.rest = source.rest, ""
         while point := candidate.feed(text, source.last):
             text = ""
@@ -947,7 +947,7 @@ class Engine:
             self._emit_unoffered_call(candidate, point)
         elif verdict.calls:
             if candidate.waits_for_text(point, self._expectations.in_sentences):
-                candidate.ended, candidate.pieces = (verdict, point), [written]
+                candidate.pending_verdict, candidate.pieces = (verdict, point), [written]
                 self._candidate = candidate
             else:
                 self._emit_calls(candidate, verdict, point)
@@ -955,7 +955,7 @@ class Engine:
             self._break_reply(verdict.broken)
         else:
             if self._source.last and point.end in (End.STOP, End.CUT) and candidate.names_tool:
-                self.calls.cut.append(candidate.name(self._tools or {}))
+                self.calls.cut_names.append(candidate.name(self._tools or {}))
             self._emit_as_text(candidate, written)
 
     def _decide_by_text_behind(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
@@ -975,10 +975,10 @@ class Engine:
         drop the marks before and behind the body.
         """
         text = candidate.text
-        text_left = text[candidate.emitted : point.behind]
+        text_left = text[candidate.emitted_length : point.behind]
         if self._table.forbids_calls:
-            blanks = re.findall(r"\s+", text[: candidate.start.body])
-            text_left = "".join(blanks) + text[candidate.start.body : point.at]
+            blanks = re.findall(r"\s+", text[: candidate.start.body_offset])
+            text_left = "".join(blanks) + text[candidate.start.body_offset : point.at]
         if candidate.stands is Stands.IN_THOUGHT:
             return self._add_to_draft([Text(text_left, self._expectations.choice)], closes=False)
         self._emit(text_left)
@@ -998,7 +998,7 @@ class Engine:
         """Note that a call of the tool `name` must not run, and drop the unread text. The stage
         then ends the reply with an error.
         """
-        self.calls.broken = self.calls.broken or name
+        self.calls.broken_name = self.calls.broken_name or name
         self._source.rest = ""
 
     def _emit_calls(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
@@ -1006,7 +1006,7 @@ class Engine:
         call and its closer becomes unread text again, or is dropped if it consists of `_EDGES`.
         """
         row, text = candidate.row, candidate.text
-        behind = text[candidate.start.body + verdict.length : point.at]
+        behind = text[candidate.start.body_offset + verdict.length : point.at]
         self._source.rest = (behind if behind.strip(_EDGES) else "") + self._source.rest
         if self._source.last and candidate.is_half_closer(self._source.rest.strip()):
             self._source.rest = ""  # the reply ends within the call's closer
@@ -1021,12 +1021,12 @@ class Engine:
                 ToolCall(index, name, call.name, call.arguments, choice, read_from=form, ends=ends)
             )
             self.calls.read.append(ReadCall(call.name, row.name, ends))
-        opened, closer = candidate.start.opened, text[point.at : point.behind]
+        opened, closer = candidate.start.has_opener, text[point.at : point.behind]
         lacks_mark = opened and bool(row.closes) and point.end is not End.MARK
         if candidate.stands is Stands.IN_THOUGHT:
             self._add_to_draft(events, closes=row.in_thoughts and not lacks_mark)
         else:
-            self.answer.lead = ""
+            self.answer.held_blanks = ""
             self._step_behind(Mark.TOOL)
             self._context.feed("\n\n")  # the text behind the calls is a new paragraph
             self._out += events
@@ -1074,10 +1074,10 @@ class Engine:
         """
         draft = self._draft
         assert draft
-        if draft.behind:
+        if draft.text_behind:
             thought = Thought(self._expectations.choice)
-            draft.events += [*thought.feed(draft.behind), *thought.end()]
-            draft.behind = ""
+            draft.events += [*thought.feed(draft.text_behind), *thought.end()]
+            draft.text_behind = ""
         draft.events += events
         draft.stands = draft.stands if closes else Stands.IN_THOUGHT
         self._state, self._context = State.CALLED_INSIDE, Context()
@@ -1095,7 +1095,7 @@ class Engine:
         if draft is None:
             return ""
         if not counts:
-            del self.calls.read[draft.before :]
+            del self.calls.read[draft.calls_before :]
             self._state, self._section = State.THINKING, None
             self._emit_thought(self.thought.read(draft.text_until(len(self._source.rest) + behind)))
             self._select_marks()
@@ -1103,4 +1103,4 @@ class Engine:
         self._emit_thought(self.thought.settle_guess())
         self._emit_thought(self.thought.end())
         self._out += draft.events
-        return draft.behind
+        return draft.text_behind

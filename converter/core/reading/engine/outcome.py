@@ -71,7 +71,7 @@ class Answer:
 
     choice: int
     """The index of the choice."""
-    lead: str = ""
+    held_blanks: str = ""
     """Held blanks, which are dropped if a call follows; else they are text."""
     waiting: list[str] = field(default_factory=list)
     """The held text of an undecided reply, which is a thought if a closer follows."""
@@ -125,15 +125,15 @@ class Answer:
         if self.has_text and not self.unmatched_closer:
             self.unmatched_closer = True
             self.closer_apart = before != "" and before in LINE_ENDS + SENTENCE_ENDS
-            self._closer_left = len(self.lead) + len(closer)
+            self._closer_left = len(self.held_blanks) + len(closer)
 
     def release_blanks(self) -> list[Text]:
         """Return the held blanks as text, because no call follows them."""
-        return self.emit("") if self.lead else []
+        return self.emit("") if self.held_blanks else []
 
     def take_blanks(self) -> str:
         """Remove and return the held blanks."""
-        lead, self.lead = self.lead, ""
+        lead, self.held_blanks = self.held_blanks, ""
         return lead
 
     def take_waiting(self) -> str:
@@ -174,7 +174,7 @@ class ReadCall:
     """The tool's name."""
     form: str
     """The name of the form."""
-    done: bool
+    whole: bool
     """True if the call was whole; False if the reply was cut off in it."""
 
 
@@ -184,9 +184,9 @@ class CallLog:
 
     read: list[ReadCall] = field(default_factory=list)
     """The calls that were emitted, or wait in a draft, in the order of the text."""
-    cut: list[str] = field(default_factory=list)
+    cut_names: list[str] = field(default_factory=list)
     """The names of tools in calls that were cut off so early that they became text."""
-    broken: str = ""
+    broken_name: str = ""
     """The name of the tool in a call that must not run; empty if there is none."""
 
 
@@ -201,15 +201,15 @@ class Draft:
       on behind them for long (`GUESS_LIMIT`).
     """
 
-    before: int
+    calls_before: int
     """How many calls of the reply stand before the draft."""
-    written: list[str]
+    pieces: list[str]
     """All text from the mark of the first call on, in pieces."""
     length: int
     """The number of characters of this text."""
     events: list[Event] = field(default_factory=list)
     """The events for the calls, and for the text between them."""
-    behind: str = ""
+    text_behind: str = ""
     """The text behind the last call."""
     stands: Stands = Stands.ENDS_THOUGHT
     """ENDS_THOUGHT if all calls are whole, in forms with which models call and then close the
@@ -217,8 +217,8 @@ class Draft:
     """
 
     def feed(self, text: str) -> None:
-        """Add the next piece of the reply's text to `written`."""
-        self.written.append(text)
+        """Add the next piece of the reply's text to `pieces`."""
+        self.pieces.append(text)
         self.length += len(text)
 
     def add_behind(self, text: str, resumed: bool, choice: int) -> None:
@@ -227,10 +227,10 @@ class Draft:
         the text of a refused candidate stands before them.
         """
         if resumed:
-            self.behind += text
+            self.text_behind += text
         elif self.events and isinstance(self.events[-1], Text):
             self.events.append(Text(text, choice))
 
     def text_until(self, left: int) -> str:
         """Return all text from the first call's mark on, without its last `left` characters."""
-        return "".join(self.written)[: self.length - left]
+        return "".join(self.pieces)[: self.length - left]

@@ -268,12 +268,12 @@ class ReadingStage:
         out = [*held, *self._repeats.release()]
         log, read, again = self._engine.calls, self._findings.calls, self._repeats.dropped
         calls, self._noted = [*enumerate(log.read)][self._noted :], len(log.read)
-        counted = [call for index, call in calls if call.done and index not in again]
+        counted = [call for index, call in calls if call.whole and index not in again]
         read.forms.update(call.form for call in counted)
         read.repeated += [call.name for index, call in calls if index in again]
-        read.cut += [call.name for _, call in calls if not call.done]
-        read.text += log.cut
-        log.cut = []
+        read.cut += [call.name for _, call in calls if not call.whole]
+        read.text += log.cut_names
+        log.cut_names = []
         if self._engine.thought.unclosed:
             self._findings.unclosed.add(self._engine.answer.choice)
         else:
@@ -320,7 +320,7 @@ class ReadingStage:
         if self._reads_tags and (answer.unmatched_closer or answer.dropped_closer):
             self._evidence.note_closer(answer)
         self._findings.calls.held = self._engine.held_call
-        broken = self._engine.calls.broken
+        broken = self._engine.calls.broken_name
         return [*out, failure_of(broken, NO_FORM)] if broken else out
 
     def _note_event(self, event: Event) -> None:

@@ -95,7 +95,7 @@ class ThoughtCalls:
             self._keep_calls(self._engine.flush(cut=True))
         read = self._engine.calls.read
         # If one of these calls is not whole, the thought was cut off: it does not end with calls.
-        if all(read[index].done for index in self._last):
+        if all(read[index].whole for index in self._last):
             self._ending |= self._last
         self._last.clear()
 
@@ -120,7 +120,7 @@ class ThoughtCalls:
         taken: dict[tuple[str, str], tuple[ReadCall, ToolCall]] = {}
         calls = self._engine.calls.read if self._length <= HELD_LIMIT else ()
         for index, call in enumerate(calls):
-            if call.done and (not answered or (index in self._ending and call.form in THINKERS)):
+            if call.whole and (not answered or (index in self._ending and call.form in THINKERS)):
                 event = self._calls[index]
                 meaning = meaning_of(event.arguments) or event.arguments
                 taken.setdefault((call.name, meaning), (call, event))

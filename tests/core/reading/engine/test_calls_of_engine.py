@@ -14,7 +14,7 @@ BEGUN = '<tool_call>{"name": "write_file", "arguments": {"content": "'
 def fed(text: str, size: int = 4096) -> tuple[list[Event], str]:
     engine = call_engine(Expectations(TOOLS))
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    return [event for piece in pieces for event in engine.feed(piece)], engine.calls.broken
+    return [event for piece in pieces for event in engine.feed(piece)], engine.calls.broken_name
 
 
 def test_a_call_goes_out_whole_as_soon_as_it_is_decided() -> None:

@@ -51,7 +51,7 @@ def test_text_behind_a_sections_mark_is_no_call() -> None:
 def test_where_calls_are_not_read_any_text_like_a_call_is_one(behind: str) -> None:
     start = find_any_start(MARK, behind, last=False)
     assert start
-    assert (start.body, start.head) == (len(MARK.mark), Head.UNOFFERED)
+    assert (start.body_offset, start.head) == (len(MARK.mark), Head.UNOFFERED)
 
 
 @pytest.mark.parametrize("behind", [" and so", ", which", "</tool_call>", "\n.", "` is"])
@@ -72,7 +72,7 @@ def test_a_row_of_the_section_begins_at_its_bodys_head() -> None:
     text = '<invoke name="now">\n</invoke>'
     start = find_start(CALL_MARKS["<invoke name="], text, TOOLS, last=False, rows=rows)
     assert start
-    assert start.body == 0
+    assert start.body_offset == 0
 
 
 def begun(text: str, stands: Stands = Stands.ALONE) -> Candidate:

@@ -36,12 +36,12 @@ def _parts(events: Sequence[Event]) -> list[str]:
 
 
 def test_blanks_before_a_call_go_with_it_or_come_before_the_next_text() -> None:
-    answer = Answer(0, lead="\n")
+    answer = Answer(0, held_blanks="\n")
     assert answer.emit("a") == [Text("\na")]
-    answer.lead = "\n\n"
+    answer.held_blanks = "\n\n"
     assert answer.take_blanks() == "\n\n"
     assert answer.release_blanks() == []
-    answer.lead = "\n"
+    answer.held_blanks = "\n"
     assert answer.release_blanks() == [Text("\n")]
 
 
@@ -75,7 +75,7 @@ def test_a_line_end_that_waits_for_a_call_stands_behind_the_closer() -> None:
     answer.emit("a")
     answer.note_unmatched("a", "</think>")
     answer.emit("</think>")
-    answer.lead = "\n\n"
+    answer.held_blanks = "\n\n"
     answer.emit("<tool_call>")
     assert answer.closer_apart
 

@@ -78,7 +78,7 @@ def test_calls_are_read_as_they_were_meant(written: Written, calls: Calls) -> No
     text = written.write(calls)
     events = joined([*reading.feed(text), *reading.flush()])
     assert parts_of(events) == list(calls)
-    assert [call.form for call in reading.calls.read if call.done] == [written.form] * len(calls)
+    assert [call.form for call in reading.calls.read if call.whole] == [written.form] * len(calls)
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
@@ -187,7 +187,7 @@ def test_a_call_that_was_cut_off_is_never_completed(written: Written) -> None:
             assert events == [Text(text)]
         for call, read, (name, arguments) in zip(calls, reading.calls.read, wanted, strict=False):
             assert call.name == read.name == name
-            if read.done:
+            if read.whole:
                 assert json.loads(call.arguments) == arguments
             else:
                 with pytest.raises(json.JSONDecodeError):
