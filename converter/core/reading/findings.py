@@ -87,7 +87,7 @@ class Findings:
     """The opener and the closer of the last thought that was read from the text; `None` if it had
     no opener.
     """
-    repeated_words: tuple[str, ...] = ()
+    repeated_text: tuple[str, ...] = ()
     """The words that a thought repeats; empty if none does."""
     ends: EndedThoughts = field(default_factory=EndedThoughts)
     """The thoughts that the addon ended."""

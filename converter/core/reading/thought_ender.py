@@ -213,7 +213,7 @@ class ThoughtEnder:
             self._finder = self._finder or LoopFinder()
             at = self._finder.feed(text)
             self._looks = at is None
-            self._findings.repeated_words = self._finder.period or self._findings.repeated_words
+            self._findings.repeated_text = self._finder.period or self._findings.repeated_text
             if at is not None and self._limits.loops == "end":
                 text, why = text[:at], "loop"
         if self._limits.budget is not None:

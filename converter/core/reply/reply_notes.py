@@ -34,11 +34,11 @@ def notes_of(findings: Findings) -> list[str]:
         notes.append(_UNREAD.format(opener=findings.unread_tag[0], closer=findings.unread_tag[1]))
     if findings.unclosed:
         notes.append("a thought that a phrase began ended with the reply")
-    if words := findings.repeated_words:
-        text = "".join(filter(str.isprintable, " ".join(words)))[:_SAMPLE]
+    if period := findings.repeated_text:
+        text = "".join(filter(str.isprintable, " ".join(period)))[:_SAMPLE]
         ended = f"was ended behind {findings.ends.at} characters of thinking, because it repeats"
         done = ended if "loop" in findings.ends.reasons else "repeats"
-        notes.append(f"a thought {done} itself: {len(words)} words three times: {text}")
+        notes.append(f"a thought {done} itself: {len(period)} words three times: {text}")
     if findings.ends.by_addon and (findings.ends.by_addon > 1 or not findings.ends.turn):
         notes.append(_CUT)
     return [*notes, *findings.calls.notes]

@@ -73,7 +73,7 @@ def test_a_thought_within_its_limits_passes_as_it_came(limits: ThoughtLimits) ->
     ]
     out, findings = run(limits, events)
     assert out == events
-    assert (findings.ends.reasons, findings.ends.turn, findings.repeated_words) == ([], (), ())
+    assert (findings.ends.reasons, findings.ends.turn, findings.repeated_text) == ([], (), ())
 
 
 def test_all_thoughts_of_a_reply_have_one_budget() -> None:
@@ -105,20 +105,20 @@ def test_a_loop_is_ended_where_it_is_noticed() -> None:
     assert len(thought.text) < len(LOOP)
     assert (closing, end) == (Thinking(JOINT + ENOUGH), END)
     assert findings.ends.reasons == ["loop"]
-    assert len(findings.repeated_words) == 9
+    assert len(findings.repeated_text) == 9
 
 
 def test_a_loop_that_is_only_reported_goes_on() -> None:
     events: list[Event] = [Thinking(LOOP), Thinking(LOOP), END, Text("x")]
     out, findings = run(ThoughtLimits(loops="tell"), events)
     assert out == events
-    assert len(findings.repeated_words) == 9
+    assert len(findings.repeated_text) == 9
     assert findings.ends.reasons == []
 
 
 def test_two_thoughts_are_no_circle() -> None:
     once: list[Event] = [Thinking(circle(9, 1)), END, Text("x")]
-    assert run(ThoughtLimits(loops="tell"), once * 40)[1].repeated_words == ()
+    assert run(ThoughtLimits(loops="tell"), once * 40)[1].repeated_text == ()
 
 
 @pytest.mark.parametrize(
