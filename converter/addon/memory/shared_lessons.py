@@ -103,7 +103,7 @@ class SharedLessons:
         """
         if self._store is not None and upstream not in self._writing:
             writing = asyncio.ensure_future(self._write_lessons(self._store, upstream))
-            if not writing.done():  # mitmproxy's loop starts tasks eagerly: it may be done already.
+            if not writing.done():  # mitmproxy's loop starts tasks eagerly: this may have ended.
                 self._writing[upstream] = writing
                 writing.add_done_callback(lambda _: self._writing.pop(upstream))
 

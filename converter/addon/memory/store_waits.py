@@ -134,7 +134,7 @@ def log_wrong_type(expected: str) -> None:
 
 
 def decode_key(key: bytes) -> str:
-    """Return the text of a stored key or name, whose bytes the function `utf8` made. If the bytes
+    """Return the text of a stored key or name, which the function `utf8` has encoded. If the bytes
     are not UTF-8, log it and return an empty text.
     """
     try:

@@ -192,8 +192,8 @@ class UpstreamClient:
         reply_id: str,
     ) -> bool:
         """Have the server end the thought of the running reply `reply_id` to the request `body`.
-        Return True if it does. If the server cannot end thoughts, remember that, so that later
-        requests lack the field `reasoning_control`.
+        Return True if the server ends it. If the server cannot end thoughts, remember that, so that
+        later requests lack the field `reasoning_control`.
         """
         ask, ended = partial(fetch, upstream, headers), None
         with suppress(TimeoutError, NoReplyError, ConnectionError):
@@ -288,7 +288,7 @@ class UpstreamClient:
         if running := self._running.get(key):
             return running
         task = _start_task(ask())
-        if not task.done():  # mitmproxy's loop starts tasks eagerly: it may be done already.
+        if not task.done():  # mitmproxy's loop starts tasks eagerly: this one may have ended.
             self._running[key] = task
             task.add_done_callback(lambda _: self._running.pop(key))
         return task

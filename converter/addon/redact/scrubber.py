@@ -20,8 +20,8 @@ from converter.core.reading.family_choice import for_model
 HERE = "127.0.0.1:8000"
 """The address that replaces a server's real address in recordings."""
 LEAST_SECRET = 6
-"""The fewest characters of a secret. A shorter value is not hidden elsewhere, because the same text
-may occur by chance.
+"""The fewest characters of a secret. A shorter value is not hidden, because the same text may
+occur by chance.
 """
 _HOST = HERE.partition(":")[0]
 """The address `HERE` without its port."""
@@ -195,7 +195,9 @@ _PRIVATE = re.compile(
     r"user|metadata|identifier|mcp|container|key|token|secret|password|auth|mail|session|account",
     re.IGNORECASE,
 )
-"""Finds a word in the keys of a value by which the value is probably private."""
+"""Finds a word, such as `token`, in the keys that lead to a value. It shows that the value is
+probably private.
+"""
 _PLAIN = re.compile(r"[A-Za-z _-]*")
 """Matches plain words, which are no secret."""
 _LINK = re.compile(r"\s*(?!data:)(?:[a-z][a-z0-9+.-]*:|//|www\.)\S*\s*\Z", re.IGNORECASE)

@@ -83,7 +83,7 @@ class Template:
     opens a thought unless the request turns thinking off.
     """
     history: TemplateHistory | None = None
-    """How the template treats earlier thoughts; `None` if its source does not show it."""
+    """The template's treatment of earlier thoughts; `None` if the row's source does not show it."""
     always: bool = False
     """True if the model thinks even if a request turns thinking off."""
     bare_closer: bool = False
@@ -146,7 +146,7 @@ TEMPLATES = (
     Template(r"holo-?2"),
     # Source: llama.cpp's template GLM-4.7-Flash
     Template(r"glm-?4[._]7", bare_closer=True, history=_history_with(clear_thinking=False)),
-    # Source: ik_llama.cpp's template GLM-5.2; SGLang's code treats GLM-5.3 in the same manner
+    # Source: ik_llama.cpp's template GLM-5.2; SGLang's code treats GLM-5.3 like GLM-5.2
     Template(r"glm-?5", history=_history_with(clear_thinking=False, exact=True)),
     # Source: ik_llama.cpp's template DeepSeek-V4.1
     Template(r"deepseek-?v4[._]1", bare_closer=True, history=EXACT),
@@ -185,13 +185,15 @@ TEMPLATES = (
     # Source: vLLM's reasoning parser for Solar Open 2: the template opens a thought unless the
     # effort is below medium
     Template(r"solar-?open-?2"),
-    # Source: vLLM's reasoning parser for TeleChat 4: it thinks unless `enable_thinking` is false
+    # Source: vLLM's reasoning parser for TeleChat 4: the model thinks unless `enable_thinking` is
+    # false
     Template(r"telechat-?4|xing-?4"),
     # Source: vLLM's reasoning parser for GigaChat 3.5, for models with `reasoning` in their names
     Template(r"gigachat-?3[._]5", always=True),
     # Source: LG AI Research's usage guideline for EXAONE Deep
     Template(r"exaone-?deep", always=True),
-    # Source: vLLM's reasoning parser for Pangu: it opens a thought unless `think` is false
+    # Source: vLLM's reasoning parser for Pangu: the template opens a thought unless `think` is
+    # false
     Template(r"pangu"),
     # From this row to the end, the templates open no thought: the model writes the opener itself.
     # Source of this row: llama.cpp's template Kimi-K2-Thinking

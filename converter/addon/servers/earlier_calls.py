@@ -43,7 +43,9 @@ def with_object_arguments(message: object, *, anew: bool = False) -> object:
 
 
 def _is_object_text(arguments: object) -> bool:
-    """Return True if `arguments` are the text of a strict JSON object, or too long to check."""
+    """Return True if `arguments` are the text of a strict JSON object, or a text that is too long
+    to check.
+    """
     try:
         return isinstance(long_json.read_strictly(str(arguments)), dict)
     except long_json.TooManyError:
@@ -85,9 +87,9 @@ def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:
 def _call_with_counted_id(
     call: Mapping[str, object], ids: CallIds, number: int
 ) -> Mapping[str, object]:
-    """Return a call with an id of the form `functions.NAME:NUMBER`. `number` counts the calls of
-    the conversation. An id that has this form already stays, unless an earlier call has the same
-    id.
+    """Return a call with an id of the form `functions.NAME:NUMBER`. `number`: how many calls of the
+    conversation come before this one. An id that has this form already stays, unless an earlier
+    call has the same id.
     """
     written, name = call.get("id"), as_object(call.get("function")).get("name")
     if isinstance(written, str) and is_kimi_id(written):

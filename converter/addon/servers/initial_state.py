@@ -59,9 +59,9 @@ class Facts:
 
 
 def state_by_request(facts: Facts) -> InitialState | None:
-    """Return the state at the end of the request's last turn if this turn is the assistant's, as
-    the reply then continues the turn: inside a thought that the turn left open, or in text. `None`
-    for any other last turn.
+    """Return the state at the end of the request's last turn if this turn is the assistant's,
+    because the reply then continues the turn: inside a thought that the turn left open, or in text.
+    `None` for any other last turn.
     """
     begun = content_of(begun_message(facts.body))
     if not isinstance(begun, str) or not begun:
@@ -120,15 +120,15 @@ def state_by_correction(facts: Facts) -> InitialState | None:
 
 
 def state_by_switches(facts: Facts) -> InitialState | None:
-    """Return `TEXT` if the request turns thinking off, unless the model's template opens a thought
-    even then; `None` for any other request.
+    """Return `TEXT` if the request turns thinking off, and the model's template then opens no
+    thought; `None` for any other request.
     """
     return InitialState.TEXT if _is_switched_off(facts.body) else None
 
 
 def _is_switched_off(body: Mapping[str, object]) -> bool:
-    """Return True if the request turns thinking off, unless the model's template opens a thought
-    even then.
+    """Return True if the request turns thinking off, and the model's template then opens no
+    thought.
     """
     off = any(wish in _OFF for wish in _switch_values(body))
     return off and not ((row := _opening_row(body)) and row.always)

@@ -149,7 +149,9 @@ and switches may be of any length.
 
 
 class BoundedDict[Name, Value](OrderedDict[Name, Value]):
-    """A dictionary of the newest `MOST_LESSONS` entries; writing one makes it the newest."""
+    """A dictionary of the newest `MOST_LESSONS` entries. An entry that is written becomes the
+    newest.
+    """
 
     def __setitem__(self, name: Name, value: Value) -> None:
         super().__setitem__(name, value)
@@ -289,8 +291,8 @@ class KnownServers:
         self._learn(upstream, name, state.value if state else UNREPORTED)
 
     def has_prompt(self, key: Key) -> bool:
-        """Return True if there is a lesson about the end of prompts with this key: a state, or that
-        the server reports no prompt.
+        """Return True if there is a lesson about prompts with this key: the state in which they
+        end, or that the server reports no prompt.
         """
         return bool(self._read_word(key[0], PROMPT + key[1]))
 
@@ -298,8 +300,8 @@ class KnownServers:
         self, upstream: Upstream, body: Mapping[str, object], state: InitialState
     ) -> None:
         """Remember where the reply to this request really began. If a probe had found another state
-        at the prompt's end, forget the probe's result, so that the server is asked again: its
-        template must have changed.
+        at the prompt's end, forget the probe's result, so that the server is asked again, because
+        its template must have changed.
         """
         _, digest = prompt_key(upstream, body)
         reported = _state_named(self._read_word(upstream, PROMPT + digest))
@@ -415,8 +417,8 @@ class KnownServers:
         self._news.update({(upstream, name): None for name in lessons})
 
     def add_lessons(self, upstream: Upstream, lessons: Lessons) -> None:
-        """Merge the lessons that other processes have about a server into the lessons here (see
-        `merge_lessons`).
+        """Merge the lessons that other processes have about a server into the lessons here, by the
+        rules of `merge_lessons`.
         """
         before = self._lessons_of(upstream)
         left = merge_lessons(before, lessons)

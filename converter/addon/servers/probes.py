@@ -314,8 +314,8 @@ count tokens.
 _READ_BY_MODEL = ("messages", "tools", "system", "input", "instructions")
 """Names of the fields of a request, in any dialect, whose texts the prompt has."""
 _ENCODED = re.compile(r'(?:;base64,|"data":\s*")[A-Za-z0-9+/=]+')
-"""Finds the base64 of a picture or a sound. An estimate leaves it out, because its length says
-nothing about its tokens.
+"""Finds the base64 of a picture or a sound. An estimate of tokens leaves base64 out, because its
+length is no measure of the picture's or sound's tokens.
 """
 
 

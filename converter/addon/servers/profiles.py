@@ -119,8 +119,8 @@ class Server:
     history: HistoryForm = "reasoning_content"
     """The field of a message in which the server reads earlier thoughts."""
     tool_turn_history: str = ""
-    """The field of an earlier message with tool calls that must have the thought, whatever the form
-    of other earlier thoughts; empty: none.
+    """The field that must have the thought of an earlier message with tool calls, whatever the form
+    of the thoughts of other messages; empty: there is no such field.
     """
     repeats_opener: bool = False
     """True if a reply may begin with the opener that ends the prompt."""

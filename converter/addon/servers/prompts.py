@@ -73,7 +73,7 @@ class CallStyle:
     """The text of one parameter in `{parameters}`, with `{key}` and `{value}`."""
 
     def write_call(self, name: str, arguments: Mapping[str, object]) -> str:
-        """Return the text of a call as these models write it."""
+        """Return the text of a call in this style."""
         parameters = "".join(
             self.parameter.format(key=key, value=value if isinstance(value, str) else spaced(value))
             for key, value in arguments.items()

@@ -318,7 +318,7 @@ def _digest(schema_owner: object) -> str:
 
 def without_choice(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a request with the `tool_choice` `none` instead of `auto`, so that the server does not
-    parse calls, and they come as text. A Messages request, whose tools have `input_schema`, gets
+    parse calls, which then come as text. A Messages request, whose tools have `input_schema`, gets
     `{"type": "none"}`. A Responses request stays as it is: vLLM 0.32 accepts `auto` there.
     """
     chosen, tools = body.get("tool_choice") or "auto", json_text.objects(body.get("tools"))
@@ -370,7 +370,7 @@ TRAITS: Mapping[str, Callable[[Mapping[str, object]], Mapping[str, object]]] = {
     THINKING: refused_messages.without_thinking,
     CHOICE: refused_messages.without_forced_call,
     READER: unread_replies.with_tools_as_text,
-    HALVES: dict,  # a copy is enough: it is written with U+FFFD for each lone surrogate
+    HALVES: dict,  # a copy is enough: requests are written with U+FFFD for lone surrogates
 }
 """Name of a trait of requests that a server may refuse -> the function that makes a request without
 this trait.

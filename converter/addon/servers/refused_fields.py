@@ -19,8 +19,8 @@ _KEPT = frozenset(
         *("messages.role", "messages.content", "messages.tool_calls", "messages.tool_call_id"),
     )
 )
-"""Paths of fields that are never left out, because a request without one of them asks for another
-reply.
+"""Paths of fields that are never left out, because a request without such a field would have
+another meaning.
 """
 _NAME = r"[\w$-]{1,64}"
 """Matches the name of a field."""

@@ -40,7 +40,7 @@ class News:
 
 class FieldAccumulator:
     """Collects the values of a reply's fields, of which each frame may have a piece. The strings of
-    a field are joined. Its other values are kept if they differ from the value before.
+    a field are joined. Other values of a field are kept if they differ from the value before.
     """
 
     def __init__(self) -> None:

@@ -62,7 +62,7 @@ def _stop_text(facts: Facts) -> str:
 def _tokens_text(facts: Facts) -> str:
     """Return the counts of tokens: `1,200 in (1,000 cached), 40 out`; empty if none is known."""
     if not (_number_of_fact(facts, "input_tokens") or _number_of_fact(facts, "output_tokens")):
-        return ""  # unknown: a reply of the Messages API then has 0, because it must have a number
+        return ""  # 0 means unknown in a reply of the Messages API, which must have a number
     parts = [_count_with_share(facts, "input_tokens", "in", "cached_tokens", "cached")]
     parts += [_count_with_share(facts, "output_tokens", "out", "thinking_tokens", "thinking")]
     about = "about " if facts.get(ESTIMATED) else ""

@@ -208,7 +208,9 @@ def read(
     *,
     expected: Expected | None = None,
 ) -> Transcript:
-    """Return the transcript of a complete reply. `chosen`, `expected`: see `ReplyReader`."""
+    """Return the transcript of a complete reply. `chosen`: the settings in force; None: the
+    defaults. `expected`: other facts that show whether the reply begins in a thought.
+    """
     reader = ReplyReader(chosen, content_type, expected=expected, complete=True)
     reader.feed(body)
     reader.close()

@@ -42,7 +42,7 @@ KEPT_PROMPT_BYTES = Bound(16 << 20, "bytes", "those requests, all together", "th
 """Enough for the requests of some agents whose context windows are full."""
 
 _NEAR = 30
-"""The most characters of a date or time that `BREAKERS` match. To find one around an offset, so
+"""The most characters of a date or time that `BREAKERS` match. To find a date around an offset, so
 many characters before and after the offset are searched.
 """
 _BLOCK = 2000
@@ -72,9 +72,9 @@ class Breaker(NamedTuple):
     pattern: re.Pattern[str]
     """Matches the text."""
     behind: int | None
-    """A number: the breaker is the cause if both texts, the earlier and the new one, have a match
-    of the pattern at the difference, or at most so many characters before it. None: it is the cause
-    if both texts are equal without their matches.
+    """The breaker is the cause of a difference if both texts, the earlier and the new one, have a
+    match of the pattern at the difference, or at most this many characters before it. None: the
+    breaker is the cause if both texts are equal without their matches.
     """
     mend: str = ""
     """Advice for the user."""
