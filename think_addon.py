@@ -15,7 +15,7 @@ from mitmproxy.addonmanager import Loader
 from mitmproxy.http import HTTPFlow
 
 try:
-    import converter as _converter  # noqa: F401  # first, for a message that names the fault
+    import converter as _converter  # noqa: F401  # first, so that its absence gets a message
 except ModuleNotFoundError:
     # SystemExit, because mitmproxy (12.3) would show an ImportError with its traceback, and start
     # without the addon

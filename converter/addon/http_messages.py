@@ -278,7 +278,7 @@ def _deflate_reader(body: bytes) -> _Read:
 
 
 _READERS: Mapping[str, Callable[[bytes], _Read]] = {
-    # 32: accept the head of gzip or of zlib
+    # zlib reads the head of gzip too if 32 is added to the size of its window
     "gzip": lambda _: _PartsReader(lambda: zlib.decompressobj(32 + zlib.MAX_WBITS), b"\x1f"),
     "deflate": _deflate_reader,
     "br": lambda _: brotli.Decompressor().process,

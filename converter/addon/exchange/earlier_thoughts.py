@@ -95,8 +95,8 @@ class ReplyPosition:
         blocks, pieces, around = GrowingBlocks[Never](), list[str](), ("", "")
         for event in events:
             if isinstance(event, ThinkingEnd):
-                # Not fed to `blocks`: after a thought of blanks alone, it would divide one block of
-                # text into two.
+                # A `ThinkingEnd` is not fed to `blocks`: after a thought of blanks alone, it would
+                # divide one block of text into two.
                 around = event.around
                 continue
             blocks.feed(event)
@@ -189,7 +189,8 @@ def restore_thoughts(
             if kept and kept[0]:
                 restored += 1
                 whole[at] = _with_thought(message, *kept, history)
-    # If the last message is the assistant's, the reply is only the rest of this message.
+    # If the last message is the assistant's, the reply is only the rest of this message, and its
+    # thoughts are not kept.
     begun = begun_message(body) is not None
     position = None if begun else ReplyPosition(memory, model, digest, join)
     changed = with_messages(body, whole) if restored else body

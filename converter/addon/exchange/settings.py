@@ -268,7 +268,7 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
         try:
             is_list = isinstance(option.default, list)
             values[name] = option.read(reader.as_list(value) if is_list else value)
-        except (ValueError, RuntimeError) as error:  # RuntimeError: no user for `~USER`
+        except (ValueError, RuntimeError) as error:  # RuntimeError: no user has the name in `~USER`
             advice = REMOVED.get(f"{name}={value}")
             hint = f"; {advice}" if advice else ""
             raise ValueError(f"think_{name}: {error}{hint}") from None

@@ -30,10 +30,10 @@ def declare_options(loader: Loader) -> None:
     for name, value in ctx.options.deferred.items():
         kind = _option_types.get(name.replace("-", "_"))
         if type(value) is int and kind is str:
-            # the configuration file's `think_ping: 5` is a number in YAML, the option a text
+            # YAML reads `think_ping: 5` in the configuration file as a number; the option has a text
             ctx.options.deferred[name] = str(value)
         elif isinstance(value, str) and kind == Sequence[str]:
-            # the configuration file's `think_tags: auto` is a text in YAML, the option a list
+            # YAML reads `think_tags: auto` in the configuration file as a text; the option has a list
             ctx.options.deferred[name] = [value]
     try:
         ctx.options.process_deferred()
@@ -82,7 +82,7 @@ def read_settings() -> tuple[settings.Settings, flowfilter.TFilter | None]:
         {option.name: getattr(ctx.options, PREFIX + option.name) for option in settings.OPTIONS}
     )
     if chosen.record:
-        try:  # a folder that cannot be made is an error now, and not when a reply is recorded
+        try:  # made now, so that the error does not come only when a reply is recorded
             make_folder(Path(chosen.record))
         except FileError as error:
             raise ValueError(f"think_record: {error}") from None

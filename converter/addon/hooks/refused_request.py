@@ -196,8 +196,8 @@ class RefusalReader(NextRequest):
             return
         removable = request.removable_traits
         if RENDERED in names & removable and unread_replies.fits_text_completion(body):
-            # `log_line` stays empty for the request for the prompt: `PromptReader`, which makes the
-            # request for the completion, logs `PARSED_HERE`
+            # `log_line` stays empty, because this request only asks for the prompt. The request
+            # behind it, which `PromptReader` makes, logs `PARSED_HERE`
             self._next_body, self.requests_prompt = body, True
             self._next_path = self._record.exchange.base_path + TEMPLATE_PATH
         else:

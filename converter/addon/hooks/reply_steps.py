@@ -63,8 +63,8 @@ class ReplySteps:
         streams = streamed and flow.response.status_code == 200
         readable = streams and not http_messages.is_compressed(flow.response)
         if _continues_reply(record):
-            # the client has the head and the beginning of this reply: the stream function in the
-            # first response's head takes the rest too
+            # the client has got the head and the beginning of this reply already, so the stream
+            # function of the first response takes the rest too
             flow.response = record.stream_head if readable else flow.response
             return
         if record.exchange.guesses_start and not record.awaited.is_text_completion:
@@ -125,7 +125,7 @@ class ReplySteps:
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(record.client_request, notes)
         self._finish_exchange(record)
-        # waited for at the end, because the memory's writes run beside the steps above
+        # awaited at the end, because the memory's writes run beside the steps above
         await wait_for_writes(record.memory)
 
     def break_off(self, record: FlowRecord) -> None:

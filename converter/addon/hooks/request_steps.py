@@ -66,7 +66,7 @@ class PendingRequest:
     worker: Worker  # where work on a long body is done: in the loop, or in a thread
     body: bytes = b""  # the client's body, uncompressed
     notes: list[str] = field(default_factory=list)  # lines for the log and the flow's comment
-    has_thinking_field: bool = False  # the server has sent this model's thinking in a field before
+    has_thinking_field: bool = False  # the server has sent this model's thinking in a field
     sent_fields: Mapping[str, object] = field(default_factory=dict)  # the body that the server gets
 
 
@@ -100,7 +100,7 @@ class RequestSteps:
         record.memory = memory = Memory(store=self._store, owner=record.exchange.owner)
         pending = PendingRequest(record, self._client, memory, keys, self._turns, self._loop_lock)
         record.sides.client_request = request = http_messages.copy_message(flow.request)
-        # `sides` has the client's headers as they were before `AccessRules.clean_headers`
+        # the client's own headers, as they were before `AccessRules.clean_headers`
         request.headers = record.sides.headers
         if self._lessons:
             await self._client.lessons.read_store(record.upstream)
@@ -123,7 +123,7 @@ class RequestSteps:
             record.hints += report(record.client_request, notes, logging.INFO)
         if flow.response:
             http_messages.set_request_id(flow, record.exchange)
-            if flow.request.method == "HEAD":  # its client would read a body as the next response
+            if flow.request.method == "HEAD":  # the client would read a body as its next response
                 flow.response.raw_content = b""
 
 

@@ -59,7 +59,7 @@ class Tap(HeldStream):
         self._rewriter = rewriter
         self._tell = tell
         self._record = record
-        self._requested_at = record.flow.request.timestamp_start  # in seconds since 1970
+        self._requested_at = record.flow.request.timestamp_start  # seconds since 1970
         self._repeats_reply = record.exchange.client.wire.retells
         request = record.sides.client_request
         self._received_bytes = len(request.raw_content or b"") if request else 0

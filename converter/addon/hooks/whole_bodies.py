@@ -12,8 +12,8 @@ from converter.core.dialects.recogniser import is_stream
 
 # The addon streams the traffic that it leaves alone. But mitmproxy calls the hooks `request` and
 # `response` of a streamed message only after the message was sent: a request would reach its server
-# in spite of `block_list`. So if one of these options is set, or a script has the hook, the body is
-# held until it is complete, as mitmproxy does without the addon.
+# in spite of `block_list`. So if an option below is set, or a script has the hook, the body is held
+# until it is complete, as mitmproxy does without the addon.
 NEED_WHOLE_REPLIES = ("body_size_limit", "intercept", "modify_body")
 """mitmproxy's options that act on a complete response, and on a complete request too."""
 NEED_WHOLE_REQUESTS = (

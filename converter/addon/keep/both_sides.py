@@ -83,7 +83,7 @@ class BothSides:
         if not (sent and self.client_request):
             return
         if answered:
-            # The chunks were kept uncompressed, so the header would be wrong.
+            # The chunks are kept uncompressed, so the header would be wrong.
             answered.headers.pop("content-encoding", None)
             answered.raw_content = b"".join(self.chunks)
             answered.timestamp_end = flow.response.timestamp_end if flow.response else None

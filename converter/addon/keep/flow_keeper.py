@@ -53,7 +53,7 @@ class FlowKeeper(Watcher):
         side, then the oldest flows themselves.
         """
         view = flow_list()
-        if not flow.live or view is None:  # Not `not view`: an empty list of flows is false.
+        if not flow.live or view is None:  # `is`, because an empty list is false too
             return
         self._stop_counting(flow.id)
         self._count_bytes(flow)

@@ -82,7 +82,7 @@ class StreamLayer(HttpStream):
         self._early_head: Response | None = None
         self._resumed: asyncio.Future[None] | None = None
         self.last_sent_at = monotonic()
-        self.response_body_buf: BodyBuffer = BodyBuffer()  # type: ignore[no-untyped-call]  # theirs
+        self.response_body_buf: BodyBuffer = BodyBuffer()  # type: ignore[no-untyped-call]  # untyped in mitmproxy
 
     @property
     def streams(self) -> bool:
@@ -138,7 +138,8 @@ class StreamLayer(HttpStream):
                 return
             self.flow.response = self._early_head = early
             yield from super().start_response_stream()
-            self.server_state = self.state_wait_for_response_headers  # the server's own head
+            # the server's own head is still to come
+            self.server_state = self.state_wait_for_response_headers
             self._function = early.stream
         yield from self._send_pieces(self._function.ping())
 
@@ -182,7 +183,7 @@ class StreamLayer(HttpStream):
             return
         if function and function.is_long and isinstance(event, ResponseEndOfMessage):
             yield from self._send_pieces((yield from call_in_turns(function, b"")))
-            self.flow.response.stream = True  # type: ignore[union-attr]  # the function got its end
+            self.flow.response.stream = True  # type: ignore[union-attr]  # the function has got b""
         yield from super().state_stream_response_body(event)
 
     def _leave_server(self, function: StreamFunction | BodyReader) -> CommandGenerator[None]:
@@ -207,7 +208,7 @@ class StreamLayer(HttpStream):
         # client has got no head yet
         self._early_head = self.flow.response if self.streams else self._early_head
         self.server_state = self.state_wait_for_response_headers
-        self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
+        self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # untyped in mitmproxy
         first, self.flow.request = self.flow.request, again
         connected = yield from self.make_server_connection()
         self.flow.request = first
@@ -234,7 +235,7 @@ class StreamLayer(HttpStream):
         """
         watch = self._layer.listener.body_reader(self.flow)
         watch = watch if isinstance(event, ResponseData) else None
-        # a reader takes b"" for the body's end
+        # an empty chunk is skipped, because a reader takes b"" for the body's end
         if watch and isinstance(event, ResponseData) and event.data:
             if isinstance(watch, StreamFunction):
                 # a tap that is a reader collects its pieces itself, in `late_pieces`
@@ -248,7 +249,7 @@ class StreamLayer(HttpStream):
         if watch:
             return
         if fault := self.response_body_buf.fault:
-            self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
+            self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # untyped in mitmproxy
             code = ErrorCode.RESPONSE_TOO_LARGE
             failure = ResponseProtocolError(self.stream_id, fault, code)
             yield from self.handle_protocol_error(failure)

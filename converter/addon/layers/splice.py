@@ -188,7 +188,7 @@ def make_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
     if function is None and response.stream is not True:
         return None  # a function of another addon, which may return other types than bytes
     if function and function.ends_thoughts:
-        return None  # the addon may disconnect from the server in mid-reply: only the layers can
+        return None  # only the layers can disconnect from the server in mid-reply
     framing = client.response.headers.get("transfer-encoding", "") if client.response else ""
     keeps = stream.context.options.store_streamed_bodies
     return Carrier(stream, server, function, "chunked" in framing.lower(), keeps)
