@@ -103,7 +103,7 @@ class Refusal(BodyReader, Protocol):
     """
 
     response: Response | None
-    """The response that is read."""
+    """The server's response whose body is read."""
     left_out_traits: frozenset[str]
     """The names of the traits that the next request lacks, because the server refused them."""
     first_body: Mapping[str, object]
@@ -157,9 +157,9 @@ class Connections(Protocol):
     """
 
     listener: Listener
-    """The addon's methods for the layers."""
+    """The addon's answers to the layers' questions."""
     connection_handler: Any
-    """Mitmproxy's object that reads and writes the sockets."""
+    """mitmproxy's object that reads and writes the sockets."""
     last_read_bytes: int
     """How many bytes the last read from a socket returned."""
     last_read_from: Connection | None

@@ -159,8 +159,8 @@ class AwaitedReply:
 
     @cached_property
     def is_buffered(self) -> bool:
-        """Return True if the server is asked for a stream although the client wants one body,
-        because the addon may have to end a thought or the answer.
+        """Return True if the server is asked for a stream although the client wants one body: the
+        addon may have to end a thought or the answer, and only a stream can be ended midway.
         """
         request = self.request
         whole = request.form is Form.WHOLE and not request.exchange.is_native

@@ -130,8 +130,8 @@ class EarlierThoughts:
     cannot be read, because the store's file is damaged.
     """
     position: ReplyPosition | None = None
-    """The request's own reply, whose thoughts it will keep; `None`: the reply's thoughts are not
-    kept.
+    """The position of this request's reply, which will keep the reply's thoughts; `None`: they are
+    not kept.
     """
 
     @property
@@ -167,8 +167,8 @@ def restore_thoughts(
     nothing, or if the request has any thought: then the client keeps thoughts itself.
 
     `history`: which earlier thoughts the model's chat template reads, and in which field. `join`:
-    see `ReplyPosition`. `hash_of`: returns hashes of messages that were computed for the client's
-    last request; `None`: all hashes are computed.
+    joins the texts of the reply's blocks (`ReplyPosition.join_blocks`). `hash_of`: returns hashes
+    of messages that were computed for the client's last request; `None`: all hashes are computed.
     """
     messages, model = _messages(body), str(body.get("model") or "")
     if not memory.bounds.keeps or any(map(_has_thought, messages)):

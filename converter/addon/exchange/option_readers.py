@@ -122,7 +122,7 @@ class MetricsTarget:
     host: str = ""
     """The IP address or host name at which the addon listens for Prometheus."""
     port: int = 0
-    """The port at which it listens; 0 if a file gets the metrics."""
+    """The port at which the addon listens for Prometheus; 0 if a file gets the metrics."""
     file: str = ""
     """The path of the file that gets the metrics; empty for an address."""
 
@@ -154,7 +154,7 @@ def read_collector(written: object) -> str:
 
 
 MEGABYTE = 1024 * 1024
-"""The bytes of a megabyte."""
+"""How many bytes a megabyte has."""
 LIMITS = {"request_mb": 32, "flows": 5000, "flows_mb": 500, "replies": 5000, "replies_mb": 32}
 """Name of a limit of `think_limits` -> its default: megabytes for a name with `_mb`, else
 a count.
@@ -166,15 +166,15 @@ class MemoryLimits:
     """Limits of the memory that the proxy uses for requests, exchanges and replies."""
 
     request_bytes: int
-    """Bytes of a request; 0 is no limit."""
+    """The most bytes of a request; 0: no limit."""
     flows: int
-    """Exchanges that mitmweb keeps; 0 is no limit."""
+    """The most exchanges that mitmweb keeps; 0: no limit."""
     flow_bytes: int
-    """Bytes of these exchanges; 0 is no limit."""
+    """The most bytes of all exchanges that mitmweb keeps; 0: no limit."""
     replies: int
-    """Replies kept for clients that refer to them; 0 keeps none."""
+    """The most replies that are kept for clients that refer to them; 0: none."""
     reply_bytes: int
-    """Bytes of these replies; 0 keeps none."""
+    """The most bytes of all replies that are kept for clients; 0: none."""
 
 
 def read_limits(written: Sequence[str]) -> MemoryLimits:

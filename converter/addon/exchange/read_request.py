@@ -52,8 +52,8 @@ from converter.core.wire.half_escapes import has_half_characters
 from converter.core.wire.known_json import KeptObject
 
 _THINKING_FIELDS = frozenset((*BUDGET_FIELDS, EFFORT))
-"""The fields of a request that set how much the model thinks. They are dropped if the model's name
-in the request (`NAME-low`) sets this.
+"""The fields of a request that set how much the model thinks. They are dropped if a row of
+`think_models` sets the effort or the budget.
 """
 
 SEARCHED = 1 << 17
@@ -68,7 +68,7 @@ class ReadRequest:
     """A request with its body read."""
 
     exchange: Exchange
-    """The request's path and headers."""
+    """The facts from the request's path and headers."""
     body: Mapping[str, object] = field(default_factory=dict)
     """The fields of the body that the server gets: a chat completion, or a native request. Empty
     for a translated request until `translate` fills it.
@@ -76,7 +76,7 @@ class ReadRequest:
     conversation: Conversation | None = None
     """The conversation of a translated request; `None` for a request that stays in its dialect."""
     conversation_id: str = ""
-    """The id of the conversation."""
+    """The id of the conversation, which is the same in each of its requests."""
     asks_to_think: bool = False
     """True if the client requests thinking."""
     budget_tokens: int | None = None
@@ -104,7 +104,7 @@ class ReadRequest:
     came.
     """
     effort: str = ""
-    """The effort that the model's name sets (`NAME-low`)."""
+    """The effort that a row of `think_models` sets; empty if none does."""
     earlier_thoughts: EarlierThoughts = NO_EARLIER
     """How many earlier thoughts were put back, and where this request's reply will keep its own."""
     repeated_turns: RepeatedTurns[Turn, KeptObject] | None = field(
@@ -336,9 +336,9 @@ def read_in_dialect(exchange: Exchange, body: bytes, repeats: Repeats | None = N
     """Return a request that is not translated (a chat completion, or a native request). Faults in
     its body that servers refuse are mended, such as a call whose arguments are no JSON object.
 
-    `ReadRequest.body` is empty if the bytes are not JSON. `repeats`: see `Repeats`; `None`: all of
-    the body is parsed anew. Raises RequestError for a request that the server's own endpoint would
-    answer wrongly.
+    `ReadRequest.body` is empty if the bytes are not JSON. `repeats`: parses the body, except turns
+    that the client's last request has too; `None`: all of the body is parsed. Raises RequestError
+    for a request that the server's own endpoint would answer wrongly.
     """
     try:
         value, repeated = repeats(body) if repeats else (json_text.read(body), None)
@@ -377,9 +377,9 @@ def read(
 ) -> ReadRequest:
     """Return a request that will be translated, with its conversation.
 
-    `memory`: has earlier replies to which the request may refer by their ids. `repeats`: see
-    `Repeats`; `None`: all of the body is parsed anew. Raises RequestError or UnreadableError for a
-    body that breaks the dialect's format.
+    `memory`: has earlier replies to which the request may refer by their ids. `repeats`: parses the
+    body, except turns that the client's last request has too; `None`: all of the body is parsed.
+    Raises RequestError or UnreadableError for a body that breaks the dialect's format.
     """
     value, repeated = repeats(body) if repeats else (json_text.read(body), None)
     around = RequestContext(

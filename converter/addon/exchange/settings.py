@@ -50,7 +50,7 @@ class Option:
     default: object
     """The default in the form that a user would write."""
     help_text: str
-    """The help text."""
+    """The text about the option in lists of options, such as that of `--help`."""
     read: Callable[[Any], object]
     """Turns the written value into the value of `Settings`, or raises ValueError."""
     choices: tuple[str, ...] = ()

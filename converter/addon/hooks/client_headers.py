@@ -21,7 +21,7 @@ _PERSONAL = re.compile(
 )
 """Headers of a client that identify a person, or that only the client's own cloud reads."""
 _match_personal = lru_cache(maxsize=256)(_PERSONAL.fullmatch)
-"""Matches a header's name against `_PERSONAL`. Requests repeat the same names."""
+"""Matches a header's name against `_PERSONAL`. It has a cache, because requests repeat names."""
 
 
 def withhold_keys(headers: Headers) -> list[str]:

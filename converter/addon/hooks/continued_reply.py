@@ -21,7 +21,7 @@ from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
 
 SECOND_REQUEST_FAILED = "a thought was ended, and the request that goes on behind it failed: {}"
-"""Template of an error and of a note; `{}` is the fault or the server's message."""
+"""The text about a second request that failed. `{}`: the fault, or the server's message."""
 OK, REFUSALS = 200, (400, 404, 405, 415, 422, 501)
 """Statuses of the response to the second request. `OK`: the response continues the reply.
 `REFUSALS`: the server cannot continue the reply, which ends behind the thought that the addon
@@ -57,8 +57,8 @@ class ContinuedReply:
 
     @property
     def is_ending(self) -> bool:
-        """Return True if the server was asked to end a thought, and `await_answer`, which reads the
-        server's answer to this, is still to be called.
+        """Return True if the server was asked to end a thought, and `await_answer`, which waits for
+        the server's answer, is still to be called.
         """
         return self._answer is not None
 
@@ -112,8 +112,9 @@ class ContinuedReply:
         return second
 
     def read_whole_response(self, status: int, body: bytes) -> str:
-        """Check a response to the second request that is whole and no stream. Return the message of
-        the error with which the client's reply ends; an empty text for no error, in two cases:
+        """Check the response to the second request, if it is whole and no stream. Return the
+        message of the error with which the client's reply ends. It is empty for no error, in two
+        cases:
 
         - Status `OK`: `body` is the rest of the reply, which the caller passes to the rewriter.
         - A status of `REFUSALS`: the reply ends behind the thought that the addon ended.

@@ -30,10 +30,10 @@ def declare_options(loader: Loader) -> None:
     for name, value in ctx.options.deferred.items():
         kind = _option_types.get(name.replace("-", "_"))
         if type(value) is int and kind is str:
-            # YAML reads `think_ping: 5` in the configuration file as a number; the option has a text
+            # YAML reads the configuration file's `think_ping: 5` as a number, not as a text
             ctx.options.deferred[name] = str(value)
         elif isinstance(value, str) and kind == Sequence[str]:
-            # YAML reads `think_tags: auto` in the configuration file as a text; the option has a list
+            # YAML reads the configuration file's `think_tags: auto` as a text, not as a list
             ctx.options.deferred[name] = [value]
     try:
         ctx.options.process_deferred()

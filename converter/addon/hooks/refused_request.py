@@ -159,8 +159,8 @@ class NextRequest(Refusal):
             _log.exception("think: a refusal could not be read")
 
     def _make_next(self, answer: bytes, status: int) -> None:
-        """Set `_next` to the body of the next request, if `answer`, the body of the response, shows
-        that one is needed. May raise any exception.
+        """Set `_next_body` to the body of the next request, if `answer`, the body of the response,
+        shows that another request is needed. May raise any exception.
         """
         raise NotImplementedError
 

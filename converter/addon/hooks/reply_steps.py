@@ -91,7 +91,7 @@ class ReplySteps:
 
     async def complete(self, record: FlowRecord) -> None:
         """Finish an exchange whose response is complete: rewrite a whole reply, store lessons from
-        the reply, log its notes in one line, and tell the watchers the end.
+        the reply, log its notes in one line, and call `ended` of the watchers.
         """
         flow, awaited, notes = record.flow, record.awaited, list[str]()
         if awaited is None or flow.response is None:
@@ -277,8 +277,8 @@ class ReplySteps:
 
 
 async def _rewrite_counterpart(record: FlowRecord) -> None:
-    """Translate the response of a counterpart endpoint (see `Kind`) to the client's dialect. Do
-    nothing in other exchanges.
+    """Translate the response of an exchange of `Kind.COUNTERPART`, such as one with embeddings, to
+    the client's dialect. Do nothing in an exchange of another kind.
     """
     response, exchange = record.flow.response, record.exchange
     if exchange.kind is not Kind.COUNTERPART or response is None:
@@ -298,9 +298,9 @@ def _continues_reply(record: FlowRecord) -> bool:
 
 
 def _is_no_reply(record: FlowRecord) -> bool:
-    """Return True if the response is not a reply for the client: it is the response of a
-    counterpart endpoint (see `Kind`), a rendered prompt that the addon requested, or the answer to
-    a request for the reason of an empty stream.
+    """Return True if the response is not a reply for the client: the exchange is of
+    `Kind.COUNTERPART`, or the response is a rendered prompt that the addon requested, or the answer
+    to its request for the reason of an empty stream.
     """
     renders = record.refusal is not None and record.refusal.requests_prompt
     silent = record.tap is not None and record.tap.is_silent

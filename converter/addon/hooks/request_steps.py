@@ -173,14 +173,14 @@ async def own_answer(pending: PendingRequest) -> Response | None:
 
 
 async def translate_to_counterpart(pending: PendingRequest) -> None:
-    """Translate the request to the server's counterpart endpoint (see `Kind`). Raises RequestError
-    and UnreadableError for a body that breaks the format.
+    """Translate the request to that of the endpoint of OpenAI's API with the same purpose, such as
+    embeddings. Raises RequestError and UnreadableError for a body that breaks the format.
     """
     record, there = pending.record, pending.record.exchange.endpoint.counterpart
     assert there  # `STEPS` has this step only for endpoints with a counterpart
 
     def translate() -> tuple[Mapping[str, object], Fields]:
-        """Return the fields of the server's request, and the reader of the client's fields."""
+        """Return the fields for the server, and the client's fields, of which some were read."""
         fields = Fields(json_text.read(pending.body))
         return there.request(fields), fields
 
@@ -244,7 +244,7 @@ async def recognise_server(pending: PendingRequest) -> None:
 
 
 async def recognise_for_ended_thoughts(pending: PendingRequest) -> None:
-    """Find out the server's profile if thoughts may be ended: it says how to continue a reply."""
+    """Find out the server's profile if thoughts may be ended. It says how to continue a reply."""
     if AwaitedReply(pending.record.request).limits.ends:
         await _recognise_if_reachable(pending)
 

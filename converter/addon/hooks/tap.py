@@ -19,7 +19,7 @@ from converter.core.wire import json_text
 _log = logging.getLogger(__name__)
 
 LONG = 32 * 1024
-"""From so many bytes on, a frame is rewritten in a thread: it takes up to 20 milliseconds, in which
+"""From so many bytes on, a frame is rewritten in a thread. It takes up to 20 milliseconds, in which
 all other flows would have to wait.
 """
 _REPEATED_BYTES = 32

@@ -47,7 +47,7 @@ class FlowRecord:
     """A running exchange: all that the addon knows of it, and the flow that shows it."""
 
     flow: HTTPFlow
-    """Mitmproxy's flow."""
+    """mitmproxy's flow."""
     exchange: Exchange
     """The facts from the request's path and headers."""
     sides: BothSides
@@ -59,7 +59,7 @@ class FlowRecord:
     notes: list[str] = field(default_factory=list)
     """Lines of the flow's comment that a person should read; they set the marker `TROUBLE`."""
     request: ReadRequest = field(init=False)
-    """The request, with its body once this is read."""
+    """The client's request. Its body is empty until a step reads it."""
     upstream: Upstream = field(init=False)
     """The server to which the request is sent, as the key of its probes and lessons."""
     body_size: int = 0
@@ -67,17 +67,17 @@ class FlowRecord:
     new body, of the new one.
     """
     awaited: AwaitedReply | None = None
-    """All facts that decide how the reply is rewritten."""
+    """All facts that decide how the reply is rewritten; `None` if no reply is to be rewritten."""
     rewriter: Rewriter | None = None
-    """Rewrites the reply."""
+    """The rewriter of the reply; `None` before the reply begins, and if nothing rewrites it."""
     server: Server = GENERIC
-    """The server's profile."""
+    """The profile of the server, as far as the server is recognised."""
     too_large: bool = False
     """True if the request was refused because its body is too long."""
     began_early: bool = False
     """True if the client's stream began before the server sent its response head."""
     stream_head: Response | None = None
-    """The response head of a streamed reply."""
+    """The head of the response with which the streamed reply began."""
     memory: Memory | None = None
     """Keeps the reply for later requests."""
     tap: HeldStream | None = None
@@ -169,7 +169,7 @@ def client_left(flow: HTTPFlow) -> bool:
 
 
 def outcome_of(flow: HTTPFlow, summary: Mapping[str, object]) -> str:
-    """Return how an exchange ended: `ok`, `failed` (an error in the reply, or no finish), `refusal`
+    """Return how an exchange ended: `ok`, `failed` (an error in the reply, or no finish), `refused`
     (an HTTP error), `client left` or `broke off` (the connection to the server).
     """
     if flow.error and not summary.get("finish"):

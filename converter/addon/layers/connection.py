@@ -36,7 +36,7 @@ SECONDS_TO_OPEN = 0.5
 LIVE: WeakSet["ReplyLayer"] = WeakSet()
 """The layers of all open client connections."""
 LONGEST_JOINED = 1 << 16
-"""The longest write into which writes are joined, in bytes, because joining copies the data."""
+"""The most bytes of a joined write. Longer writes are not joined, because that copies the data."""
 
 
 class Quit(events.Event):
