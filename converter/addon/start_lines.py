@@ -12,7 +12,7 @@ type Line = tuple[str, str]
 """A title, such as the client's name, and the command line."""
 
 UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
-"""The text that a command line has in place of a model's name."""
+"""The text that a command line has in place of a model's name, if none is known."""
 CLAUDE_CODE = "Claude Code"
 """The name of this client in a title, and its key in `NEEDS`."""
 NEEDS = {CLAUDE_CODE: 40_000, "Codex": 12_000}

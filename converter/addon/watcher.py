@@ -2,8 +2,8 @@
 a reply.
 
 `think_addon.py` lists their packages in `converter/extras`. Each package has a module `extra` with
-a function `addons(services)`, which returns addons of mitmproxy. The methods of this file's
-`Watcher` are called on each of them that is a `Watcher`.
+a function `addons(services)`, which returns addons of mitmproxy. If such an addon is a `Watcher`,
+the methods of `Watcher` are called at each exchange's request, events and end.
 """
 
 import logging
@@ -59,7 +59,7 @@ class OptionWatcher(Watcher):
     """
 
     followed_options: frozenset[str]
-    """The names of the options that this watcher depends on."""
+    """The names of the options that this watcher depends on, with `think_`."""
     _is_running = False
     """True once mitmproxy has started."""
 
