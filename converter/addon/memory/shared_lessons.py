@@ -30,8 +30,8 @@ from converter.addon.servers.known_servers import (
 from converter.core.model.memory import AwayError, Memory, Store
 
 OWNER = "lessons"
-"""The owner in the keys of lessons. No client has this owner, because owners of clients
-are hashes.
+"""The owner in the keys of lessons in a store. No client has this owner, because the owners of
+clients are hashes.
 """
 WAIT = 0.2
 """The most seconds that the first request to a server waits for other processes' lessons. Later
@@ -114,7 +114,7 @@ class SharedLessons:
                 add = partial(_write_merged, store, upstream, news)
                 await run_with_memory(Memory(store=store), 0, add)
             except AwayError:
-                self._servers.mark_as_new(upstream, news)  # for the next `write_store`
+                self._servers.mark_as_new(upstream, news)  # the next `write_store` writes them
                 return
 
 

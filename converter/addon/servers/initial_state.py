@@ -49,8 +49,8 @@ class Facts:
     repeats_opener: bool = False
     """True if the server may begin the text with the opener that already stands in the prompt."""
     prompt: InitialState | None = None
-    """Where the reply begins by the end of the prompt that the server rendered; `None`: the prompt
-    is not known.
+    """Where the reply begins, as the end of the rendered prompt shows; `None`: the prompt is not
+    known.
     """
     corrected: InitialState | None = None
     """Where an earlier reply really began, from the same server and model to a request with the

@@ -165,7 +165,7 @@ def count_tokens(
     count = (yield from _tokenize(body, "count")) if renders else None
     if count is None and request and server.name == "sglang":
         # an SGLang whose /tokenize takes no messages may have the Messages API's endpoint for a
-        # count, to which the client's request goes
+        # count: the client's request is sent there
         count = _reply_field((yield request), "input_tokens")
     return count if type(count) is int else None
 

@@ -33,7 +33,7 @@ class Fingerprint:
     value: str = ""
     """A text that the header contains, or the field's whole value; empty: any value."""
     beside: str = ""
-    """Another field that the same object must have; empty: none."""
+    """Another field that an object with `field` must also have; empty: none."""
     lacks: str = ""
     """A field that no model of the list may have; empty: none."""
 
@@ -99,7 +99,8 @@ class Server:
     was started with a reasoning parser.
     """
     effort: str = ""
-    """The path of the field that has the effort; empty: the server has no such field."""
+    """The path of the body field that sets the effort of thinking; empty: there is no such field.
+    """
     efforts: Mapping[str, str] = field(default_factory=lambda: EFFORTS)
     """A client's effort -> the value that is sent to the server."""
     effort_models: tuple[str, ...] = ()

@@ -73,13 +73,13 @@ a schema without them allows all that it allowed, and more.
 """
 KEYWORDS = SCHEMA_KEYS | {ODD}
 """Names of all traits of JSON schemas that a server may refuse."""
-# The comment at a row or a group of rows names the servers that send the error. A semicolon
-# separates the servers of the first text in a pattern, or of the first row, from those of the next.
+# The comment at a row or a group of rows names the servers that send the error. "The first text" is
+# the pattern's text before the first `|`.
 _ROWS: tuple[tuple[str, ...], ...] = (
-    # Sent by llama.cpp and LM Studio 0.4.19, for a pattern without anchors; by newer llama.cpp,
-    # for an invalid pattern
+    # The first text is sent by llama.cpp and LM Studio 0.4.19, for a pattern without anchors; the
+    # second by newer llama.cpp, for an invalid pattern
     (r"Pattern must start with '\^'|Invalid pattern ", "pattern"),
-    # Sent by llama.cpp of September 2026; by llama.cpp before that
+    # The first text is sent by llama.cpp of September 2026, the second by llama.cpp before that
     (r"JSON schema error at #|Unrecognized schema: ", ODD),
     # Sent by llama.cpp and LM Studio 0.4.20, for escapes such as `\d`, too many repetitions, or
     # objects without properties (llama.cpp b7786 ignored the grammar instead)
@@ -88,15 +88,15 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     (r"not supported by xgrammar|json schema into a (grammar|regex)", *SCHEMA_KEYS),
     (r"unsupported feature for structured outputs|anchored universal start state", *SCHEMA_KEYS),
     (r"Grammar error: ", *SCHEMA_KEYS),  # sent by vLLM with guidance (0.19)
-    # Sent by llama.cpp since b5394 if it has no image projector, and by Ollama 0.33, which runs
-    # llama.cpp; by llama.cpp before b5394
+    # The first text is sent by llama.cpp since b5394 if it has no image projector, and by Ollama
+    # 0.33, which runs llama.cpp; the second by llama.cpp before b5394
     (r"image input is not supported|content part type: \W*image_url", PICTURES),
     # Sent by LM Studio 0.3.8 to 0.3.30, and by Ollama since 0.30, for models in its cloud and
     # models that MLX runs
     (r"[Mm]odel does not support images?\b", PICTURES),
     (r"missing data required for image input", PICTURES),  # sent by Ollama 0.6 to 0.31
-    # Sent by vLLM since 0.10, for a model without vision; by vLLM for a vision model that was
-    # started with a limit of 0 images
+    # The first text is sent by vLLM since 0.10, for a model without vision; the second by vLLM, for
+    # a vision model that was started with a limit of 0 images
     (r"is not a multimodal model|At most 0 (image|vision_chunk)\(s\)", PICTURES),
     # The first row is sent by SGLang 0.5.23, the second by mlx-lm 0.32 with a 404, the third by
     # rapid-mlx 0.16
@@ -113,19 +113,20 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     (r"Cannot have 2 or more assistant messages at the end", TWO_BEGUN),
     # Sent by vLLM with the Mistral tokenizer, for an assistant turn at the end
     (r"Expected last role User or Tool .{0,99} but got assistant", BEGUN),
-    # Three rows: raised by the chat templates of Qwen3.5 ("Unexpected message role" for the role
-    # `developer`), Gemma and Mistral
+    # These three rows are raised by the chat templates of Qwen3.5 ("Unexpected message role" for
+    # the role `developer`), Gemma and Mistral
     (r"System (message|role|prompt)s? must (be|come) (at the beginning|first)", SYSTEM),
     (r"Unexpected message role|[Oo]nly the first message (can|may) be .?system", SYSTEM),
     (r"roles must alternate user/assistant", NEIGHBOURS),
     # Sent by llama.cpp, for arguments of a call that its JSON parser refuses
     (r"Failed to parse tool call arguments as JSON", ARGUMENTS),
-    # Sent by Mistral's API, and by servers with its tokenizer; raised by Mistral's chat templates
+    # The first text is sent by Mistral's API and by servers with its tokenizer; the second is
+    # raised by Mistral's chat templates
     (r"Tool call id was .{0,99} but must be|[Tt]ool call IDs should be", IDS),
     # Raised by chat templates of Qwen3.5 and later, for a tool loop of which the client has dropped
     # the first turns
     (r"No user query found in messages", USERLESS),
-    # Sent by Moonshot's API; by DeepSeek's API
+    # The first text is sent by Moonshot's API, the second by DeepSeek's API
     (r"reasoning_content\W.{0,40}(is missing|must be passed back)", THOUGHTLESS),
     # The first row is sent by vLLM, the second by OpenAI
     (r"Tool message content only supports text", PICTURES_OF_TOOLS),
@@ -140,7 +141,8 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     # Both rows are sent by the APIs of DeepSeek, Xiaomi, Moonshot and Alibaba
     (r"[Tt]hinking mode does not support this tool_choice", THINKING),
     (r"tool_choice.{0,80}(incompatible with thinking|in thinking mode)", THINKING),
-    # Sent by llama.cpp's JSON parser; by servers in Python, from their UTF-8 encoder
+    # The first text is sent by llama.cpp's JSON parser, the second by servers in Python, from their
+    # UTF-8 encoder
     (r"surrogate U\+D[8C]00|surrogates not allowed", HALVES),
     *unread_replies.ROWS,
 )

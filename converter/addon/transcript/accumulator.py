@@ -33,7 +33,7 @@ class News:
     part: Part
     """The new part. If a thought or text goes on, a part of this kind with the new text alone."""
     choice: int = 0
-    """The index of the choice."""
+    """The index of the reply's choice."""
     fresh: bool = True
     """True if a new part begins, False if the text of `part` continues the last part."""
 
@@ -82,7 +82,7 @@ class Accumulator:
         self.stop_sequence: str | None = None
 
     def parts(self) -> tuple[Part, ...]:
-        """Return all parts so far. Other fields of the choice (a vendor's own) come last."""
+        """Return all parts so far. Fields that no decoder knows (a vendor's own) come last."""
         return (*self._blocks.parts(), *self._fields.parts())
 
     def feed(self, event: events.Event) -> list[News]:

@@ -227,7 +227,7 @@ def tokens_of(
     prompt = b"".join(pieces)
     borders = [0, *accumulate(map(len, pieces))]
     described = _find_spans(prompt, tools)
-    # each span reaches to the next tool, because the JSON between the tools' texts is of the tools
+    # each span is extended to the next tool, because the JSON between tools' texts belongs to them
     ends = dict(pairwise(span[0] for span in described if span))
     described = [span and (span[0], ends.get(span[0], span[1])) for span in described]
     of_tools = sorted(span for span in described if span)

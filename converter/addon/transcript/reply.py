@@ -134,8 +134,8 @@ class ReplyReader:
     def _read_frames(self, frames: Iterable[Frame]) -> list[News]:
         """Read frames; return what they add to the transcript."""
         events = (event for frame in frames for event in self._decode(frame))
-        # successive events of one kind are joined to one event to save time: a frame has only some
-        # letters, and each event costs the stages as much as a long one
+        # successive events of one kind are joined to save time: the event of a frame has only a few
+        # letters, but takes the stages as long as an event of many letters
         runs = joined(events, fields=True)
         return [news for event in runs for news in self._run_stages(event)]
 
@@ -185,7 +185,7 @@ class ReplyReader:
         label = (self.recogniser.dialect or COMMON).label
         fields = {**event.own.fields} if event.own else {}
         odd = fields.pop(label.blocks, None)
-        # of a message's content, only the items are kept that the decoder could not read
+        # of a message's content, only items that the decoder could not read are kept
         if isinstance(odd, list):
             odd = [block for block in odd if not isinstance(block, dict) or _is_odd_block(block)]
         if has_value(odd):

@@ -51,7 +51,7 @@ def read_fields(body: Mapping[str, object], chosen: Settings | None = None) -> T
     systems = [body[name] for name in SYSTEM_FIELDS if has_value(body.get(name))]
     turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
     turns += [turn for name in MESSAGE_FIELDS for turn in turns_of(body.get(name), split)]
-    # The settings are all fields but the messages: those that fit in a line, and longer ones.
+    # The settings are all fields but the messages: `short` ones fit in a line, `long` ones do not.
     short: dict[str, object] = {}
     long: list[Part] = []
     # The model comes first and the tools last; other settings stay in the client's order.

@@ -22,11 +22,11 @@ class Media:
     kind: str
     """`image`, `audio` or another kind."""
     type: str = ""
-    """The media type."""
+    """The media type, such as `image/png`."""
     size: int | None = None
-    """The bytes of the data, None if the message has only an address."""
+    """How many bytes the data has; None if the message has only an address."""
     address: str = ""
-    """The URL or the id of a file, empty if the message has the data."""
+    """The URL, or the id of a file; empty if the message has the data itself."""
     title: str = ""
     """A document's title."""
     data: str = field(default="", repr=False, compare=False)

@@ -68,16 +68,16 @@ class Breaker(NamedTuple):
     """
 
     name: str
-    """The kind, for the user."""
+    """The name of this kind of text, for the user."""
     pattern: re.Pattern[str]
-    """Matches the text."""
+    """Finds texts of this kind."""
     behind: int | None
     """The breaker is the cause of a difference if both texts, the earlier and the new one, have a
     match of the pattern at the difference, or at most this many characters before it. None: the
     breaker is the cause if both texts are equal without their matches.
     """
     mend: str = ""
-    """Advice for the user."""
+    """Advice how to keep the cache from such texts, for the user; empty: none."""
 
 
 BREAKERS = (
@@ -117,7 +117,7 @@ class Prompt:
     body: Mapping[str, object]
     """The request's fields."""
     size: int
-    """The body's bytes."""
+    """How many bytes the body has."""
     tokens: int | None = None
     """The prompt's tokens by the server's count; None until the server reports it."""
 
@@ -149,9 +149,9 @@ class Break:
     part: str
     """Where the prompts differ: the name of the prompt's part and the offset within it."""
     cause: str
-    """The cause, for the user."""
+    """The cause of the difference, for the user."""
     mend: str = ""
-    """Advice for the user."""
+    """Advice how to avoid such a break, for the user; empty: none."""
 
     def message(self, before: int | None, prompt: int | None, cached: int | None) -> str:
         """Return a line about the break, without text of the prompt. Return an empty text if the
