@@ -75,8 +75,8 @@ class ThinkAddon:
 
     def __init__(self) -> None:
         self._settings = settings.read()
-        self._in_force: dict[str, object] = {}
-        self._filter: flowfilter.TFilter | None = None
+        self._recorded_options: dict[str, object] = {}
+        self._flow_filter: flowfilter.TFilter | None = None
         self._access = AccessRules()
         client = UpstreamClient(KnownServers(time.time))
         services = ExtraServices(self._settings_in_force, client)
@@ -100,8 +100,8 @@ class ThinkAddon:
         if not any(name.startswith("think_") for name in updated):
             return
         try:
-            self._settings, self._filter = options.read_settings()
-            self._in_force = options.recorded_values()
+            self._settings, self._flow_filter = options.read_settings()
+            self._recorded_options = options.recorded_values()
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
         if updated & {"think_limits", "think_lessons", "think_memory", "think_memory_days"}:
@@ -131,9 +131,9 @@ class ThinkAddon:
         request, at = flow.request, int(flow.request.timestamp_start)
         head = (request.method, request.path, http_messages.header_values(request.headers))
         exchange = begin(*head, self._settings, flow.id, is_reverse(flow), created_at=at)
-        if self._filter and not flowfilter.match(self._filter, flow):
+        if self._flow_filter and not flowfilter.match(self._flow_filter, flow):
             exchange = None
-        if exchange is None or self._filter or is_reverse(flow):
+        if exchange is None or self._flow_filter or is_reverse(flow):
             self._begin_exchange(flow, exchange)
             return None
         return self._begin_if_private(flow, exchange)
@@ -157,7 +157,7 @@ class ThinkAddon:
         else:
             full = self._may_be_viewed() or bool(self._settings.record)
             sides = BothSides(headers, full)
-            RUNNING_RECORDS[flow.id] = FlowRecord(flow, exchange, sides, self._in_force)
+            RUNNING_RECORDS[flow.id] = FlowRecord(flow, exchange, sides, self._recorded_options)
             http_messages.set_fields(flow.request.headers, {b"accept-encoding": b"identity"})
 
     async def request(self, flow: HTTPFlow) -> None:

@@ -210,11 +210,11 @@ def _import_zstd() -> Any:
 type _Read = Callable[[bytes], bytes]
 ZSTD = _import_zstd()
 """The module that reads zstd."""
-_PIECE = 64
+_PIECE_BYTES = 64
 """How many bytes of a body are uncompressed by one call. The result may have up to 100 MB with
 brotli, and 2 MB with other encodings.
 """
-_NO_BODY = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)
+_DECOMPRESSION_ERRORS = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)
 """The errors that decompressors raise for a body that is not in their encoding."""
 
 
@@ -230,11 +230,11 @@ def uncompress(body: bytes, encoding: str, limit: int) -> bytes:
     plain = bytearray()
     try:
         read = _READERS[encoding](body)
-        for at in range(0, len(body), _PIECE):
-            plain += read(body[at : at + _PIECE])
+        for at in range(0, len(body), _PIECE_BYTES):
+            plain += read(body[at : at + _PIECE_BYTES])
             if len(plain) > limit:
                 break
-    except _NO_BODY as error:
+    except _DECOMPRESSION_ERRORS as error:
         raise ValueError(str(error)) from None
     return bytes(plain[: limit + 1])
 

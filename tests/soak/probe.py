@@ -7,7 +7,7 @@ import json
 from mitmproxy.http import HTTPFlow, Response
 
 from converter.addon.keep.flow_record import RUNNING_RECORDS
-from converter.addon.layers.connection import LIVE
+from converter.addon.layers.connection import LIVE_LAYERS
 
 
 def request(flow: HTTPFlow) -> None:
@@ -18,7 +18,7 @@ def request(flow: HTTPFlow) -> None:
     held = {
         "tasks": len(asyncio.all_tasks()),
         "exchanges": len(RUNNING_RECORDS),
-        "connections": len(LIVE),
+        "connections": len(LIVE_LAYERS),
         "flows": sum(isinstance(each, HTTPFlow) for each in gc.get_objects()),
     }
     flow.response = Response.make(200, json.dumps(held), {"connection": "close"})

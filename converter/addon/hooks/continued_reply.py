@@ -43,9 +43,9 @@ class ContinuedReply:
 
     def __init__(self, rewriter: Rewriter, record: FlowRecord, ask_to_end: AskToEnd) -> None:
         self._rewriter, self._record, self._ask_to_end = rewriter, record, ask_to_end
-        self._requests = 0
-        self._answer: asyncio.Future[bool] | None = None
-        self._has_sent = False
+        self._requested_ends = 0
+        self._server_answer: asyncio.Future[bool] | None = None
+        self._has_sent_second = False
         rewriter.continuation.pauses = True
 
     @property
@@ -60,17 +60,17 @@ class ContinuedReply:
         """Return True if the server was asked to end a thought, and `await_answer`, which waits for
         the server's answer, is still to be called.
         """
-        return self._answer is not None
+        return self._server_answer is not None
 
     def ask_server(self) -> None:
         """Ask the server to end the running thought, if the rewriter has decided since the last
         call that the thought ends and that the server should end it.
         """
         ends = self._rewriter.findings.ends
-        if ends.by_server > self._requests:
-            self._requests = ends.by_server
+        if ends.by_server > self._requested_ends:
+            self._requested_ends = ends.by_server
             asking = self._ask_to_end(self._rewriter.continuation.reply_id)
-            self._answer = asyncio.ensure_future(asking)
+            self._server_answer = asyncio.ensure_future(asking)
 
     async def await_answer(self) -> list[bytes]:
         """Wait for the server's answer to the request of `ask_server`. Return the bytes with which
@@ -79,7 +79,7 @@ class ContinuedReply:
         If the server does not end the thought, the rest of its response is not read (`is_due`
         becomes True), and a second request continues the reply.
         """
-        answer, self._answer = self._answer, None
+        answer, self._server_answer = self._server_answer, None
         return [] if answer is None or await answer else self._rewriter.leave()
 
     def explain(self, reason: str) -> str:
@@ -87,7 +87,7 @@ class ContinuedReply:
         for the fault. If the second request was sent, the message says that this request failed.
         """
         message = fault_message(self._record.flow, reason)
-        return SECOND_REQUEST_FAILED.format(message) if self._has_sent else message
+        return SECOND_REQUEST_FAILED.format(message) if self._has_sent_second else message
 
     def second_request(self, possible: bool) -> Request | None:
         """Return the second request; `None` if none can continue the reply, which then ends where
@@ -103,12 +103,12 @@ class ContinuedReply:
         if not possible or not isinstance(first, dict):
             rewriter.refuse("over this protocol no second request can continue the reply")
             return None
-        self._answer = None
+        self._server_answer = None
         first = without_fields(first, frozenset((CONTROL, LAST_WORDS)))
         second = http_messages.copy_message(sent)
         body = awaited.continued_body(first, rewriter.findings, rewriter.continuation.first_tokens)
         http_messages.set_body(second, json_text.write(body))
-        self._has_sent = True
+        self._has_sent_second = True
         return second
 
     def read_whole_response(self, status: int, body: bytes) -> str:

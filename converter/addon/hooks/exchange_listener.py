@@ -43,21 +43,21 @@ class ExchangeListener(Listener):
         chosen: Callable[[], Settings],
         tap: Callable[[FlowRecord, AwaitedReply], Tap],
     ) -> None:
-        self._chosen = chosen
-        self._tap = tap
+        self._read_settings = chosen
+        self._make_tap = tap
         self.hosts: WeakKeyDictionary[HTTPFlow, str] = WeakKeyDictionary()
 
     @property
     def seconds_of_silence(self) -> float:
         """The seconds of silence after which a stream's client gets a ping; 0: no pings."""
-        return self._chosen().ping.seconds
+        return self._read_settings().ping.seconds
 
     def allows_size(self, flow: HTTPFlow, size: int) -> bool:
         """Return True if a request may have a body of `size` bytes. If it has more than the user's
         limit, mark its record as too large, and return False from then on. A request that the addon
         leaves alone has no record and no limit.
         """
-        record, limit = RUNNING_RECORDS.get(flow.id), self._chosen().limits.request_bytes
+        record, limit = RUNNING_RECORDS.get(flow.id), self._read_settings().limits.request_bytes
         if record and limit and size > limit:
             record.too_large = True
         return record is None or not record.too_large
@@ -100,7 +100,7 @@ class ExchangeListener(Listener):
         """
         record = RUNNING_RECORDS.get(flow.id)
         awaited = record.awaited if record else None
-        if record is None or awaited is None or not self._chosen().ping.sends_early_head:
+        if record is None or awaited is None or not self._read_settings().ping.sends_early_head:
             return None
         if awaited.request.form is not Form.STREAM:
             return None
@@ -109,7 +109,7 @@ class ExchangeListener(Listener):
             200, headers={"content-type": f"{framing.content_type}; charset=utf-8"}
         )
         http_messages.open_for_streaming(flow.request, head)
-        head.stream = self._tap(record, awaited)
+        head.stream = self._make_tap(record, awaited)
         record.began_early = True
         return head
 

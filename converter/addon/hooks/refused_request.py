@@ -30,7 +30,7 @@ from converter.core.wire import json_text
 
 _log = logging.getLogger(__name__)
 
-_LONGEST = 1 << 16
+_LONGEST_RESPONSE = 1 << 16
 """The longest response that a reader reads, in bytes. It is parsed as JSON again at each chunk
 until it is complete, which would take too long for a long response.
 """
@@ -117,11 +117,11 @@ class NextRequest(Refusal):
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Read a chunk, and make the next request once the body is complete JSON of at most
-        `_LONGEST` bytes. Return no bytes for the client.
+        `_LONGEST_RESPONSE` bytes. Return no bytes for the client.
         """
-        self._received += chunk if len(self._received) <= _LONGEST else b""
+        self._received += chunk if len(self._received) <= _LONGEST_RESPONSE else b""
         status = self.response.status_code if self.response else 0
-        if len(self._received) <= _LONGEST and json_text.readable(bytes(self._received)):
+        if len(self._received) <= _LONGEST_RESPONSE and json_text.readable(bytes(self._received)):
             self._read(bytes(self._received), status)
         return []
 

@@ -230,8 +230,8 @@ async def replace_model_name(pending: PendingRequest) -> None:
         return
     if row.sets_thinking and not record.exchange.is_native:
         await _recognise_if_reachable(pending)
-        parses = pending.client.servers.sends_thinking_field(record.upstream, row.name or name)
-        request = request.with_effort_of(row, record.server, parses)
+        in_field = pending.client.servers.sends_thinking_field(record.upstream, row.name or name)
+        request = request.with_effort_of(row, record.server, in_field)
     record.request = request.with_served_model(row.name) if row.name not in ("", name) else request
 
 

@@ -37,12 +37,12 @@ class FlowKeeper(Watcher):
     """The name under which mitmproxy registers this addon."""
 
     def __init__(self, chosen: Callable[[], MemoryLimits]) -> None:
-        self._chosen = chosen
+        self._read_limits = chosen
         self._sizes: dict[str, int] = {}
         """Id of a flow that counts towards the limits -> its bytes; the oldest flow first."""
-        self._whole: dict[str, None] = {}
+        self._with_server_side: dict[str, None] = {}
         """Ids of the flows that may still hold the server's side; the oldest flow first."""
-        self._total = 0
+        self._total_bytes = 0
 
     def ended(self, seen: FlowRecord) -> None:
         """Write the outcome of a finished exchange onto its flow."""
@@ -57,22 +57,22 @@ class FlowKeeper(Watcher):
             return
         self._stop_counting(flow.id)
         self._count_bytes(flow)
-        self._whole[flow.id] = None
-        limits = self._chosen()
+        self._with_server_side[flow.id] = None
+        limits = self._read_limits()
         if not (limits.flows and limits.flow_bytes):
             return
-        for name in list(self._whole):
-            if self._total <= limits.flow_bytes:
+        for flow_id in list(self._with_server_side):
+            if self._total_bytes <= limits.flow_bytes:
                 break
-            if oldest := self._removable(view, name):
-                del self._whole[name]
+            if oldest := self._removable(view, flow_id):
+                del self._with_server_side[flow_id]
                 drop_server_bytes(oldest)
                 self._count_bytes(oldest)
-        for name in list(self._sizes):
-            if self._total <= limits.flow_bytes and len(self._sizes) <= limits.flows:
+        for flow_id in list(self._sizes):
+            if self._total_bytes <= limits.flow_bytes and len(self._sizes) <= limits.flows:
                 break
-            if oldest := self._removable(view, name):
-                self._stop_counting(name)
+            if oldest := self._removable(view, flow_id):
+                self._stop_counting(flow_id)
                 view.remove([oldest])
 
     error = response
@@ -81,22 +81,22 @@ class FlowKeeper(Watcher):
     def _count_bytes(self, flow: HTTPFlow) -> None:
         """Count a flow's bytes towards the limits, in place of its earlier count."""
         size = size_of(flow)
-        self._total += size - self._sizes.get(flow.id, 0)
+        self._total_bytes += size - self._sizes.get(flow.id, 0)
         self._sizes[flow.id] = size
 
-    def _stop_counting(self, name: str) -> None:
+    def _stop_counting(self, flow_id: str) -> None:
         """Take the flow with this id out of the count of flows and bytes."""
-        self._total -= self._sizes.pop(name, 0)
-        self._whole.pop(name, None)
+        self._total_bytes -= self._sizes.pop(flow_id, 0)
+        self._with_server_side.pop(flow_id, None)
 
-    def _removable(self, view: "View", name: str) -> HTTPFlow | None:
+    def _removable(self, view: "View", flow_id: str) -> HTTPFlow | None:
         """Return the flow with this id; None if it must stay as it is, because a person has marked
         it, the console shows it, or it is intercepted. A flow that a person has removed from
         mitmweb's list is taken out of the count.
         """
-        flow = view.get_by_id(name)
+        flow = view.get_by_id(flow_id)
         if not isinstance(flow, HTTPFlow):
-            self._stop_counting(name)
+            self._stop_counting(flow_id)
             return None
         shown = "console_layout" in ctx.options and view.focus.flow is flow
         stays = flow.marked not in _OURS or shown or flow.intercepted

@@ -17,7 +17,7 @@ class SideReader:
     def __init__(self, record: FlowRecord, of_server: bool = False) -> None:
         self.record = record
         self._of_server = of_server
-        self._read = 0
+        self._read_bytes = 0
         self._reader = ReplyReader(AS_WRITTEN)
         if of_server:
             expected = record.awaited.expected if record.awaited else Expected()
@@ -30,8 +30,8 @@ class SideReader:
         """Return what has come since the last call: the parts that began, and their texts."""
         sides = self.record.sides
         came = b"".join(sides.chunks) if self._of_server else sides.client_bytes or b""
-        fresh = bytes(came[self._read :])
-        self._read += len(fresh)
+        fresh = bytes(came[self._read_bytes :])
+        self._read_bytes += len(fresh)
         return self._reader.feed(fresh) if fresh else []
 
     def close(self) -> list[News]:

@@ -33,7 +33,7 @@ from converter.addon.log_lines import log_if_read
 SECONDS_TO_OPEN = 0.5
 """Seconds between two checks of the server connections that are being opened (`_check_openings`).
 """
-LIVE: WeakSet["ReplyLayer"] = WeakSet()
+LIVE_LAYERS: WeakSet["ReplyLayer"] = WeakSet()
 """The layers of all open client connections."""
 LONGEST_JOINED = 1 << 16
 """The most bytes of a joined write. Longer writes are not joined, because that copies the data."""
@@ -107,7 +107,7 @@ class ReplyLayer(HttpLayer):
         self._closed_servers: set[Connection] = set()
         self.last_read_bytes = 0
         self.last_read_from: Connection | None = None
-        LIVE.add(self)
+        LIVE_LAYERS.add(self)
 
     @property
     def exchanges(self) -> list[StreamLayer]:
@@ -279,7 +279,7 @@ class ReplyLayer(HttpLayer):
                 yield from self.event_to_child(stream, failure)
             # A tunnel gets the event only if one of our layers is in it, because mitmproxy's
             # layers do not know the event.
-            elif any(stream in within.context.layers for within in LIVE):
+            elif any(stream in within.context.layers for within in LIVE_LAYERS):
                 yield from self.event_to_child(stream, event)
 
 

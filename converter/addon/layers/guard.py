@@ -69,7 +69,7 @@ safecall = _import_member("mitmproxy.addonmanager", "safecall")
 traverse = _import_member("mitmproxy.addonmanager", "traverse")
 
 
-_MEMBER = re.compile(r"([\w.]+)(?:\(([^)]*)\))?")
+_MEMBER_PATTERN = re.compile(r"([\w.]+)(?:\(([^)]*)\))?")
 """Matches a member in the table of a part: its name, and its parameters if they are in brackets."""
 
 
@@ -92,7 +92,7 @@ class GuardedPart:
         self.built_upon = dict[str, str]()
         for line in table.split("\n"):
             owner, colon, members = line.strip().rpartition(": ")
-            for name, parameters in _MEMBER.findall(members):
+            for name, parameters in _MEMBER_PATTERN.findall(members):
                 self.built_upon[f"{owner}.{name}" if colon else name] = parameters
         self.lacks = self.missing()
 

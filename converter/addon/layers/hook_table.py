@@ -29,9 +29,9 @@ class HookTable:
     """
 
     def __init__(self) -> None:
-        self._addons: list[object] = []
+        self._all_addons: list[object] = []
         self._rows: dict[str, list[Addon]] = {}
-        self._names: dict[str, list[str]] = {}
+        self._field_names: dict[str, list[str]] = {}
 
     def addons_with(self, name: str) -> list[Addon]:
         """Return the addons that have the hook `name`, themselves or in an addon within them, each
@@ -42,8 +42,8 @@ class HookTable:
             return [(object(), [])]
         addons = ctx.master.addons
         current = list(addons.lookup.values())
-        if current != self._addons:
-            self._addons, self._rows = current, {}
+        if current != self._all_addons:
+            self._all_addons, self._rows = current, {}
         if name not in self._rows:
             rows = ((addon, _hook_functions(addon, name)) for addon in addons.chain)
             self._rows[name] = [row for row in rows if row[1]]
@@ -79,10 +79,10 @@ class HookTable:
         """Return the arguments of a hook's functions. The names of the hook's fields are looked up
         once for each hook; mitmproxy's `args` looks them up at each call.
         """
-        if event.name not in self._names:
+        if event.name not in self._field_names:
             members = fields(event)  # type: ignore[arg-type]
-            self._names[event.name] = [member.name for member in members]
-        return [getattr(event, name) for name in self._names[event.name]]
+            self._field_names[event.name] = [member.name for member in members]
+        return [getattr(event, name) for name in self._field_names[event.name]]
 
     def trigger(self, event: Hook) -> None:
         """Call a hook without waiting, as mitmproxy's method of this name does, but only if an

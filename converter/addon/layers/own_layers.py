@@ -16,7 +16,7 @@ from converter.addon.layers.guard import PARTS, PROMISES
 
 if not PROMISES.lacks:
     from converter.addon.layers import hook_table
-    from converter.addon.layers.connection import LIVE, Quit, replace_layer
+    from converter.addon.layers.connection import LIVE_LAYERS, Quit, replace_layer
     from converter.addon.layers.stream_turns import give_turns
 
 MOST_NAMED = 3
@@ -41,7 +41,7 @@ class OwnLayers:
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
-        self._lazy = False
+        self._chose_lazy = False
 
     def running(self) -> None:
         """Log which members mitmproxy lacks that the addon uses. If the layers lack none, have
@@ -59,7 +59,7 @@ class OwnLayers:
         if PROMISES.lacks:
             return
         hook_table.install(ctx.master.addons)
-        for layer in LIVE:
+        for layer in LIVE_LAYERS:
             layer.listener = self._listener
 
     def configure(self, updated: set[str]) -> None:
@@ -85,14 +85,14 @@ class OwnLayers:
             return
         if not mitmproxy_internals.is_set_by_user("http2"):
             ctx.options.update(http2=False)
-        ours = self._lazy and ctx.options.connection_strategy == "lazy"
+        ours = self._chose_lazy and ctx.options.connection_strategy == "lazy"
         if ours or not mitmproxy_internals.is_set_by_user("connection_strategy"):
             # a forward proxy also carries protocols in which the server sends the first bytes, such
             # as SSH, and needs `eager` for them
             modes = map(ProxyMode.parse, ctx.options.mode)
-            self._lazy = all(isinstance(mode, ReverseMode) for mode in modes)
-            if self._lazy is not ours:
-                ctx.options.update(connection_strategy="lazy" if self._lazy else "eager")
+            self._chose_lazy = all(isinstance(mode, ReverseMode) for mode in modes)
+            if self._chose_lazy is not ours:
+                ctx.options.update(connection_strategy="lazy" if self._chose_lazy else "eager")
 
     def next_layer(self, nextlayer: NextLayer) -> None:
         """Replace the HTTP layer that mitmproxy chooses for a connection by ours. Give other
@@ -126,7 +126,7 @@ async def break_off() -> None:
     most `SECONDS_TO_QUIT`.
     """
     handlers = mitmproxy_internals.connection_handlers()
-    busy = [one for one in LIVE if one.exchanges and one.context.client.id in handlers]
+    busy = [one for one in LIVE_LAYERS if one.exchanges and one.context.client.id in handlers]
     waiting = {one.context.client.id: handlers[one.context.client.id] for one in busy}
     try:
         async with asyncio.timeout(SECONDS_TO_QUIT):

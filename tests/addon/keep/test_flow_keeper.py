@@ -34,7 +34,7 @@ def exchange(there: Watched) -> HTTPFlow:
 
 def keep(there: Watched, flows: int, size: int) -> None:
     keeper = next(each for each in there.addon.addons if isinstance(each, flow_keeper.FlowKeeper))
-    keeper._chosen = lambda: MemoryLimits(0, flows, size, 0, 0)
+    keeper._read_limits = lambda: MemoryLimits(0, flows, size, 0, 0)
 
 
 def listed(there: Watched) -> list[str]:

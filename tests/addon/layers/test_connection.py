@@ -15,7 +15,7 @@ from mitmproxy.proxy.layers import ClientTLSLayer, TCPLayer
 from mitmproxy.proxy.layers.modes import HttpProxy, ReverseProxy
 
 from converter.addon.layers.connection import (
-    LIVE,
+    LIVE_LAYERS,
     LONGEST_JOINED,
     Quit,
     ReplyLayer,
@@ -105,7 +105,7 @@ def test_when_mitmproxy_ends_waiting_clients_get_an_error() -> None:
 
 def test_layers_of_open_connections_are_listed() -> None:
     with Core() as core:
-        assert core.layer in LIVE
+        assert core.layer in LIVE_LAYERS
 
 
 def tunnel(core: Core, seconds_of_silence: float = 0, handler: object = None) -> ReplyLayer:

@@ -28,15 +28,15 @@ from converter.addon.layers.guard import (
 )
 from converter.addon.layers.whole_reads import WholeReads
 
-_INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")
+_INTERIM_HEAD = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")
 """Matches an interim head, such as 100 Continue or 103 Early Hints. 101 is no interim head: it is
 the head of the response.
 """
-LEFT = -1
+LEFT_STREAM_ID = -1
 """The stream id of a connection that the addon has left. No stream has this id, so mitmproxy drops
 all later events of the connection.
 """
-_SWITCHING = re.compile(rb"HTTP/1\.\d 101\b")
+_SWITCHING_HEAD = re.compile(rb"HTTP/1\.\d 101\b")
 """Matches the head of a response that switches protocols (101)."""
 
 
@@ -49,7 +49,7 @@ class ServerConnection(Http1Client):
         """Close the connection in the middle of a response, and drop all bytes that still arrive on
         it.
         """
-        self.stream_id = LEFT
+        self.stream_id = LEFT_STREAM_ID
         yield commands.CloseConnection(self.conn)
 
     def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
@@ -57,7 +57,7 @@ class ServerConnection(Http1Client):
         soon as the bytes so far cannot become a head.
         """
         if self.stream_id is not None and isinstance(event, events.DataReceived):
-            while _INTERIM.match(bytes(self.buf)) and self.buf.maybe_extract_lines():
+            while _INTERIM_HEAD.match(bytes(self.buf)) and self.buf.maybe_extract_lines():
                 pass
             if fault := fault_of_head(bytes(self.buf), self.request):
                 yield commands.CloseConnection(self.conn)
@@ -85,7 +85,7 @@ def fault_of_head(received: bytes, request: Request | None = None) -> str:
         return f"Cannot parse HTTP response: it begins with {received[:40]!r}"
     if len(received) > LONGEST_HEAD and not re.search(rb"\n\r?\n", received[: LONGEST_HEAD + 4]):
         return f"Cannot parse HTTP response: its head has more than {LONGEST_HEAD} bytes"
-    if _SWITCHING.match(received) and not (request and "upgrade" in request.headers):
+    if _SWITCHING_HEAD.match(received) and not (request and "upgrade" in request.headers):
         return "Cannot parse HTTP response: 101 Switching Protocols, which nobody asked for"
     return ""
 
