@@ -47,7 +47,7 @@ def _(body: Json, form: CallRow) -> Iterator[tuple[str, Reader]]:
 def _(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
     within = rf"(?!{_any_of(form.ends)})" if form.ends else ""
     name = r"(?:functions\.)?(?P<name>[\w.:-]++)"
-    heads = _any_of(body.heads)
+    heads = _any_of(body.starts)
     pattern = rf"{heads}(?:{within}(?:\s|{_TOKEN}))*+{name}(?:{within}{_BETWEEN})*+"
     if form.whole:
         yield f"(?={pattern})", headers_reader(rf"\s*{pattern}(?=\{{)")
@@ -57,42 +57,44 @@ def _(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
 
 @_syntaxes.register
 def _(body: Keyed, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    if body.nested:
-        yield rf"{_any_of(body.heads)}{_ATTRIBUTE.format('name')}>", read_elements
+    if body.nested_values:
+        yield rf"{_any_of(body.starts)}{_ATTRIBUTE.format('name')}>", read_elements
     else:
         yield _bare_call(body, form) if body.bare else _tagged_call(body)
 
 
 def _tagged_call(body: Keyed) -> tuple[str, Reader]:
     """Return pattern and reader of calls whose name and keys stand in tags or attributes."""
-    tag_end, close = re.escape(body.key_end), _any_of(body.ends)
-    value = r"(?:<!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?" if body.cdata else "(?P<value>.*?)"
-    parameter = f"{_any_of(body.keys)}{_ATTRIBUTE.format('key')}{tag_end}{value}{close}"
-    ended = f"(?:{_any_of(body.end)})?" if body.open_ended else _any_of(body.end)
-    behind = rf"(?=\s*(?:{_any_of(body.keys)}|{_any_of(body.end)}|\{{|\Z))"
-    begin = f"{_any_of(body.heads)}{_ATTRIBUTE.format('name')}{tag_end}"
-    return begin + (behind if body.open_ended else ""), tags_reader(parameter, ended, body.padded)
+    tag_end, close = re.escape(body.key_closer), _any_of(body.value_closers)
+    value = r"(?:<!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?" if body.may_have_cdata else "(?P<value>.*?)"
+    keys, closer = _any_of(body.key_openers), _any_of(body.body_closers)
+    parameter = f"{keys}{_ATTRIBUTE.format('key')}{tag_end}{value}{close}"
+    ended = f"(?:{closer})?" if body.may_lack_closer else closer
+    behind = rf"(?=\s*(?:{keys}|{closer}|\{{|\Z))" if body.may_lack_closer else ""
+    begin = f"{_any_of(body.starts)}{_ATTRIBUTE.format('name')}{tag_end}{behind}"
+    return begin, tags_reader(parameter, ended, body.has_line_ends)
 
 
 def _bare_call(body: Keyed, form: CallRow) -> tuple[str, Reader]:
     """Return pattern and reader of calls whose name stands bare, between marks."""
-    marks = (body.keys[0], body.key_end, body.value, body.ends[0])
+    marks = (body.key_openers[0], body.key_closer, body.value_opener, body.value_closers[0])
     key, key_end, value, value_end = map(re.escape, marks)
-    kind = rf"(?:\s*{re.escape(body.kind[0])}.*?{re.escape(body.kind[1])})?" if body.kind[0] else ""
+    opener, closer = map(re.escape, body.type_marks)
+    kind = rf"(?:\s*{opener}.*?{closer})?" if opener else ""
     opened, close = _any_of(form.opens), _any_of(form.closes)
     # a value that lacks its closing mark ends where the call ends
     last = rf"(?:(?!{key}|{value_end}).)*\Z"
     another = rf"\s*{opened}(?:(?!{value_end}).)*?{key}"
     ended = rf"(?:{value_end}|(?=\n?{close}(?:{last}|{another})))"
     parameter = rf"{key}(?P<key>.*?){key_end}{kind}\s*{value}(?P<value>.*?){ended}"
-    between = rf"(?:{re.escape(body.separator)}\s*)?" if body.separator else ""
+    between = rf"(?:{re.escape(body.name_separator)}\s*)?" if body.name_separator else ""
     begin = rf"\s*{_NAME}\s*{between}(?={key}|{close}|\{{)"
     return begin, tags_reader(parameter, close, padded=False)
 
 
 @_syntaxes.register
 def _(body: Python, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    if "" not in body.heads and form.whole:
+    if "" not in body.starts and form.whole:
         yield r"\s*(?=\[\s*[A-Za-z_])", python_reader("")
     else:
         yield r"\s*(?=[\w\[{])", python_reader(_closer(form))
@@ -100,7 +102,7 @@ def _(body: Python, form: CallRow) -> Iterator[tuple[str, Reader]]:
 
 @_syntaxes.register
 def _(body: Gemma, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    heads = _any_of(body.heads)
+    heads = _any_of(body.starts)
     if form.whole:
         yield rf"(?=\s*{heads})", gemma_calls_reader(body.quote)
         return
@@ -124,7 +126,7 @@ def _opening_pattern(form: CallRow) -> str:
     if form.whole:
         return rf"\A\s*{_any_of(form.opens) if form.opens else ''}"
     opened = [rf"{_any_of(form.opens)}\s*"] if form.opens else []
-    begun = [head for head in form.body.heads if head.strip("[{")]
+    begun = [head for head in form.body.starts if head.strip("[{")]
     alone = [rf"(?={_any_of(begun)})"] if begun and (form.alone or form.section[0]) else []
     section = re.escape(form.section[0])
     within = [rf"{section}\s*(?:{''.join(opened)})?"] if section else []

@@ -129,7 +129,7 @@ def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[
     """Return the server's calls `sent`, but with the value of the client's call where the addon may
     convert it: both values have the same text, and the tool's schema takes no string.
     """
-    if not case.calls_read.typed or len(sent) != len(got):
+    if not case.calls_read.typed_arguments or len(sent) != len(got):
         return [*sent]
     schemas = case.recording.awaited().expected.calls.schemas
     pairs = zip(sent, got, strict=True)

@@ -114,7 +114,7 @@ def _is_not_utf8(case: Case) -> bool:
 def _has_cut_call(case: Case) -> bool:
     if case.recording.awaited().expected.calls.read is None:
         return False
-    return bool(case.calls_read.cut or case.calls_read.text)
+    return bool(case.calls_read.cut_calls or case.calls_read.calls_left_text)
 
 
 _CALL_MARKS = [
@@ -131,7 +131,7 @@ def _has_forbidden_call(case: Case) -> bool:
 
 def _has_repeated_call(case: Case) -> bool:
     read = case.recording.awaited().expected.calls.read
-    return read is not None and bool(case.calls_read.repeated)
+    return read is not None and bool(case.calls_read.repetitions)
 
 
 _SHOWN_BY_BYTES = (["budget"], ["unanswered"])

@@ -71,13 +71,13 @@ def _tool_marks_of(form: CallRow) -> Iterator[tuple[str, ToolMark]]:
     """Yield the marks that begin calls of a form, up to whose end nothing is a tag of a thought."""
     section, behind = form.section
     if section:
-        yield section, ToolMark(form.counts, behind, form.before)
+        yield section, ToolMark(form.counts, behind, form.ends_before)
     for opener in form.opens:
-        yield opener + form.tool, ToolMark(form.counts, form.close, form.before)
+        yield opener + form.thought_suffix, ToolMark(form.counts, form.close, form.ends_before)
     body = form.body
-    if form.alone and isinstance(body, Keyed) and not (body.open_ended or body.nested):
-        for head in body.heads:
-            yield head, ToolMark(form.counts, body.end[0], alone=True)
+    if form.alone and isinstance(body, Keyed) and not (body.may_lack_closer or body.nested_values):
+        for head in body.starts:
+            yield head, ToolMark(form.counts, body.body_closers[0], alone=True)
 
 
 TOOLS = {

@@ -140,7 +140,7 @@ def _sent(recording: Recording) -> Iterator[Sent]:
     )
     case = Case(recording)
     # law 4 judges calls in text, laws 2 to 5 two joined replies
-    if limit_of(5, case) is None and not (case.calls_read.forms or case.ended):
+    if limit_of(5, case) is None and not (case.calls_read.text_forms or case.ended):
         yield own
     others = [dialect for dialect in DIALECTS if dialect is not own.server]
     plain = replace(recording.settings, start=InitialState.TEXT, budget="server", markers=False)

@@ -12,13 +12,13 @@ ROWS = {form.name: form for form in reversed(FORMS)}
 
 
 def verdict(
-    text: str, tools: Mapping[str, Any], form: str = "hermes", end: End = End.MARK
+    text: str, tools: Mapping[str, Any], form: str = "hermes", end: End = End.CLOSER
 ) -> Verdict:
     return judge(ROWS[form], text, end, tools)
 
 
 def outcome(
-    text: str, tools: Mapping[str, Any], form: str = "hermes", end: End = End.MARK
+    text: str, tools: Mapping[str, Any], form: str = "hermes", end: End = End.CLOSER
 ) -> object:
     """Return the calls, each a name with its arguments, or the verdict on a text that is none."""
     parsed = verdict(text, tools, form, end)
@@ -32,7 +32,7 @@ def _calls(parsed: Verdict) -> list[tuple[str, Any]]:
     """Calls with their arguments, those of an open one as they are, a text that is no JSON."""
     built: list[tuple[str, Any]] = []
     for call in parsed.calls:
-        if call.is_open:
+        if call.is_cut:
             try:
                 json.loads(call.arguments)
             except ValueError:

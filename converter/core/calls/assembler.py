@@ -265,7 +265,7 @@ class Assembler:
             self._typed += call.values.changed if call.values and call.complete else ()
         nameless = any(call.has_arguments or call.server_id for call in self._calls.waiting)
         self._mended += [call.name for call in sent if call.arguments.mended]
-        self._calls.clear()
+        self._calls = OpenCalls(self._offer.schemas)
         failed = any(isinstance(piece, Failure) for piece in out)
         return out if failed else [*out, self._finish_of(event, sent, nameless)]
 

@@ -187,12 +187,6 @@ class OpenCalls:
         if event.name and not call.sent:
             call.written = self._compare_name(call, event.name)[1]
 
-    def clear(self) -> None:
-        """Forget all calls, because the choice has finished."""
-        self.all, self.growing, self.waiting = [], [], []
-        self._at_index.clear()
-        self._of_id.clear()
-
     def is_named(self, call: Call) -> bool:
         """Return True if the call's name is decided: no further piece can change it."""
         if call.has_arguments or call.over:

@@ -199,8 +199,7 @@ class ArgumentValues:
         return type_names(subschema(non_null(schema, self._root), "", self._root), self._root)
 
     def _record_change(self) -> None:
-        names = [level.key for level in self._levels if level.key]
-        self.changed += names[:1]
+        self.changed += [level.key for level in self._levels if level.key][:1]
 
 
 def non_null(schema: Schema, root: Schema) -> Schema:

@@ -35,10 +35,10 @@ def call_in_name(name: str, tools: Schemas) -> tuple[str, str]:
     unless the name consists of exactly one whole call of an offered tool.
     """
     for row, text in _possible_calls(name) if len(name) <= _LONGEST else ():
-        verdict = judge(row, text, End.MARK, tools, last=True)
+        verdict = judge(row, text, End.CLOSER, tools, last=True)
         if len(verdict.calls) == 1 and not verdict.failed and not text[verdict.length :].strip():
             call = verdict.calls[0]
-            if not (call.is_open or call.lead) and ("{" in name or call.arguments != "{}"):
+            if not (call.is_cut or call.text_before) and ("{" in name or call.arguments != "{}"):
                 return call.name, call.arguments
     return "", ""
 

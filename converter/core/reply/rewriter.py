@@ -263,7 +263,7 @@ class Rewriter:
         self.thoughts = self._stages.take_thoughts()
         for event in self.events:
             self.summary.feed(event, self._at)
-        held = self.findings.calls.held
+        held = self.findings.calls.held_characters
         self.summary.calling = held + self._fast.waiting if held and self._fast else held
         if self.closed and not self._broken:
             self.summary.close(self._at)

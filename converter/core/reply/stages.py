@@ -35,7 +35,7 @@ def _assembler(choice: Choice) -> Stage:
     """Return the stage that joins the pieces of calls and checks the calls."""
     expected, calls, typed = choice.expected, choice.findings.calls, choice.reading.types_values
     offer = Offer(expected.calls.schemas, expected.stops, call_in_name, typed)
-    return Assembler(offer, choice.ids, calls.mended, calls.typed)
+    return Assembler(offer, choice.ids, calls.mended_calls, calls.typed_arguments)
 
 
 def _stop_strings(choice: Choice) -> Stage | None:

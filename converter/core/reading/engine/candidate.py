@@ -21,7 +21,7 @@ from converter.core.reading.families import behind_closers
 from converter.core.reading.mark_search import Mark, MarkSearch, NeedMore, beginnings
 from converter.core.reading.tool_calls.bodies import Gemma, Header, Json, Keyed, Python
 from converter.core.reading.tool_calls.call_row import CallRow
-from converter.core.reading.tool_calls.extent import Extent, Marks, Point
+from converter.core.reading.tool_calls.extent import EndMarks, Extent, Point
 from converter.core.reading.tool_calls.forms import CLOSERS, OPENERS, SECTIONS
 from converter.core.reading.tool_calls.head import Head, head_of
 from converter.core.reading.tool_calls.judge import judge
@@ -165,7 +165,7 @@ def find_any_start(mark: CallMark, behind: str, last: bool) -> Start | None:
 
 
 @lru_cache(maxsize=256)
-def marks_of_row(row: CallRow, whole: bool) -> Marks:
+def marks_of_row(row: CallRow, whole: bool) -> EndMarks:
     """Return the marks by which `Extent` finds the end of a call in this form. `whole`: the calls
     must be the whole reply.
     """
@@ -173,20 +173,22 @@ def marks_of_row(row: CallRow, whole: bool) -> Marks:
     closers = tuple(filter(None, (*row.closes, section[1])))
     openers = tuple(filter(None, (*row.opens, section[0])))
     if isinstance(body, Keyed):
-        nexts = body.keys if body.bare else (*body.keys, *body.ends)
-        openers = (*openers, *filter(None, body.heads), *(_OPENING if body.open_ended else ()))
-        return Marks(closers, (*body.end,), (*nexts,), openers, row.before, pairs=body.bare)
+        nexts = body.key_openers if body.bare else (*body.key_openers, *body.value_closers)
+        unclosed = _OPENING if body.may_lack_closer else ()
+        openers = (*openers, *filter(None, body.starts), *unclosed)
+        ends = (*body.body_closers,)
+        return EndMarks(closers, ends, (*nexts,), openers, row.ends_before, is_pairs=body.bare)
     tail = (body.tail,) if isinstance(body, Header) and body.tail else ()
-    return Marks(
+    return EndMarks(
         closers,
         openers=tuple(dict.fromkeys((*openers, *(() if whole else _BRACKETED)))),
-        stops=row.before,
-        brackets=True,
+        ends_before=row.ends_before,
+        has_brackets=True,
         quote=body.quote if isinstance(body, Gemma) else "",
-        calls=isinstance(body, Python | Gemma),
-        skips=(*tail, *THOUGHT_CLOSERS),
-        header=isinstance(body, Header),
-        again=tuple(filter(None, body.heads))
+        word_begins_call=isinstance(body, Python | Gemma),
+        ignored=(*tail, *THOUGHT_CLOSERS),
+        has_header=isinstance(body, Header),
+        header_marks=tuple(filter(None, body.starts))
         if whole and not isinstance(body, Json | Python)
         else (),
     )
@@ -251,18 +253,18 @@ class Candidate:
             headed = isinstance(body, Header) and mark.begins not in SECTIONS
             opens = not mark.close or bracket or headed
             closers, openers = ((mark.close,), _BRACKETED) if mark.close else ((), _OPENING)
-            marks = Marks(
+            marks = EndMarks(
                 closers,
                 openers=openers,
-                stops=row.before,
-                brackets=opens,
-                skips=(body.tail,) if isinstance(body, Header) and body.tail else (),
-                header=opens and not bracket and not isinstance(body, Python),
+                ends_before=row.ends_before,
+                has_brackets=opens,
+                ignored=(body.tail,) if isinstance(body, Header) and body.tail else (),
+                has_header=opens and not bracket and not isinstance(body, Python),
             )
         else:
             marks = marks_of_row(row, stands is Stands.AS_REPLY)
         if stands is Stands.IN_THOUGHT:
-            marks = replace(marks, drafts=THOUGHT_CLOSERS)
+            marks = replace(marks, thought_closers=THOUGHT_CLOSERS)
         return cls(mark, start, stands, Extent(marks))
 
     @property
@@ -284,7 +286,7 @@ class Candidate:
             closer that its form needs. False if the text behind it decides even then.
         """
         closed = in_sentences and (
-            point.end is End.MARK or not (self.start.has_opener and self.row.closes)
+            point.reason is End.CLOSER or not (self.start.has_opener and self.row.closes)
         )
         doubted = self.stands is Stands.IN_SENTENCE and not closed
         return doubted or self.stands is Stands.AS_REPLY
@@ -307,12 +309,12 @@ class Candidate:
         must be called with later and later points.
         """
         body = self.row.body
-        if not isinstance(body, Keyed) or body.bare or body.nested:
+        if not isinstance(body, Keyed) or body.bare or body.nested_values:
             return False
         counted, values = self.counted_values
-        text = self.text[counted or self.start.body_offset : point.at]
-        values += sum(map(text.count, body.keys)) - sum(map(text.count, body.ends))
-        self.counted_values = point.at, values
+        text = self.text[counted or self.start.body_offset : point.body_end]
+        values += sum(map(text.count, body.key_openers)) - sum(map(text.count, body.value_closers))
+        self.counted_values = point.body_end, values
         return values > 0
 
     def feed(self, text: str, last: bool) -> Point | None:
@@ -329,7 +331,7 @@ class Candidate:
             text = text[skipped:]
         point = self.extent.feed(text, last)
         body = self.start.body_offset
-        return point and Point(point.end, point.at + body, point.behind + body, point.quoted)
+        return point and replace(point, body_end=point.body_end + body, end=point.end + body)
 
     @property
     def text(self) -> str:
@@ -356,11 +358,11 @@ class Candidate:
         """Return the judge's verdict on the text up to `point`; `None` if the candidate does not
         end there, or if `MOST_TRIES` points were judged already.
         """
-        if point.end is End.CUT:
+        if point.reason is End.CUT:
             return None if self.in_value(point) else _TEXT
         if self.is_text:
             return _TEXT
-        if sum(point.quoted is it.quoted for it in self.judged) == MOST_TRIES:
+        if sum(point.in_string is it.in_string for it in self.judged) == MOST_TRIES:
             self.last_unjudged = point
             return None
         self.judged.append(point)
@@ -377,14 +379,14 @@ class Candidate:
         whole, failed = Point(end, length, length), None
         if self.is_text:
             return _TEXT, whole
-        latest = whole if getattr(self.row.body, "open_ended", False) else self.last_unjudged
+        latest = whole if getattr(self.row.body, "may_lack_closer", False) else self.last_unjudged
         if latest:
             verdict = self._judge(latest, tools, last=False)
-            if verdict.calls and not (verdict.failed or verdict.calls[-1].is_open):
+            if verdict.calls and not (verdict.failed or verdict.calls[-1].is_cut):
                 return verdict, latest
         for point in self.judged:
             verdict = self._judge(point, tools, last=True)
-            if verdict.calls and not verdict.failed and not verdict.calls[-1].is_open:
+            if verdict.calls and not verdict.failed and not verdict.calls[-1].is_cut:
                 return verdict, point
             failed = failed or (verdict if verdict.failed is Failed.BROKEN else None)
         verdict = self._judge(whole, tools, last=True)
@@ -394,8 +396,8 @@ class Candidate:
         """Return the judge's verdict on the body up to `point`. `last`: no more text comes, so that
         an open call may be completed (see `judge`).
         """
-        body = self.text[self.start.body_offset : point.at]
-        return judge(self.row, body, point.end, tools, last=last)
+        body = self.text[self.start.body_offset : point.body_end]
+        return judge(self.row, body, point.reason, tools, last=last)
 
     def kind_behind(self, source: Source, marks: MarkSearch) -> Follows:
         """Return the kind of the text behind the candidate, which is the unread text of `source`.

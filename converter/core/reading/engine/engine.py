@@ -899,7 +899,7 @@ class Engine:
         text, source.rest = source.rest, ""
         while point := candidate.feed(text, source.last):
             text = ""
-            if not candidate.is_text and point.behind > self._limit_of(candidate):
+            if not candidate.is_text and point.end > self._limit_of(candidate):
                 return self._end_at_limit(candidate)
             if verdict := candidate.verdict(point, tools):
                 return self._end_candidate(candidate, verdict, point)
@@ -929,7 +929,7 @@ class Engine:
         """
         end, verdict = self._limit_of(candidate), Verdict(failed=Failed.TEXT)
         if end == WAITING_LIMIT:
-            verdict = Verdict(failed=Failed.BROKEN, broken=candidate.name(self._tools or {}))
+            verdict = Verdict(failed=Failed.BROKEN, broken_tool=candidate.name(self._tools or {}))
         self._end_candidate(candidate, verdict, Point(End.STOP, end, end))
 
     def _end_candidate(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
@@ -937,11 +937,11 @@ class Engine:
         must not run. Keep holding it if the text behind it decides whether its calls count.
         """
         text, self._candidate = candidate.text, None
-        self._source.rest = text[point.behind :] + self._source.rest
-        written = text[: point.behind]
+        self._source.rest = text[point.end :] + self._source.rest
+        written = text[: point.end]
         # The candidate stands in a thought, and the thought's closer begins at the point: the calls
         # of the draft do not count.
-        if point.end is End.CUT and point.at < len(text):
+        if point.reason is End.CUT and point.body_end < len(text):
             self._settle_draft(counts=False)
         elif candidate.is_text:
             self._emit_unoffered_call(candidate, point)
@@ -952,9 +952,9 @@ class Engine:
             else:
                 self._emit_calls(candidate, verdict, point)
         elif verdict.failed is Failed.BROKEN and self._may_break(candidate):
-            self._break_reply(verdict.broken)
+            self._break_reply(verdict.broken_tool)
         else:
-            if self._source.last and point.end in (End.STOP, End.CUT) and candidate.names_tool:
+            if self._source.last and point.reason in (End.STOP, End.CUT) and candidate.names_tool:
                 self.calls.cut_names.append(candidate.name(self._tools or {}))
             self._emit_as_text(candidate, written)
 
@@ -967,7 +967,7 @@ class Engine:
         if (candidate.stands, follows) in COUNTED:
             self._emit_calls(candidate, verdict, point)
         else:
-            self._emit_as_text(candidate, candidate.text[: point.behind])
+            self._emit_as_text(candidate, candidate.text[: point.end])
 
     def _emit_unoffered_call(self, candidate: Candidate, point: Point) -> None:
         """Emit the text of a candidate that only looks like a call, because no offered tool has the
@@ -975,14 +975,14 @@ class Engine:
         drop the marks before and behind the body.
         """
         text = candidate.text
-        text_left = text[candidate.emitted_length : point.behind]
+        text_left = text[candidate.emitted_length : point.end]
         if self._table.forbids_calls:
             blanks = re.findall(r"\s+", text[: candidate.start.body_offset])
-            text_left = "".join(blanks) + text[candidate.start.body_offset : point.at]
+            text_left = "".join(blanks) + text[candidate.start.body_offset : point.body_end]
         if candidate.stands is Stands.IN_THOUGHT:
             return self._add_to_draft([Text(text_left, self._expectations.choice)], closes=False)
         self._emit(text_left)
-        if point.end in (End.MARK, End.BODY):
+        if point.reason in (End.CLOSER, End.BODY):
             self._step_behind(Mark.TOOL)
             self._context = Context()
         return None
@@ -1006,23 +1006,23 @@ class Engine:
         call and its closer becomes unread text again, or is dropped if it consists of `_EDGES`.
         """
         row, text = candidate.row, candidate.text
-        behind = text[candidate.start.body_offset + verdict.length : point.at]
+        behind = text[candidate.start.body_offset + verdict.length : point.body_end]
         self._source.rest = (behind if behind.strip(_EDGES) else "") + self._source.rest
         if self._source.last and candidate.is_half_closer(self._source.rest.strip()):
             self._source.rest = ""  # the reply ends within the call's closer
         events: list[Event] = []
         choice, most = self._expectations.choice, self._expectations.most
         for call in verdict.calls[: most - len(self.calls.read)]:
-            if call.lead:
-                events.append(Text(call.lead, choice))
-            index, ends, form = len(self.calls.read), not call.is_open, f"text ({row.name})"
-            name = call.id or f"{self._expectations.ids}{index}"
+            if call.text_before:
+                events.append(Text(call.text_before, choice))
+            index, ends, form = len(self.calls.read), not call.is_cut, f"text ({row.name})"
+            name = call.id or f"{self._expectations.id_prefix}{index}"
             events.append(
                 ToolCall(index, name, call.name, call.arguments, choice, read_from=form, ends=ends)
             )
             self.calls.read.append(ReadCall(call.name, row.name, ends))
-        opened, closer = candidate.start.has_opener, text[point.at : point.behind]
-        lacks_mark = opened and bool(row.closes) and point.end is not End.MARK
+        opened, closer = candidate.start.has_opener, text[point.body_end : point.end]
+        lacks_mark = opened and bool(row.closes) and point.reason is not End.CLOSER
         if candidate.stands is Stands.IN_THOUGHT:
             self._add_to_draft(events, closes=row.in_thoughts and not lacks_mark)
         else:
@@ -1033,10 +1033,10 @@ class Engine:
         self._section = SECTIONS.get(candidate.mark.begins, self._section or ())
         if not self._section and opened and closer not in row.closes:
             self._section = (row,)
-        self._late = row.closes if opened and point.end is End.BODY else ()
+        self._late = row.closes if opened and point.reason is End.BODY else ()
         self._select_marks()
         if verdict.failed is Failed.BROKEN and self._may_break(candidate):
-            self._break_reply(verdict.broken)
+            self._break_reply(verdict.broken_tool)
 
     def _emit_as_text(self, candidate: Candidate, text: str) -> None:
         """Emit `text`, the text of a candidate that is not a call, as ordinary text.

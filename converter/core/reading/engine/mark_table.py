@@ -76,14 +76,15 @@ def _marks_of_forms() -> Iterator[CallMark]:
             yield CallMark(mark, opener, form.counts, close)
         body = form.body
         if form.alone and isinstance(body, Keyed):
-            close = "" if body.open_ended else body.end[0]
-            for head in body.heads:
+            close = "" if body.may_lack_closer else body.body_closers[0]
+            for head in body.starts:
                 yield CallMark(head, head, form.counts, close, alone=True)
 
 
 FULL_MARKS = {row.mark: row for row in _marks_of_forms()}
 """mark -> its `CallMark`, for the marks that can end a thought: openers of sections; openers of
-calls, each with the text that must follow it in a thought (`CallRow.tool`); beginnings of bodies.
+calls, each with the text that must follow it in a thought (`CallRow.thought_suffix`); beginnings of
+bodies.
 """
 CALL_MARKS = {mark: CallMark(mark, mark, row.counts) for mark, (row, *_) in OPENERS.items()}
 CALL_MARKS |= FULL_MARKS

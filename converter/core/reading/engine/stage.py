@@ -249,7 +249,7 @@ class ReadingStage:
             ends_it, taken = calls.ends_with_call, calls.take_calls(self._answered)
             out += [*([] if taken and ends_it else self._release_possible_call()), *taken]
             calls.release()
-            self._findings.calls.thought.update(calls.forms)
+            self._findings.calls.thought_forms.update(calls.forms)
         return [*out, *self._release_possible_call(), event]
 
     def _release_all(self, finish: str, cut: bool) -> list[Event]:
@@ -269,10 +269,10 @@ class ReadingStage:
         log, read, again = self._engine.calls, self._findings.calls, self._repeats.dropped
         calls, self._noted = [*enumerate(log.read)][self._noted :], len(log.read)
         counted = [call for index, call in calls if call.whole and index not in again]
-        read.forms.update(call.form for call in counted)
-        read.repeated += [call.name for index, call in calls if index in again]
-        read.cut += [call.name for _, call in calls if not call.whole]
-        read.text += log.cut_names
+        read.text_forms.update(call.form for call in counted)
+        read.repetitions += [call.name for index, call in calls if index in again]
+        read.cut_calls += [call.name for _, call in calls if not call.whole]
+        read.calls_left_text += log.cut_names
         log.cut_names = []
         if self._engine.thought.unclosed:
             self._findings.unclosed.add(self._engine.answer.choice)
@@ -319,7 +319,7 @@ class ReadingStage:
         answer = self._engine.answer
         if self._reads_tags and (answer.unmatched_closer or answer.dropped_closer):
             self._evidence.note_closer(answer)
-        self._findings.calls.held = self._engine.held_call
+        self._findings.calls.held_characters = self._engine.held_call
         broken = self._engine.calls.broken_name
         return [*out, failure_of(broken, NO_FORM)] if broken else out
 

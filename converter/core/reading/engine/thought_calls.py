@@ -125,7 +125,7 @@ class ThoughtCalls:
                 meaning = meaning_of(event.arguments) or event.arguments
                 taken.setdefault((call.name, meaning), (call, event))
         counted = [*taken.values()][: self._expectations.most]
-        self.forms, ids = [call.form for call, _ in counted], self._expectations.ids
+        self.forms, ids = [call.form for call, _ in counted], self._expectations.id_prefix
         return [
             replace(
                 event,

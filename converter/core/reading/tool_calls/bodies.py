@@ -25,15 +25,15 @@ class Json:
     """A JSON object, or a list of such objects: `{"name": "f", "arguments": {"city": "Oslo"}}`.
 
     Attributes:
-        strict: True if an object must have arguments, and no keys beside those of the name
+        only_call_keys: True if an object must have arguments, and no keys beside those of the name
             (`NAME_KEYS`), of the arguments (`ARGUMENT_KEYS`) and `OTHER_KEYS`.
         name_is_key: True if an object has the tool's name as its only key and the arguments as the
             value (Apertus): `{"f": {"city": "Oslo"}}`.
     """
 
-    strict: bool = False
+    only_call_keys: bool = False
     name_is_key: bool = False
-    heads: ClassVar[Sequence[str]] = ("{", "[")
+    starts: ClassVar[Sequence[str]] = ("{", "[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,13 @@ class Header:
         pattern: a regular expression for the header without its first mark (`f<|message|>`). Its
             group `name` is the tool's name.
         tail: a mark that may stand behind the arguments, before the call's closer; empty for none.
-        heads: the first marks that a header may have (`to=functions.`); an empty text if it may
+        starts: the first marks that a header may have (`to=functions.`); an empty text if it may
             begin without a mark.
     """
 
     pattern: str
     tail: str = ""
-    heads: Sequence[str] = ("",)
+    starts: Sequence[str] = ("",)
 
     def name_in(self, header: str, *, alone: bool) -> str:
         """Return the tool's name in `header`, from which the first mark was removed:
@@ -78,46 +78,47 @@ class Keyed:
     - nested elements, named by the keys: `<invoke name="f"><at><city>Oslo</city></at></invoke>`.
 
     Attributes:
-        heads: the marks before the tool's name (`<function=`); an empty text if a call may begin
+        starts: the marks before the tool's name (`<function=`); an empty text if a call may begin
             with the bare name.
-        end: the marks that close a call within its opener and closer (`</function>`).
-        separator: a mark that may stand behind a bare name, before the first key (`<tool_sep>`).
-        keys: the marks before the name of a key (`<parameter=`, `<arg_key>`).
-        key_end: the mark behind the name of a key (`>`, `</arg_key>`). In a tag with the tool's
+        body_closers: the marks that close a call within its opener and closer (`</function>`).
+        name_separator: a mark that may stand behind a bare name, before the first key
+            (`<tool_sep>`).
+        key_openers: the marks before the name of a key (`<parameter=`, `<arg_key>`).
+        key_closer: the mark behind the name of a key (`>`, `</arg_key>`). In a tag with the tool's
             name it stands behind that name too.
-        kind: the two marks around the type of a value, `<arg_type>` and `</arg_type>`. The model
-            may write the type between key and value. Empty for none.
-        value: the mark before a value (`<arg_value>`), which the model may leave out; empty for
-            none.
-        ends: the marks that close a value (`</parameter>`). If `nested`, the beginning of such a
-            mark (`</`), behind which the key and `>` stand.
-        nested: True if values are nested elements.
-        open_ended: True if a call may lack the mark that closes it.
-        padded: True if models write a line end before a value and behind it. These line ends are
-            no part of the value.
-        cdata: True if a value may stand in a CDATA section.
-        reads_unknown: True if the value of a key that is no parameter of the tool is read as JSON;
-            if it is not JSON, it is a string.
+        type_marks: the two marks around the type of a value, `<arg_type>` and `</arg_type>`. The
+            model may write the type between key and value. Empty for none.
+        value_opener: the mark before a value (`<arg_value>`), which the model may leave out; empty
+            for none.
+        value_closers: the marks that close a value (`</parameter>`). If `nested_values`, the
+            beginning of such a mark (`</`), behind which the key and `>` stand.
+        nested_values: True if values are nested elements.
+        may_lack_closer: True if a call may lack the mark that closes it.
+        has_line_ends: True if models write a line end before a value and behind it. These line ends
+            are no part of the value.
+        may_have_cdata: True if a value may stand in a CDATA section.
+        unknown_keys_are_json: True if the value of a key that is no parameter of the tool is read
+            as JSON; if it is not JSON, it is a string.
     """
 
-    heads: Sequence[str] = ("",)
-    end: Sequence[str] = ()
-    separator: str = ""
-    keys: Sequence[str]
-    key_end: str = ">"
-    kind: tuple[str, str] = ("", "")
-    value: str = ""
-    ends: Sequence[str]
-    nested: bool = False
-    open_ended: bool = False
-    padded: bool = False
-    cdata: bool = False
-    reads_unknown: bool = False
+    starts: Sequence[str] = ("",)
+    body_closers: Sequence[str] = ()
+    name_separator: str = ""
+    key_openers: Sequence[str]
+    key_closer: str = ">"
+    type_marks: tuple[str, str] = ("", "")
+    value_opener: str = ""
+    value_closers: Sequence[str]
+    nested_values: bool = False
+    may_lack_closer: bool = False
+    has_line_ends: bool = False
+    may_have_cdata: bool = False
+    unknown_keys_are_json: bool = False
 
     @property
     def bare(self) -> bool:
         """True if a call may begin with the bare name of the tool, without a tag."""
-        return "" in self.heads
+        return "" in self.starts
 
     @property
     def stem(self) -> str:
@@ -125,10 +126,10 @@ class Keyed:
         `<parameter=` -> `<parameter`. Where they stand without the rest of the mark, the mark is
         damaged or cut off (`keyed_marks.Kind.BEGUN`).
         """
-        if self.nested:
+        if self.nested_values:
             # The mark is `]<]minimax[>[<`. MiniMax-M3 may leave out the last `<`.
-            return self.keys[0].removesuffix("<")
-        return re.split("[= ]", self.keys[0])[0].removesuffix(">")
+            return self.key_openers[0].removesuffix("<")
+        return re.split("[= ]", self.key_openers[0])[0].removesuffix(">")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +137,14 @@ class Python:
     """Calls in Python's syntax: `[f(city="Oslo"), g()]`, or without brackets a call on each line.
 
     Attributes:
-        heads: the characters with which the body may begin; an empty text if it may begin with a
+        starts: the characters with which the body may begin; an empty text if it may begin with a
             tool's name.
-        objects: how JSON objects are read, which models sometimes write between the marks of this
-            form in place of Python.
+        object_body: how JSON objects are read, which models sometimes write between the marks of
+            this form in place of Python.
     """
 
-    heads: Sequence[str] = ("[",)
-    objects: Json = field(default_factory=Json)
+    starts: Sequence[str] = ("[",)
+    object_body: Json = field(default_factory=Json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +153,14 @@ class Gemma:
 
     Attributes:
         quote: the mark at both ends of a string, `<|"|>`.
-        heads: the marks before the tool's name.
+        starts: the marks before the tool's name.
     """
 
     quote: str
-    heads: Sequence[str] = ("call:", "call ", ":")
+    starts: Sequence[str] = ("call:", "call ", ":")
 
 
 type Body = Json | Header | Keyed | Python | Gemma
-"""A kind of body. All have `heads`: the marks with which the body may begin. An empty text among
+"""A kind of body. All have `starts`: the marks with which the body may begin. An empty text among
 them means that the body may begin without a mark.
 """

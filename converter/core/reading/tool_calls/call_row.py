@@ -16,10 +16,10 @@ class CallRow(Row):
             no such marks.
         alone: True if models may leave out the opener of a call outside a section, so that the call
             begins with its body.
-        before: marks before which a call ends if its closer is missing. Within strings these marks
-            do not count.
-        tool: text that must follow an opener within a thought, so that the opener counts there
-            (`functions` behind `<|channel|>commentary to=`); empty for none.
+        ends_before: marks before which a call ends if its closer is missing. Within strings these
+            marks do not count.
+        thought_suffix: text that must follow an opener within a thought, so that the opener counts
+            there (`functions` behind `<|channel|>commentary to=`); empty for none.
         in_thoughts: True if models are known to write a call of this form at the end of a thought,
             to close the thought behind it, and to mean the call. Then such a call is emitted. If
             False, it may count as a draft, which stays a part of the thought.
@@ -28,8 +28,8 @@ class CallRow(Row):
     body: Body
     section: tuple[str, str] = ("", "")
     alone: bool = False
-    before: tuple[str, ...] = ()
-    tool: str = ""
+    ends_before: tuple[str, ...] = ()
+    thought_suffix: str = ""
     in_thoughts: bool = False
 
     @property
@@ -49,7 +49,7 @@ class CallRow(Row):
         """The marks with which a call may begin within its section: the openers, and the marks with
         which the body begins, because models may leave out the opener there.
         """
-        return (*self.opens, *self.body.heads)
+        return (*self.opens, *self.body.starts)
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class CallRow(Row):
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Pairs of an opener and its closer. The first pair is that of the section, if the form has
         one. Each opener of a call follows in a pair with the usual closer of a call (`close`); the
-        opener has the text `tool` behind it.
+        opener has the text `thought_suffix` behind it.
         """
         section = (self.section,) if self.section[0] else ()
-        return (*section, *((mark + self.tool, self.close) for mark in self.opens))
+        return (*section, *((mark + self.thought_suffix, self.close) for mark in self.opens))

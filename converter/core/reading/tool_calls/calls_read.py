@@ -36,54 +36,56 @@ class CallsRead:
     """Counts and names of the calls that were read from the text of a reply.
 
     Attributes:
-        held: how many characters of an incomplete call are held now.
-        forms: name of a form -> how many whole calls of this form were read from the reply's text,
-            also from a thought between marks in this text.
-        thought: name of a form -> how many whole calls of this form were read from thoughts that
-            the server sent in a field of their own.
-        cut: the names of tools in calls that were emitted but were cut off within their arguments.
-        text: the names of tools in calls that were cut off so early that they are emitted as text.
-        repeated: the names of tools in calls that were dropped, because they repeat a call in the
-            reply's thought.
-        mended: the names of tools in calls whose arguments were not quite JSON, also in the calls
-            that the server sent itself.
-        typed: the names of arguments whose values were converted to a type of the schema, also in
-            the calls that the server sent itself.
+        held_characters: how many characters of an incomplete call are held now.
+        text_forms: name of a form -> how many whole calls of this form were read from the reply's
+            text, also from a thought between marks in this text.
+        thought_forms: name of a form -> how many whole calls of this form were read from thoughts
+            that the server sent in a field of their own.
+        cut_calls: the names of tools in calls that were emitted but were cut off within their
+            arguments.
+        calls_left_text: the names of tools in calls that were cut off so early that they are
+            emitted as text.
+        repetitions: the names of tools in calls that were dropped, because they repeat a call in
+            the reply's thought.
+        mended_calls: the names of tools in calls whose arguments were not quite JSON, also in the
+            calls that the server sent itself.
+        typed_arguments: the names of arguments whose values were converted to a type of the schema,
+            also in the calls that the server sent itself.
     """
 
-    held: int = 0
-    forms: Counter[str] = field(default_factory=Counter)
-    thought: Counter[str] = field(default_factory=Counter)
-    cut: list[str] = field(default_factory=list)
-    text: list[str] = field(default_factory=list)
-    repeated: list[str] = field(default_factory=list)
-    mended: list[str] = field(default_factory=list)
-    typed: list[str] = field(default_factory=list)
+    held_characters: int = 0
+    text_forms: Counter[str] = field(default_factory=Counter)
+    thought_forms: Counter[str] = field(default_factory=Counter)
+    cut_calls: list[str] = field(default_factory=list)
+    calls_left_text: list[str] = field(default_factory=list)
+    repetitions: list[str] = field(default_factory=list)
+    mended_calls: list[str] = field(default_factory=list)
+    typed_arguments: list[str] = field(default_factory=list)
 
     @property
     def hints(self) -> list[str]:
         """Lines for the log, level INFO: how many calls were read in which forms, and the arguments
         whose values were converted to the schema's type.
         """
-        names = ", ".join([*dict.fromkeys(map(repr, self.typed))][:SHOWN])
-        values = "value of a call" if len(self.typed) == 1 else "values of calls"
-        typed = f"{len(self.typed)} {values} put in the schema's type: {names}"
-        read = [*_count_lines(self.forms, "text"), *_count_lines(self.thought, "a thought")]
-        return [*read, typed] if self.typed else read
+        names = ", ".join([*dict.fromkeys(map(repr, self.typed_arguments))][:SHOWN])
+        values = "value of a call" if len(self.typed_arguments) == 1 else "values of calls"
+        typed = f"{len(self.typed_arguments)} {values} put in the schema's type: {names}"
+        read = _count_lines(self.text_forms, "text") + _count_lines(self.thought_forms, "a thought")
+        return [*read, typed] if self.typed_arguments else read
 
     @property
     def notes(self) -> list[str]:
         """Lines for the log about calls that need the user's attention: calls that were cut off,
         left out as repetitions, or had invalid JSON that was mended.
         """
-        cut = [f"the call of {name!r} in the text was cut off" for name in self.cut]
-        text = [f"a call of {name!r} was cut off and stays text" for name in self.text]
+        cut = [f"the call of {name!r} in the text was cut off" for name in self.cut_calls]
+        text = [f"a call of {name!r} was cut off and stays text" for name in self.calls_left_text]
         again = [
-            f"a call of {name!r} repeats one in its thought: left out" for name in self.repeated
+            f"a call of {name!r} repeats one in its thought: left out" for name in self.repetitions
         ]
         mended = [
             f"the arguments of the call of {name!r} were not quite JSON and were mended"
-            for name in self.mended
+            for name in self.mended_calls
         ]
         return [*cut, *text, *again, *mended]
 

@@ -21,22 +21,22 @@ class Point:
     """A point at which a call may end.
 
     Attributes:
-        end: the reason why the call may end here.
-        at: the offset behind the call's body.
-        behind: the offset behind the mark that closes the call; the same as `at` if no mark
+        reason: the reason why the call may end here.
+        body_end: the offset behind the call's body.
+        end: the offset behind the mark that closes the call; the same as `body_end` if no mark
             closes the call.
-        quoted: True if the mark that closes the call seems to stand in a string. It may close the
-            call nevertheless, if the model has left this string open.
+        in_string: True if the mark that closes the call seems to stand in a string. It may close
+            the call nevertheless, if the model has left this string open.
     """
 
-    end: End
-    at: int
-    behind: int
-    quoted: bool = False
+    reason: End
+    body_end: int
+    end: int
+    in_string: bool = False
 
 
 @dataclass(frozen=True)
-class Marks:
+class EndMarks:
     """The marks of a form by which `Extent` finds the points at which a call of this form may end.
     (`keyed_marks.Marks` are the marks that were found in a text.)
 
@@ -44,45 +44,47 @@ class Marks:
 
     Attributes:
         closers: the marks that close the call or its section.
-        ends: the marks that close the body (`</function>`). If one of `nexts` follows, such a mark
-            is part of a value.
-        nexts: the marks with which a body goes on: those before a key, and those that close a
+        body_closers: the marks that close the body (`</function>`). If one of `next_marks` follows,
+            such a mark is part of a value.
+        next_marks: the marks with which a body goes on: those before a key, and those that close a
             value.
         openers: the openers of calls. On a new line, an opener ends the call, and another call
             begins.
-        stops: the marks before which the call ends, also within a line, but not in a string.
-        brackets: True if the body has strings and brackets, and ends with its outer bracket.
+        ends_before: the marks before which the call ends, also within a line, but not in a string.
+        has_brackets: True if the body has strings and brackets, and ends with its outer bracket.
         quote: the form's own mark around strings (`<|"|>`); empty for none.
-        calls: True if a word behind a closed outer bracket may begin the next call, as `g` in
-            `f(), g()`.
-        skips: the marks that are ignored behind the closed outer bracket.
-        header: True if a header with the tool's name stands before the outer bracket.
-        again: the marks that begin the header of the next call, behind the closed outer bracket.
-        drafts: the closers of the thought in which the call stands; empty outside thoughts. If the
-            body does not go on behind such a closer, the call was a draft.
-        pairs: True if the body consists of keys and values behind a bare name. Then a mark of
-            `closers`, too, is part of a value if one of `nexts` follows.
+        word_begins_call: True if a word behind a closed outer bracket may begin the next call, as
+            `g` in `f(), g()`.
+        ignored: the marks that are ignored behind the closed outer bracket.
+        has_header: True if a header with the tool's name stands before the outer bracket.
+        header_marks: the marks that begin the header of the next call, behind the closed outer
+            bracket.
+        thought_closers: the closers of the thought in which the call stands; empty outside
+            thoughts. If the body does not go on behind such a closer, the call was a draft.
+        is_pairs: True if the body consists of keys and values behind a bare name. Then a mark of
+            `closers`, too, is part of a value if one of `next_marks` follows.
     """
 
     closers: tuple[str, ...]
-    ends: tuple[str, ...] = ()
-    nexts: tuple[str, ...] = ()
+    body_closers: tuple[str, ...] = ()
+    next_marks: tuple[str, ...] = ()
     openers: tuple[str, ...] = ()
-    stops: tuple[str, ...] = ()
-    brackets: bool = False
+    ends_before: tuple[str, ...] = ()
+    has_brackets: bool = False
     quote: str = ""
-    calls: bool = False
-    skips: tuple[str, ...] = ()
-    header: bool = False
-    again: tuple[str, ...] = ()
-    drafts: tuple[str, ...] = ()
-    pairs: bool = False
+    word_begins_call: bool = False
+    ignored: tuple[str, ...] = ()
+    has_header: bool = False
+    header_marks: tuple[str, ...] = ()
+    thought_closers: tuple[str, ...] = ()
+    is_pairs: bool = False
 
     @cached_property
     def search(self) -> MarkSearch:
-        """The search for the next mark of any field of this class except `nexts`."""
-        own = (*self.closers, *self.ends, *self.openers, *self.stops, *self.again, self.quote)
-        return search_for(*dict.fromkeys(filter(None, (*own, *self.skips, *self.drafts))))
+        """The search for the next mark of any field of this class except `next_marks`."""
+        closers = (*self.closers, *self.body_closers, *self.thought_closers)
+        others = (*self.openers, *self.ends_before, *self.header_marks, *self.ignored, self.quote)
+        return search_for(*dict.fromkeys(filter(None, (*closers, *others))))
 
 
 class Extent:
@@ -90,14 +92,14 @@ class Extent:
     on; all offsets are counted from there.
     """
 
-    def __init__(self, marks: Marks) -> None:
+    def __init__(self, marks: EndMarks) -> None:
         self._marks, self._search = marks, marks.search
-        self._brackets = JsonExtent() if marks.brackets else None
+        self._brackets = JsonExtent() if marks.has_brackets else None
         # The offset behind the outer bracket of the body, if it was closed and only blanks,
         # separators and skipped marks have come since; else -1.
         self._closed = -1
-        self._in_header = marks.header
-        # True while a string between the form's own quotes (`Marks.quote`) is open.
+        self._in_header = marks.has_header
+        # True while a string between the form's own quotes (`EndMarks.quote`) is open.
         self._in_quote = False
         self._rest = self._line = ""
         self._base = 0  # the offset of the unread text (`_rest`)
@@ -125,10 +127,10 @@ class Extent:
             except NeedMore:
                 return None
             point = self._point_at_mark(mark, follows)
-            # Quotes and brackets in the mark count as those of the body, except in `Marks.quote`,
-            # and in a mark of `Marks.skips` behind the body's outer bracket.
+            # Quotes and brackets in the mark count as those of the body, except in
+            # `EndMarks.quote`, and in a mark of `EndMarks.ignored` behind the body's outer bracket.
             end = self._base + len(mark)
-            if mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.skips):
+            if mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.ignored):
                 self._advance(len(mark))
             while self._base < end:
                 self._read_unmarked(end - self._base)
@@ -163,12 +165,7 @@ class Extent:
     @property
     def quoted(self) -> bool:
         """True if a string is open, between ordinary quotes or the form's own quotes."""
-        return self._in_quote or self._in_ordinary_string
-
-    @property
-    def _in_ordinary_string(self) -> bool:
-        """True if a string between ordinary quotes is open."""
-        return self._brackets is not None and self._brackets.quote != ""
+        return self._in_quote or (self._brackets is not None and self._brackets.quote != "")
 
     def _take_body_end(self) -> Point:
         """Return the point behind the outer bracket of the body, and forget that it was closed."""
@@ -185,44 +182,46 @@ class Extent:
         marks, begin = self._marks, self._base
         end = begin + len(mark)
         _, newline, indent = self._line.rpartition("\n")
-        if mark == marks.quote and not self._in_ordinary_string:
+        if mark == marks.quote and (self._in_quote or not self.quoted):
             self._in_quote, self._closed = not self._in_quote, -1
         elif mark in marks.closers and not follows:
-            return Point(End.MARK, begin, end, quoted=self.quoted)
+            return Point(End.CLOSER, begin, end, in_string=self.quoted)
         elif self.quoted or follows:
             pass
-        elif mark in marks.drafts:
+        elif mark in marks.thought_closers:
             return Point(End.CUT, begin, begin)
-        elif self._in_header or mark in marks.again:
-            self._closed, self._in_header = -1, marks.header
-        elif mark in marks.ends:
+        elif self._in_header or mark in marks.header_marks:
+            self._closed, self._in_header = -1, marks.has_header
+        elif mark in marks.body_closers:
             return Point(End.BODY, end, end)
-        elif mark in marks.skips:
+        elif mark in marks.ignored:
             pass
         elif self._closed >= 0:
             return self._take_body_end()
-        elif mark in marks.stops or (newline and not indent.strip()):
+        elif mark in marks.ends_before or (newline and not indent.strip()):
             return Point(End.OPENER, begin, begin)
         return None
 
     def _body_goes_on(self, mark: str, last: bool) -> bool:
         """Return True if the body goes on behind `mark`, with which the unread text begins, so that
         the call does not end at it. The text behind the mark shows this: it begins with one of
-        `Marks.nexts`; or with a closer, if `mark` is no closer itself. Behind one of
-        `Marks.drafts`, any other text with which a body may go on counts too.
+        `EndMarks.next_marks`; or with a closer, if `mark` is no closer itself. Behind one of
+        `EndMarks.thought_closers`, any other text with which a body may go on counts too.
 
         Return False without a look at this text for a mark of which it shows nothing: an opener,
         for example. Raises `NeedMore` if the text is too short to decide; never if `last`.
         """
         marks = self._marks
-        is_draft = mark in marks.drafts and not self.quoted
-        if not (is_draft or mark in marks.ends or (marks.pairs and mark in marks.closers)):
+        is_draft = mark in marks.thought_closers and not self.quoted
+        if not (
+            is_draft or mark in marks.body_closers or (marks.is_pairs and mark in marks.closers)
+        ):
             return False
         behind = self._rest[behind_closers(self._rest, len(mark)) :]
         closers = () if mark in marks.closers else marks.closers
-        nexts = (*closers, *marks.nexts)
-        if mark in marks.drafts:
-            nexts = (*nexts, *marks.ends, *(_GOES_ON if self._brackets else ()))
+        nexts = (*closers, *marks.next_marks)
+        if mark in marks.thought_closers:
+            nexts = (*nexts, *marks.body_closers, *(_GOES_ON if self._brackets else ()))
         if behind.startswith(nexts):
             return not behind.startswith(marks.openers)
         if not last and behind in beginnings(*nexts, *THOUGHT_CLOSERS):
@@ -265,7 +264,7 @@ class Extent:
                 at = brackets.skip_between(text, at)
                 if at == len(text):
                     break
-                is_word = self._marks.calls and text[at].isidentifier()
+                is_word = self._marks.word_begins_call and text[at].isidentifier()
                 if not (is_word or brackets.may_begin_value(text[at])):
                     self._advance(at)
                     return self._take_body_end()

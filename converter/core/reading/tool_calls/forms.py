@@ -35,16 +35,16 @@ def _xml_body(prefix: str, *, padded: bool = False, before: str = "") -> Keyed:
     Args:
         prefix: the text before the name of each tag: with `x:` the tags are `<x:invoke>` and
             `<x:parameter>`.
-        padded: as `Keyed.padded`.
+        padded: as `Keyed.has_line_ends`.
         before: text that may stand directly before `<invoke`; empty for none.
     """
     head = f"<{prefix}invoke name="
     return Keyed(
-        heads=(before + head, head) if before else (head,),
-        end=(f"</{prefix}invoke>",),
-        keys=(f"<{prefix}parameter name=",),
-        ends=(f"</{prefix}parameter>",),
-        padded=padded,
+        starts=(before + head, head) if before else (head,),
+        body_closers=(f"</{prefix}invoke>",),
+        key_openers=(f"<{prefix}parameter name=",),
+        value_closers=(f"</{prefix}parameter>",),
+        has_line_ends=padded,
     )
 
 
@@ -55,27 +55,28 @@ def _pairs_body(
     `f<arg_key>city</arg_key><arg_value>Oslo</arg_value>`.
 
     `key`, `value`, `kind`: the names of the tags around a key (`arg_key`), a value, and the type of
-    a value. `separator`, `reads_unknown`: as in `Keyed`.
+    a value. `separator`: as `Keyed.name_separator`. `reads_unknown`: as
+    `Keyed.unknown_keys_are_json`.
     """
     return Keyed(
-        separator=separator,
-        keys=(f"<{key}>",),
-        key_end=f"</{key}>",
-        kind=_section(kind) if kind else ("", ""),
-        value=f"<{value}>",
-        ends=(f"</{value}>",),
-        reads_unknown=reads_unknown,
+        name_separator=separator,
+        key_openers=(f"<{key}>",),
+        key_closer=f"</{key}>",
+        type_marks=_section(kind) if kind else ("", ""),
+        value_opener=f"<{value}>",
+        value_closers=(f"</{value}>",),
+        unknown_keys_are_json=reads_unknown,
     )
 
 
 JSON = Json()
-STRICT = Json(strict=True)
+STRICT = Json(only_call_keys=True)
 FUNCTION = Keyed(
-    heads=("<function=",),
-    end=("</function>",),
-    keys=("<parameter=", "<parameter name="),
-    ends=("</parameter>",),
-    padded=True,
+    starts=("<function=",),
+    body_closers=("</function>",),
+    key_openers=("<parameter=", "<parameter name="),
+    value_closers=("</parameter>",),
+    has_line_ends=True,
 )
 INVOKE = _xml_body("", padded=True)
 PAIRS = _pairs_body("arg_key", "arg_value", separator="<tool_sep>", reads_unknown=True)
@@ -110,8 +111,7 @@ def _dsml_forms(bar: str) -> Iterator[CallRow]:
         # Calls of "dsml" and of "dsml-tools" begin with the same mark. Outside a section the mark
         # is therefore read as a call of "dsml" only.
         alone = name != "dsml-tools"
-        section = _section(prefix + word)
-        yield _special(name, body=_xml_body(prefix), section=section, alone=alone)
+        yield _special(name, body=_xml_body(prefix), section=_section(prefix + word), alone=alone)
 
 
 FORMS = (
@@ -138,7 +138,7 @@ FORMS = (
     _tagged(
         "step-audio",
         *tag("tool_call"),
-        body=Header(r"(?P<name>[\w.-]+)[ \t]*+\n\s*+", heads=("function\n",)),
+        body=Header(r"(?P<name>[\w.-]+)[ \t]*+\n\s*+", starts=("function\n",)),
         section=_section("tool_calls"),
     ),
     _special(
@@ -164,11 +164,11 @@ FORMS = (
         "minimax-m3",
         body=Keyed(
             # MiniMax-M3 may leave out the `<` before `invoke`.
-            heads=(f"{_MINIMAX}<invoke name=", f"{_MINIMAX}invoke name="),
-            end=(f"{_MINIMAX}</invoke>",),
-            keys=(f"{_MINIMAX}<",),
-            ends=(f"{_MINIMAX}</",),
-            nested=True,
+            starts=(f"{_MINIMAX}<invoke name=", f"{_MINIMAX}invoke name="),
+            body_closers=(f"{_MINIMAX}</invoke>",),
+            key_openers=(f"{_MINIMAX}<",),
+            value_closers=(f"{_MINIMAX}</",),
+            nested_values=True,
         ),
         section=(f"{_MINIMAX}<tool_call>", f"{_MINIMAX}</tool_call>"),
         alone=True,
@@ -180,7 +180,7 @@ FORMS = (
         alone=True,
         ignored=("</function_invocation>",),
     ),
-    _offered("olmo", body=Python(heads=("",)), section=_section("function_calls")),
+    _offered("olmo", body=Python(starts=("",)), section=_section("function_calls")),
     _special(
         "kimi",
         *pair("<|tool_call_begin|>", "<|tool_call_end|>"),
@@ -191,11 +191,11 @@ FORMS = (
     _special(
         "kimi-k3",
         body=Keyed(
-            heads=("<|open|>call ",),
-            end=("<|close|>call<|sep|>",),
-            keys=("<|open|>argument ",),
-            key_end="<|sep|>",
-            ends=("<|close|>argument<|sep|>",),
+            starts=("<|open|>call ",),
+            body_closers=("<|close|>call<|sep|>",),
+            key_openers=("<|open|>argument ",),
+            key_closer="<|sep|>",
+            value_closers=("<|close|>argument<|sep|>",),
         ),
         section=("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
         alone=True,
@@ -207,7 +207,7 @@ FORMS = (
             r"\s*+(?:<｜tool▁sep｜>)?\s*+(?P<name>[\w.:-]+)\s*+"
             r"(?:<｜tool▁sep｜>)?\s*+(?:```json)?\s*+",
             tail="```",
-            heads=("function<｜tool▁sep｜>", ""),
+            starts=("function<｜tool▁sep｜>", ""),
         ),
         section=("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
         ignored=("<｜end▁of▁sentence｜>",),
@@ -246,8 +246,8 @@ FORMS = (
             r"\s*+(?:functions\.)?(?P<name>[\w.-]+)\s*+(?:<\|channel\|>\s*+\w+\s*+)?"
             r"(?:(?:<\|constrain\|>)?\s*+(?:json|code)\s*+)?<\|message\|>\s*+"
         ),
-        tool="functions",
-        before=("<|channel|>", "<|start|>", "<|end|>", "<|return|>"),
+        thought_suffix="functions",
+        ends_before=("<|channel|>", "<|start|>", "<|end|>", "<|return|>"),
     ),
     _special(
         "gemma",
@@ -283,17 +283,19 @@ FORMS = (
     _answering(
         "minicpm",
         body=Keyed(
-            heads=("<function name=",),
-            end=("</function>",),
-            keys=("<param name=", "<parameter name="),
-            ends=("</param>", "</parameter>"),
-            cdata=True,
+            starts=("<function name=",),
+            body_closers=("</function>",),
+            key_openers=("<param name=", "<parameter name="),
+            value_closers=("</param>", "</parameter>"),
+            may_have_cdata=True,
         ),
         alone=True,
     ),
     _answering(
         "bullet",
-        body=replace(FUNCTION, heads=("● <function=",), keys=("<parameter=",), open_ended=True),
+        body=replace(
+            FUNCTION, starts=("● <function=",), key_openers=("<parameter=",), may_lack_closer=True
+        ),
         alone=True,
     ),
     _special("granite", *pair("<|tool_call|>", "<|/tool_call|>"), body=JSON),
@@ -331,7 +333,9 @@ FORMS = (
         "solar",
         *pair("<|tool_call:start|>", "<|tool_call:end|>"),
         body=Keyed(
-            keys=("<|tool_arg:start|>",), key_end="<|tool_arg:value|>", ends=("<|tool_arg:end|>",)
+            key_openers=("<|tool_arg:start|>",),
+            key_closer="<|tool_arg:value|>",
+            value_closers=("<|tool_arg:end|>",),
         ),
     ),
     _answering("pangu", *pair("[unused11]", "[unused12]"), body=JSON),
@@ -354,7 +358,7 @@ FORMS = (
         body=Header(
             r"\s*+(?P<name>[\w.-]+?)\s*+(?:<\|channel\|>\s*+\w+\s*+)?(?:<\|constrain\|>)?\s*+"
             r"(?:json|code)?\s*+(?:<\|message\|>\s*+)?",
-            heads=tuple(
+            starts=tuple(
                 f"{word}to=functions."
                 for word in ("", "commentary ", "assistantcommentary ", "assistant ")
             ),
@@ -378,7 +382,7 @@ FORMS = (
         ("print(tool_code)",),
         body=Python(("",), STRICT),
     ),
-    _whole("python", body=Python(objects=STRICT)),
+    _whole("python", body=Python(object_body=STRICT)),
     _whole("json", body=STRICT),
 )
 
@@ -404,7 +408,7 @@ CLOSERS = tuple(
     dict.fromkeys(
         mark
         for form in _MARKED
-        for mark in (*form.ends, *getattr(form.body, "end", ()), *form.ignored)
+        for mark in (*form.ends, *getattr(form.body, "body_closers", ()), *form.ignored)
     )
 )
 """Marks that are dropped directly behind a call: closers of calls and sections, which models repeat

@@ -78,13 +78,13 @@ class GemmaCalls:
         begin = skip_blanks(at)
         while at and text[begin : begin + 1] == ",":
             begin = skip_blanks(begin + 1)
-        heads = [head for head in self._body.heads if not at or head[0] != ":"]
+        heads = [head for head in self._body.starts if not at or head[0] != ":"]
         return begin if text.startswith(tuple(heads), begin) else -1
 
     def read(self, at: int) -> JudgedCall:
         """Read the call that begins at the offset `at`."""
         span, text = self._span, self._span.text
-        at += len(next(head for head in self._body.heads if text.startswith(head, at)))
+        at += len(next(head for head in self._body.starts if text.startswith(head, at)))
         head = _NAME.match(text, at)
         name = span.offered_name(head[1]) if head else ""
         if not head or not name:

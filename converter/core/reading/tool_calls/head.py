@@ -43,7 +43,7 @@ class Expectations:
 
     Attributes:
         tools: name of an offered tool -> the schema of its parameters.
-        ids: the beginning of the ids that the calls get.
+        id_prefix: the beginning of the ids that the calls get.
         choice: the index of the choice, among the reply's choices, to which the calls belong.
         most: the most calls that the reply may have.
         in_sentences: True if a call in the middle of a sentence counts as soon as its closer has
@@ -52,7 +52,7 @@ class Expectations:
     """
 
     tools: Schemas
-    ids: str = "call_"
+    id_prefix: str = "call_"
     choice: int = 0
     most: int = MOST_CALLS
     in_sentences: bool = True
@@ -108,24 +108,24 @@ def head_of(row: CallRow, text: str, tools: Schemas | None, last: bool = False) 
     """
     # `_object_head` and `_python_head` expect the first bracket of JSON or Python.
     has_bracket = isinstance(row.body, Json | Python)
-    begun = [""] if has_bracket else [it for it in row.body.heads if text.startswith(it)]
+    begun = [""] if has_bracket else [it for it in row.body.starts if text.startswith(it)]
     if not begun:
-        return Head.WAITING if any(it.startswith(text) for it in row.body.heads) else Head.NONE
+        return Head.WAITING if any(it.startswith(text) for it in row.body.starts) else Head.NONE
     text = text[len(max(begun, key=len)) :]
     head = _head_behind_mark(row, text, tools)
-    if head is Head.WAITING and last and isinstance(row.body, Keyed) and row.body.open_ended:
+    if head is Head.WAITING and last and isinstance(row.body, Keyed) and row.body.may_lack_closer:
         # A call of this form may have no closer: read the head as if the closer had come.
-        return _head_behind_mark(row, text + row.body.end[0], tools)
+        return _head_behind_mark(row, text + row.body.body_closers[0], tools)
     return head
 
 
 def _head_behind_mark(row: CallRow, text: str, tools: Schemas | None) -> Head:
-    """Return the state of a head from which the first mark (one of `heads` of its body) was
+    """Return the state of a head from which the first mark (one of `starts` of its body) was
     removed. `text`: the rest of the head, as far as it has come.
     """
     match row.body:
         case Json() as body:
-            return _object_head(text, tools, body.strict, body.name_is_key)
+            return _object_head(text, tools, body.only_call_keys, body.name_is_key)
         case Header() as body:
             return _header_head(row, body, text, tools)
         case Keyed() as body:
@@ -147,7 +147,7 @@ def _named_head(written: str, tools: Schemas | None) -> Head:
 
 def _object_head(text: str, tools: Schemas | None, strict: bool, name_is_key: bool = False) -> Head:
     """Return the state of a head that is the beginning of a JSON object, or of a list of objects.
-    `strict` and `name_is_key`: as in the body `Json`.
+    `strict`: as `Json.only_call_keys`. `name_is_key`: as `Json.name_is_key`.
     """
     match = _OBJECT.match(text)
     if not match:
@@ -193,7 +193,7 @@ def _header_head(row: CallRow, body: Header, text: str, tools: Schemas | None) -
     """Return the state of a head that is a header with the tool's name (`Header`)."""
     # A form without an opener and a first mark: `f[ARGS]{`. Any word could begin such a header.
     # Therefore only an offered name with `[` behind it does.
-    if not row.opens and "" in body.heads and tools is not None:
+    if not row.opens and "" in body.starts and tools is not None:
         name, bracket, _ = text.partition("[")
         if name not in tools or not bracket:
             begun = not bracket and any(tool.startswith(name) for tool in tools)
@@ -223,18 +223,19 @@ def _keyed_head(row: CallRow, body: Keyed, text: str, tools: Schemas | None) -> 
     `f`, with the first key or a closer behind it.
     """
     # MiniMax-M3 may leave out the `<` before a key. `stem` is the mark before a key without `<`.
-    keys = (body.stem,) if body.nested else body.keys
-    nexts = tuple(filter(None, (*keys, *body.end, "{", *row.ends)))
+    keys = (body.stem,) if body.nested_values else body.key_openers
+    nexts = tuple(filter(None, (*keys, *body.body_closers, "{", *row.ends)))
     if body.bare:
-        return _bare_name_head(body, text, tools, (*nexts, *body.ends, body.separator))
+        nexts = (*nexts, *body.value_closers, body.name_separator)
+        return _bare_name_head(body, text, tools, nexts)
     written = _TAG.match(text, 0, 2 * NAME_LIMIT)
     tag = written[0] if written else ""
     end = len(tag)
-    if not text.startswith(body.key_end, end):
-        begun = body.key_end.startswith(text[end:]) or text[end : end + 1] in ("'", '"')
+    if not text.startswith(body.key_closer, end):
+        begun = body.key_closer.startswith(text[end:]) or text[end : end + 1] in ("'", '"')
         return Head.WAITING if begun and len(tag) < 2 * NAME_LIMIT else Head.NONE
     match = HEADER.fullmatch(tag)
-    goes_on = _head_by_marks(nexts, text, end + len(body.key_end))
+    goes_on = _head_by_marks(nexts, text, end + len(body.key_closer))
     if not match or goes_on is not Head.NAMED:
         return goes_on if match else Head.NONE
     return _named_head(match[1], tools)
@@ -253,9 +254,9 @@ def _bare_name_head(body: Keyed, text: str, tools: Schemas | None, nexts: Sequen
         # In `f city</arg_key>` or `fcity</arg_key>` the model left out the mark `<arg_key>` before
         # the first key.
         behind = _UNOPENED_KEY.sub("", text, count=1)
-        if behind.startswith(body.key_end):
+        if behind.startswith(body.key_closer):
             return Head.NAMED
-        if body.key_end.startswith(behind):
+        if body.key_closer.startswith(behind):
             return Head.WAITING
     return goes_on
 
@@ -265,14 +266,14 @@ def _python_head(body: Python, text: str, tools: Schemas | None) -> Head:
     objects, which models write in such forms too.
     """
     inner = text.lstrip()
-    if "[" in body.heads:
-        if not inner.startswith(tuple(body.heads)):
+    if "[" in body.starts:
+        if not inner.startswith(tuple(body.starts)):
             return Head.NONE if inner else Head.WAITING
         inner = inner.removeprefix("[").lstrip()
     elif inner.startswith("["):
         inner = inner[1:].lstrip()
     if inner.startswith("{"):
-        return _object_head(inner, tools, body.objects.strict)
+        return _object_head(inner, tools, body.object_body.only_call_keys)
     if match := CALL.match(inner):
         return _named_head(match[1], tools)
     waits = _CALL_BEGUN.match(inner) and len(inner) <= NAME_LIMIT

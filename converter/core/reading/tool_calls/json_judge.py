@@ -45,7 +45,7 @@ class JsonCalls:
     def __init__(self, span: Span) -> None:
         self._span = span
         body = span.row.body
-        self._strict = bool(getattr(getattr(body, "objects", body), "strict", False))
+        self._strict = bool(getattr(getattr(body, "object_body", body), "only_call_keys", False))
         self._by_key = isinstance(body, Json) and body.name_is_key
 
     def find(self, at: int) -> int:
@@ -75,14 +75,14 @@ class HeaderCalls:
         """Return the offset of the next header, from the offset `at` on; -1 if none follows.
 
         The first header (`at` is 0) may begin without a mark. The next ones need a mark of
-        `Header.heads`; only blanks, a closer of the call, and closers of thoughts may stand before
+        `Header.starts`; only blanks, a closer of the call, and closers of thoughts may stand before
         the mark.
         """
         text, skip_blanks, row = self._span.text, self._span.skip_blanks, self._span.row
         begin = skip_blanks(at)
         closer = next((mark for mark in row.closes if at and text.startswith(mark, begin)), "")
         begin = skip_blanks(begin + len(closer))
-        heads = tuple(filter(None, getattr(row.body, "heads", ())))
+        heads = tuple(filter(None, getattr(row.body, "starts", ())))
         return begin if not at or text.startswith(heads, begin) else -1
 
     def read(self, at: int) -> JudgedCall:
@@ -92,7 +92,7 @@ class HeaderCalls:
         """
         span, body, text = self._span, self._span.row.body, self._span.text
         assert isinstance(body, Header)
-        at += len(max((it for it in body.heads if text.startswith(it, at)), key=len, default=""))
+        at += len(max((it for it in body.starts if text.startswith(it, at)), key=len, default=""))
         brace = text.find("{", at)
         written = body.name_in(text[at : brace if brace >= 0 else None], alone=brace < 0)
         name = span.offered_name(written)
@@ -127,7 +127,7 @@ class _Call:
         span: the text in which the call stands.
         name: the tool's name; empty until it was read.
         strict: True if the call's object may have no other keys than those of calls
-            (`Json.strict`).
+            (`Json.only_call_keys`).
         by_key: True if the tool's name is the only key of the call's object (`Json.name_is_key`).
         has_header: True if a header with the name stands before the object of the arguments:
             `f{"city": "Oslo"}`.

@@ -224,9 +224,7 @@ class _ObjectReader:
         """Remove the comma with which a value ends, and the blanks behind the comma. `value`: the
         JSON of the value, in pieces.
         """
-        last = len(value) - 1
-        while last >= 0 and not value[last].strip():
-            last -= 1
+        last = next((at for at in reversed(range(len(value))) if value[at].strip()), -1)
         if last >= 0 and value[last] == ",":
             del value[last:]
 

@@ -19,7 +19,7 @@ from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclose
 from converter.core.reading.tool_calls.verdict import End, Failed, JudgedCall, Verdict
 
 type _Calls = JsonCalls | HeaderCalls | KeyedCalls | PythonCalls | GemmaCalls
-_ENDS = (End.MARK, End.BODY, End.OPENER)
+_ENDS = (End.CLOSER, End.BODY, End.OPENER)
 _LONGEST = 256
 """The most characters at the end of a reply that are compared with the beginnings of closing marks.
 All closing marks, with blanks around them, are shorter.
@@ -41,13 +41,12 @@ def judge(row: CallRow, text: str, end: End, tools: Schemas, *, last: bool = Fal
     """
     # A line end takes the place of the closer. Without a line end, a number at the end of the text
     # would count as incomplete.
-    closed = text + "\n" if end in (End.MARK, End.OPENER) else text
+    closed = text + "\n" if end in (End.CLOSER, End.OPENER) else text
     span = Span(row, closed, end, tools, last or end not in _ENDS)
     verdict = _read_calls(span)
-    if verdict.failed is Failed.UNCLOSED:
-        return verdict
-    is_all = verdict.calls and not verdict.failed and not text[verdict.length :].strip()
-    if row.whole and not (is_all and not any(it.lead or it.is_open for it in verdict.calls)):
+    has_more = text[verdict.length :].strip() or any(it.text_before for it in verdict.calls)
+    is_all = verdict.failed is None and not has_more and not verdict.calls[-1].is_cut
+    if row.whole and not (is_all or verdict.failed is Failed.UNCLOSED):
         return Verdict(failed=Failed.TEXT)
     return verdict
 
@@ -58,7 +57,7 @@ def _read_calls(span: Span) -> Verdict:
     is_keyed = isinstance(span.row.body, Keyed)
     calls: list[JudgedCall] = []
     # `lead`: the offset at which text that is no call begins, behind the last call; -1 if there is
-    # no such text. If another call follows, the text up to it becomes its `JudgedCall.lead`.
+    # no such text. If another call follows, the text up to it becomes its `JudgedCall.text_before`.
     at, lead = 0, -1
     while (begin := body.find(at)) >= 0:
         try:
@@ -81,7 +80,7 @@ def _read_calls(span: Span) -> Verdict:
             rest = span.text[at:].strip() if span.last and len(span.text) - at < _LONGEST else ""
             is_closer = rest and span.begins_closer(rest)
             at = len(span.text) if is_closer else min(at, span.length)
-            calls.append(replace(call, end=at, lead=before))
+            calls.append(replace(call, end=at, text_before=before))
     return Verdict(tuple(calls), Failed.TEXT if lead >= 0 or not calls else None)
 
 
@@ -103,7 +102,7 @@ def _unclosed_verdict(span: Span, calls: Sequence[JudgedCall], error: Unclosed) 
         return Verdict(tuple(calls), Failed.BROKEN, error.name)
     if span.end in _ENDS or not error.name:
         return Verdict(tuple(calls), Failed.TEXT)
-    call = JudgedCall(error.name, error.arguments, is_open=True, end=span.length)
+    call = JudgedCall(error.name, error.arguments, is_cut=True, end=span.length)
     return Verdict((*calls, call))
 
 

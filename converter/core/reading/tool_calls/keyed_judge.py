@@ -112,8 +112,8 @@ def _bare_name(span: Span, body: Keyed) -> tuple[str, int, Mark | None]:
     if not match:
         return "", 0, None
     at = span.skip_blanks(match.end())
-    if body.separator and text.startswith(body.separator, at):
-        at = span.skip_blanks(at + len(body.separator))
+    if body.name_separator and text.startswith(body.name_separator, at):
+        at = span.skip_blanks(at + len(body.name_separator))
     if not (key := unopened_key_pattern(body).match(text)):
         return span.offered_name(match[1]), at, None
     fitting = [
@@ -205,7 +205,7 @@ class _Call:
         if kind is Kind.NONE and span.end is End.CUT:
             raise self._unclosed()
         follows = kind in (Kind.NONE, Kind.HEAD, Kind.OPENER)
-        if not (follows or self._body.open_ended):
+        if not (follows or self._body.may_lack_closer):
             self._fail()
         return at
 
@@ -220,9 +220,8 @@ class _Call:
         argument whose value is incomplete; `None` if there is none. `begun`: the JSON of this value
         so far.
         """
-        return Unclosed(
-            self._name, JsonObject([*self._values.items()], key=key, begun=begun).so_far
-        )
+        so_far = JsonObject([*self._values.items()], key=key, begun=begun).so_far
+        return Unclosed(self._name, so_far)
 
     def _take_head(self, mark: Mark) -> int:
         """Set the tool's name from the tag `mark`, and add the arguments that are attributes of the
@@ -246,7 +245,7 @@ class _Call:
         its value, and the index of the next mark.
         """
         mark, body = self._marks.all[index], self._body
-        if body.nested:
+        if body.nested_values:
             written, index = self._element(index, subschema(self._schema, mark.tag), 0)
             self._add_argument(mark.tag, written)
             return self._marks.all[index - 1].end, index
@@ -260,13 +259,13 @@ class _Call:
         if not name or in_tag or not (mark.opened or self._lacks(name)):
             self._fail()
         types = types or types_of(self._schema, name)
-        if body.reads_unknown and not self._has_parameter(name):
+        if body.unknown_keys_are_json and not self._has_parameter(name):
             types = NO_STRING
         begin, index, quoted = mark.end, index + 1, None
-        if body.cdata and (section := _CDATA.match(self._text, begin)):
+        if body.may_have_cdata and (section := _CDATA.match(self._text, begin)):
             begin, quoted = section.end(), section[1]
             index = self._marks.index(begin)
-        elif body.padded and (line_end := _LINE_END.match(self._text, begin)):
+        elif body.has_line_ends and (line_end := _LINE_END.match(self._text, begin)):
             begin = line_end.end()
         end = self._value_end(begin, index, name, types)
         ended = self._marks.all[end] if end < len(self._marks) else None
@@ -276,7 +275,7 @@ class _Call:
         if not (mark.opened or is_own):
             self._fail()
         text = self._text[begin : ended.begin if ended else self._span.length]
-        padded = not is_own or body.padded
+        padded = not is_own or body.has_line_ends
         text = quoted if quoted is not None else _LINE_END_LAST.sub("", text) if padded else text
         self._add_argument(name, _json_of_text(text, types))
         if ended is None:
@@ -362,7 +361,7 @@ class _Call:
                 break
             next_at += 1
         kind = marks.kinds_behind[next_at - 1]
-        if kind is Kind.TEXT and self._body.open_ended:
+        if kind is Kind.TEXT and self._body.may_lack_closer:
             mark = marks.all[next_at] if next_at < len(marks) else None
             return mark is None or mark.kind is Kind.HEAD
         if kind is Kind.KEY and depth:
@@ -384,7 +383,7 @@ class _Call:
         than opened. Any other key ends the value if one of these is true: the key stands at the
         beginning of a line or of the value; no value is closed between the key and the call's end;
         an earlier mark could have closed the value (`uncertain`); the tool requires the key; models
-        do not begin a line for each key of this form (`Keyed.padded` is False).
+        do not begin a line for each key of this form (`Keyed.has_line_ends` is False).
         """
         marks, mark = self._marks, self._marks.all[at]
         name, over = name_in(mark.tag), marks.next_call_end[at]
@@ -395,7 +394,7 @@ class _Call:
         if closed > 1 + opened or any(at < it < over for it in marks.closed_keys.get(name, ())):
             return False
         at_head = mark.begin == begin or self._text[mark.begin - 1] in "\r\n"
-        padded = self._body.padded
+        padded = self._body.has_line_ends
         required = self._schema.get("required")
         needs = isinstance(required, list) and name in required
         return at_head or not padded or not closed or uncertain or needs
@@ -453,7 +452,7 @@ class _Call:
         mark = self._marks.all[index]
         closer = self._marks.all[index + 1] if index + 1 < len(self._marks) else None
         named = closer is not None and closer.kind is Kind.CLOSE and self._lacks(closer.tag)
-        if closer is None or not named or not self._body.nested:
+        if closer is None or not named or not self._body.nested_values:
             self._fail()
         text = self._text[mark.end : closer.begin]
         self._add_argument(closer.tag, _json_of_text(text, types_of(self._schema, closer.tag)))

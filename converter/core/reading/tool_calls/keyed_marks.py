@@ -82,7 +82,8 @@ class Mark:
         end: the offset behind the mark.
         tag: the text in the mark that has the key or the tool's name: `city` in
             `<parameter=city>`, `"f" id=1` in `<invoke name="f" id=1>`.
-        opened: False for a KEY if the model left out the mark before its value (`Keyed.value`).
+        opened: False for a KEY if the model left out the mark before its value
+            (`Keyed.value_opener`).
     """
 
     kind: Kind
@@ -223,19 +224,20 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
     body = row.body
     assert isinstance(body, Keyed)
     openers, stem = (*row.opens, *row.section[:1]), re.escape(body.stem)
-    tag = r"[^<]{0,256}+" if body.bare else r"[^<>/]{1,256}+" if body.nested else _TAG
+    tag = r"[^<]{0,256}+" if body.bare else r"[^<>/]{1,256}+" if body.nested_values else _TAG
     kinds = {
         Kind.OUTER: _any(row.ends),
-        Kind.OPENER: _any(mark for mark in openers if mark not in body.heads),
-        Kind.HEAD: "" if body.bare else _any(body.heads),
-        Kind.END: _any(body.end),
-        Kind.CLOSE: _any(body.ends) + (r"(?P<close_tag>[^<>]{1,256}+)>" if body.nested else ""),
-        Kind.KEY: f"(?:{_any(body.keys)})(?P<key_tag>{tag}){_behind_key(body)}",
-        Kind.OPENED: "" if body.bare or body.nested else f"{stem}>",
-        Kind.BEGUN: stem if body.nested else rf"{stem}(?=[\s=>])",
+        Kind.OPENER: _any(mark for mark in openers if mark not in body.starts),
+        Kind.HEAD: "" if body.bare else _any(body.starts),
+        Kind.END: _any(body.body_closers),
+        Kind.CLOSE: _any(body.value_closers)
+        + (r"(?P<close_tag>[^<>]{1,256}+)>" if body.nested_values else ""),
+        Kind.KEY: f"(?:{_any(body.key_openers)})(?P<key_tag>{tag}){_behind_key(body)}",
+        Kind.OPENED: "" if body.bare or body.nested_values else f"{stem}>",
+        Kind.BEGUN: stem if body.nested_values else rf"{stem}(?=[\s=>])",
     }
     if kinds[Kind.HEAD]:
-        kinds[Kind.HEAD] = f"(?:{kinds[Kind.HEAD]})(?P<head_tag>{_TAG}){re.escape(body.key_end)}"
+        kinds[Kind.HEAD] = f"(?:{kinds[Kind.HEAD]})(?P<head_tag>{_TAG}){re.escape(body.key_closer)}"
     # The lookahead `(?=[...])` for the first characters of all marks makes the search fast, because
     # at most positions of a text it fails at once.
     opening, closing = _halves(row)
@@ -251,8 +253,8 @@ def _halves(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
     body = row.body
     assert isinstance(body, Keyed)
-    opening = filter(None, (*body.keys, *body.heads, *row.opens))
-    return tuple(opening), (*body.end, *body.ends, *row.ends)
+    opening = filter(None, (*body.key_openers, *body.starts, *row.opens))
+    return tuple(opening), (*body.body_closers, *body.value_closers, *row.ends)
 
 
 def _any(marks: Iterable[str]) -> str:
@@ -269,7 +271,8 @@ def _behind_key(body: Keyed) -> str:
     `</arg_key><arg_type>string</arg_type><arg_value>`. The type and `<arg_value>` may be missing.
     The group `value_opened` matches `<arg_value>`.
     """
-    end, value, kind, kind_end = map(re.escape, (body.key_end, body.value, *body.kind))
+    end, value = re.escape(body.key_closer), re.escape(body.value_opener)
+    kind, kind_end = map(re.escape, body.type_marks)
     again = rf"(?:\s*+{end})*+" if body.bare else ""
     kind_of = rf"(?:\s*+{kind}[^<]*+{kind_end})?+" if kind else ""
     opened = rf"(?P<value_opened>\s*+{value})?+" if value else ""

@@ -80,10 +80,9 @@ class PythonCalls:
             raise NoCall
         arguments, end = python_arguments(span, name, head.end())
         behind = self._skip_separators(end)
-        is_late = behind > end and _ARGUMENT.match(span.text, behind)
-        comma = "," in span.text[end:behind]
-        is_object = span.text[behind : behind + 1] == "{"
-        if (is_late and comma) or is_object or _OBJECT_BEHIND.match(span.text, behind):
+        is_argument = "," in span.text[end:behind] and _ARGUMENT.match(span.text, behind)
+        is_object = span.text.startswith("{", behind) or _OBJECT_BEHIND.match(span.text, behind)
+        if is_argument or is_object:
             # More arguments seem to stand behind the closing parenthesis: the model may have
             # written it too early, and a call without these arguments must not run.
             raise NoCall

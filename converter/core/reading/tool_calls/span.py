@@ -72,9 +72,9 @@ class Span:
     @property
     def ends_at_mark(self) -> bool:
         """True if a mark ended the text: a closer, the opener of another call, or a mark of
-        `CallRow.before`. `text` has a line end in place of this mark.
+        `CallRow.ends_before`. `text` has a line end in place of this mark.
         """
-        return self.end in (End.MARK, End.OPENER)
+        return self.end in (End.CLOSER, End.OPENER)
 
     @property
     def length(self) -> int:
@@ -86,7 +86,7 @@ class Span:
         """The marks that can close the body, the call or its section."""
         body = self.row.body
         tail = filter(None, (getattr(body, "tail", ""),))
-        return (*self.row.ends, *getattr(body, "end", ()), *tail)
+        return (*self.row.ends, *getattr(body, "body_closers", ()), *tail)
 
     def closes(self, at: int) -> bool:
         """Return True if one of `closers` stands at the offset `at`."""

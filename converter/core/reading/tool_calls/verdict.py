@@ -8,16 +8,17 @@ class End(enum.Enum):
     """The reason why the text of a candidate ends.
 
     Attributes:
-        MARK: the call's closer stands behind the text.
+        CLOSER: the call's closer stands behind the text.
         BODY: the body itself ends, with its last bracket or `</function>`.
-        OPENER: an opener of another call stands behind the text, or a mark of `CallRow.before`.
+        OPENER: an opener of another call stands behind the text, or a mark of
+            `CallRow.ends_before`.
         STOP: the model has ended the reply. A call that lacks only closing marks or brackets is
             whole.
         CUT: the reply was cut off, at a limit, by an error or by the client; or the closer of the
             thought around the call stands behind the text. A call that lacks its end is incomplete.
     """
 
-    MARK = enum.auto()
+    CLOSER = enum.auto()
     BODY = enum.auto()
     OPENER = enum.auto()
     STOP = enum.auto()
@@ -46,19 +47,20 @@ class JudgedCall:
 
     Attributes:
         name: the name of an offered tool.
-        arguments: the arguments, as a JSON object. If `is_open`, only the beginning of the object.
+        arguments: the arguments, as a JSON object. If `is_cut`, only the beginning of the object.
         id: the id that the model wrote; empty if it wrote none.
-        is_open: True if the reply was cut off in the call.
+        is_cut: True if the reply was cut off in the call.
         end: the offset behind the call, in the text.
-        lead: ordinary text before this call and behind the previous call; empty if there is none.
+        text_before: ordinary text before this call and behind the previous call; empty if there is
+            none.
     """
 
     name: str
     arguments: str
     id: str = ""
-    is_open: bool = False
+    is_cut: bool = False
     end: int = 0
-    lead: str = ""
+    text_before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +71,12 @@ class Verdict:
         calls: the calls in the text, from its beginning on.
         failed: the reason why the text behind the last call is not a call, or the whole text if it
             has no call. `None` if there are calls and nothing behind them looks like another call.
-        broken: if `failed` is BROKEN, the name of the tool in that call.
+        broken_tool: if `failed` is BROKEN, the name of the tool in that call.
     """
 
     calls: tuple[JudgedCall, ...] = ()
     failed: Failed | None = None
-    broken: str = ""
+    broken_tool: str = ""
 
     @property
     def length(self) -> int:

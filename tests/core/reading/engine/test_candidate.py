@@ -86,11 +86,11 @@ def test_a_candidate_is_judged_where_it_may_end() -> None:
     candidate = begun(text)
     point = candidate.feed(text, last=False)
     assert point
-    assert text[point.behind :] == " so"
+    assert text[point.end :] == " so"
     verdict = candidate.verdict(point, TOOLS)
     assert verdict
     assert [call.name for call in verdict.calls] == ["now"]
-    assert text[point.at : point.behind] == "</tool_call>"
+    assert text[point.body_end : point.end] == "</tool_call>"
 
 
 def test_at_the_replys_end_all_of_it_is_judged() -> None:
@@ -98,7 +98,7 @@ def test_at_the_replys_end_all_of_it_is_judged() -> None:
     candidate = begun(text)
     assert candidate.feed(text, last=True) is None
     verdict, point = candidate.last_verdict(End.CUT, TOOLS)
-    assert (verdict.calls[0].is_open, point.at) == (True, len(text))
+    assert (verdict.calls[0].is_cut, point.body_end) == (True, len(text))
 
 
 def test_only_a_doubtful_candidate_asks_what_follows() -> None:

@@ -97,7 +97,7 @@ def test_a_draft_that_is_sent_again_is_one_call() -> None:
     text = f"<think>I look.\n{NOW}\n</think>\n{NOW}"
     events, findings = _read(InitialState.TEXT, Text(text), Finish("stop"))
     assert _names(events) == ["now"]
-    assert findings.calls.repeated == ["now"]
+    assert findings.calls.repetitions == ["now"]
 
 
 def test_the_closer_of_a_call_is_no_sign_of_a_thought() -> None:

@@ -5,8 +5,7 @@ from converter.core.reading.tool_calls.forms import FUNCTION, INVOKE, PAIRS
 
 
 def test_a_parameters_mark_has_a_stem() -> None:
-    assert FUNCTION.stem == "<parameter"
-    assert INVOKE.stem == "<parameter"
+    assert FUNCTION.stem == INVOKE.stem == "<parameter"
     assert PAIRS.stem == "<arg_key"
 
 

@@ -42,7 +42,7 @@ def test_in_a_section_a_call_may_begin_with_its_body() -> None:
             form(("<a>", "<b>"), ("</a>",), section=AROUND),
             (("<s>", "</s>"), ("<a>", "</a>"), ("<b>", "</a>")),
         ),
-        (form(("to=",), ("</a>",), tool="f"), (("to=f", "</a>"),)),
+        (form(("to=",), ("</a>",), thought_suffix="f"), (("to=f", "</a>"),)),
     ],
 )
 def test_each_opener_has_what_closes_it(row: CallRow, pairs: tuple[tuple[str, str], ...]) -> None:

@@ -221,5 +221,5 @@ def test_what_opens_is_not_what_closes() -> None:
     bodies = [form.body for form in FORMS if isinstance(form.body, Keyed)]
     assert len(bodies) > 12
     for marks_of in bodies:
-        opening = {*marks_of.heads, *marks_of.keys, marks_of.value} - {""}
-        assert not opening & {*marks_of.end, *marks_of.ends, marks_of.key_end}
+        opening = {*marks_of.starts, *marks_of.key_openers, marks_of.value_opener} - {""}
+        assert not opening & {*marks_of.body_closers, *marks_of.value_closers, marks_of.key_closer}

@@ -66,13 +66,13 @@ def test_a_bare_value_is_one_by_the_schema_and_holds_no_mark_of_a_call(
 
 
 ENDS = [
-    ("f{", End.MARK, "UNCLOSED"),
+    ("f{", End.CLOSER, "UNCLOSED"),
     ("f{", End.CUT, [("f", "{")]),
-    ('f{a:<|"|>x<|"|>', End.MARK, [("f", {"a": "x"})]),
+    ('f{a:<|"|>x<|"|>', End.CLOSER, [("f", {"a": "x"})]),
     ('f{a:[<|"|>x<|"|>', End.STOP, [("f", {"a": ["x"]})]),
     ('f{a:{b:<|"|>x<|"|>}', End.STOP, [("f", {"a": {"b": "x"}})]),
     ('f{a:{b:<|"|>x<|"|>}', End.CUT, [("f", '{"a": {"b": "x"}')]),
-    ('f{a:<|"|>x', End.MARK, "UNCLOSED"),
+    ('f{a:<|"|>x', End.CLOSER, "UNCLOSED"),
     ('f{a:<|"|>x', End.CUT, [("f", '{"a": "x')]),
     ("f{a:1", End.STOP, [("f", '{"a": ')]),
     ('f{a:<|"|>x<|"|>}<tool_c', End.STOP, [("f", {"a": "x"})]),

@@ -99,7 +99,7 @@ def test_what_fails_before_its_first_field_is_text(written: str) -> None:
 )
 def test_arguments_without_a_meaning_break_the_call(arguments: str) -> None:
     decision = verdict(f'{{"name": "f", "arguments": {arguments}}}', TOOLS)
-    assert (decision.failed, decision.broken, decision.calls) == (Failed.BROKEN, "f", ())
+    assert (decision.failed, decision.broken_tool, decision.calls) == (Failed.BROKEN, "f", ())
 
 
 def test_one_parameter_twice_with_one_value_is_one() -> None:
@@ -108,16 +108,16 @@ def test_one_parameter_twice_with_one_value_is_one() -> None:
 
 BEGUN = '{"name": "f", "arguments": {"a": {"b": "c"'
 ENDS = [
-    (BEGUN, End.MARK, [("f", {"a": {"b": "c"}})]),
+    (BEGUN, End.CLOSER, [("f", {"a": {"b": "c"}})]),
     (BEGUN, End.OPENER, [("f", {"a": {"b": "c"}})]),
     (BEGUN, End.STOP, [("f", {"a": {"b": "c"}})]),
     (BEGUN, End.CUT, [("f", '{"a": {"b": "c"')]),
-    (BEGUN[:-1], End.MARK, "UNCLOSED"),
+    (BEGUN[:-1], End.CLOSER, "UNCLOSED"),
     (BEGUN[:-1], End.STOP, [("f", '{"a": {"b": "c')]),
-    (BEGUN + ', "d": 3', End.MARK, [("f", {"a": {"b": "c", "d": 3}})]),
+    (BEGUN + ', "d": 3', End.CLOSER, [("f", {"a": {"b": "c", "d": 3}})]),
     (BEGUN + ', "d": 3', End.STOP, [("f", '{"a": {"b": "c", "d": 3')]),
     (BEGUN + ', "d": true', End.STOP, [("f", {"a": {"b": "c", "d": True}})]),
-    (BEGUN + ",\n", End.MARK, [("f", {"a": {"b": "c"}})]),
+    (BEGUN + ",\n", End.CLOSER, [("f", {"a": {"b": "c"}})]),
     (BEGUN + "}}", End.STOP, [("f", {"a": {"b": "c"}})]),
     (BEGUN + "}}", End.CUT, [("f", '{"a": {"b": "c"}')]),
     (BEGUN + "}}}", End.CUT, [("f", {"a": {"b": "c"}})]),
@@ -126,7 +126,7 @@ ENDS = [
     (BEGUN + "</tool_call>", End.STOP, [("f", {"a": {"b": "c"}})]),
     ('{"name": "f", "arg', End.CUT, [("f", "{")]),
     ('{"arguments": {"a": 1}, "nam', End.CUT, "TEXT"),
-    ('{"arguments": {"a": "x', End.MARK, "UNCLOSED"),
+    ('{"arguments": {"a": "x', End.CLOSER, "UNCLOSED"),
     ('{"function": {"name": "f", "arguments": {"a": "x', End.CUT, [("f", '{"a": "x')]),
     ('{"name": "f", "arguments": "{\\"a\\": \\"x', End.CUT, [("f", '{"a": "x')]),
 ]
@@ -142,7 +142,7 @@ def test_missing_ends_are_put_there_where_no_value_is_open(
 def test_text_of_no_tool_among_calls_keeps_its_order() -> None:
     text = '[{"name": "f"}, {"name": "x"}, {"name": "f"}, {"name": "y"}]'
     decision = verdict(text, TOOLS)
-    assert [call.lead for call in decision.calls] == ["", '{"name": "x"}, ']
+    assert [call.text_before for call in decision.calls] == ["", '{"name": "x"}, ']
     assert (text[decision.length :], decision.failed) == (', {"name": "y"}]', Failed.TEXT)
 
 

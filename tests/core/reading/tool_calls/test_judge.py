@@ -28,13 +28,13 @@ def span_of(written: Written, text: str) -> tuple[CallRow, str]:
         inner = text.lstrip().removeprefix(form.section[0]).lstrip() if form.section[0] else text
         opened = [mark for mark in form.opens if inner.lstrip().startswith(mark)]
         inner = inner.lstrip().removeprefix(max(opened, key=len)) if opened else inner
-        if inner.lstrip().startswith(tuple(form.body.heads)):
+        if inner.lstrip().startswith(tuple(form.body.starts)):
             return form, inner.lstrip()
     raise AssertionError(text)
 
 
 def outcome(decided: Verdict) -> list[tuple[str, object]]:
-    return [(call.name, json.loads(call.arguments)) for call in decided.calls if not call.is_open]
+    return [(call.name, json.loads(call.arguments)) for call in decided.calls if not call.is_cut]
 
 
 @BY_NAME
@@ -65,7 +65,7 @@ def test_a_call_that_was_cut_is_open_or_whole(written: Written) -> None:
         assert bool(decision.calls) is named or row.whole
         for call in decision.calls:
             assert call.name == OSLO[0]
-            if call.is_open:
+            if call.is_cut:
                 assert call.arguments.startswith("{")
                 with pytest.raises(ValueError, match=r"\w"):
                     json.loads(call.arguments)
@@ -78,7 +78,7 @@ def test_a_reply_that_ended_by_itself_gives_the_call_or_an_open_one(written: Wri
     row, text = span_of(written, written.write([OSLO]))
     for end in every_so_many(range(1, len(text))):
         for call in judge(row, text[:end], End.STOP, TOOLS).calls:
-            if not call.is_open:
+            if not call.is_cut:
                 parsed = json.loads(call.arguments)
                 assert parsed.items() <= OSLO[1].items()
 
@@ -94,7 +94,7 @@ def test_a_closer_of_a_thought_between_the_parts_of_a_call_says_nothing() -> Non
         ("glm", "get_weather\n</think><arg_key>city</arg_key><arg_value>Oslo</arg_value>"),
     ):
         (row,) = (it for it in FORMS if it.name == form)
-        assert outcome(judge(row, text, End.MARK, TOOLS)) == [("get_weather", city)]
+        assert outcome(judge(row, text, End.CLOSER, TOOLS)) == [("get_weather", city)]
     assert "</think>" in CLOSERS
 
 
@@ -122,6 +122,7 @@ def test_a_whole_reply_is_calls_and_nothing_else(form: str, text: str, number: i
 def test_what_is_repeated_is_walked_a_few_times(unit: str) -> None:
     """Hours if marks were walked again for each mark."""
     for form in FORMS:
-        head = next((it for it in form.body.heads if it), "")
+        head = next((it for it in form.body.starts if it), "")
         text = f"{head}now{unit * 20_000}"
-        assert not judge(form, re.sub(r"^\{now", '{"name": "now', text), End.STOP, TOOLS).broken
+        named = re.sub(r"^\{now", '{"name": "now', text)
+        assert not judge(form, named, End.STOP, TOOLS).broken_tool

@@ -181,7 +181,7 @@ def test_a_call_that_is_quoted_in_an_open_value_is_none() -> None:
 def test_text_behind_a_closing_mark_leaves_the_value_open(inner: str) -> None:
     text = f"<function=write>\n{inner}</function>"
     assert outcome(text, WRITE, "qwen3-coder") == "UNCLOSED"
-    assert all(call.is_open for call in verdict(text, WRITE, "qwen3-coder", End.STOP).calls)
+    assert all(call.is_cut for call in verdict(text, WRITE, "qwen3-coder", End.STOP).calls)
 
 
 @pytest.mark.parametrize("form", ["qwen3-coder", "glm"])
@@ -228,7 +228,7 @@ def test_every_cut_of_a_call_is_open_or_whole() -> None:
         begun = text.index(">\n") + 1 if form == "qwen3-coder" else len("write<arg_key>")
         for end in range(begun, len(text)):
             (call,) = verdict(text[:end], WRITE, form, End.CUT).calls
-            assert call.is_open or [(call.name, json.loads(call.arguments))] == whole
+            assert call.is_cut or [(call.name, json.loads(call.arguments))] == whole
 
 
 HEADS = [

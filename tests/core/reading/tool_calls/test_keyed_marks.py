@@ -60,4 +60,4 @@ def test_half_a_mark() -> None:
     for rest, wanted in halves.items():
         parsed = marks("qwen3-coder", f"<function=f>{rest}")
         assert parsed.half_mark(12, 1) is wanted
-        assert marks("qwen3-coder", f"<function=f>{rest}", End.MARK).half_mark(12, 1) is Half.NONE
+        assert marks("qwen3-coder", f"<function=f>{rest}", End.CLOSER).half_mark(12, 1) is Half.NONE

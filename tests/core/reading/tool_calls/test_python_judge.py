@@ -91,7 +91,7 @@ BEHIND = [
 @pytest.mark.parametrize("behind", BEHIND)
 def test_a_call_that_nothing_but_its_end_follows_counts(behind: str) -> None:
     (call,) = verdict(f"[f(a=1){behind}", TOOLS, "lfm2", End.STOP).calls
-    assert (json.loads(call.arguments), call.is_open) == ({"a": 1}, False)
+    assert (json.loads(call.arguments), call.is_cut) == ({"a": 1}, False)
 
 
 @pytest.mark.parametrize(
