@@ -64,7 +64,9 @@ class BlanksTrimmer:
                 return [*self.close(), event]
 
     def close(self) -> list[Event]:
-        """Return the held blanks as text; nothing if no answer has come since the last thought."""
+        """Return the held blanks as text. Return nothing if no answer has come since the last
+        thought, because blanks behind a thought are removed.
+        """
         held, self._held = self._held, None
         return [held] if held and not self._behind_thought else []
 

@@ -17,7 +17,7 @@ from converter.core.reading.tool_calls.verdict import End
 _ROWS = {row.name: row for row in FORMS}
 """name of a form of calls -> its row."""
 _FORMS = ("hermes", "mistral-args", "lfm2", "gemma", "glm", "qwen3-coder")
-"""The forms of calls that were seen in names."""
+"""The names of the forms in which servers were seen to put calls into the field of the name."""
 _LONGEST = 65_536
 """The most characters of a name that is searched for a call. A longer name counts as one without a
 call: even a call that writes a file is shorter.

@@ -39,8 +39,9 @@ class CodeSpans:
     """
 
     def __init__(self) -> None:
-        # The backticks or tildes that opened the fenced block, and the backticks that opened the
-        # inline span, if one is open at the beginning of the last line; else empty.
+        # `_fence`: the backticks or tildes that opened the fenced block. `_span`: the backticks
+        # that opened the inline span. Each is empty if no such code is open where the last line
+        # begins.
         self._fence = self._span = ""
         # The backticks of an open inline span that began in the dropped text of a long last line;
         # else empty.

@@ -119,8 +119,8 @@ class FieldAnswer:
         return out
 
     def _release_thought(self) -> Sequence[Event]:
-        """Return the part of the held thinking that certainly is a thought. Set `_sign` by the
-        rest, which may be the answer.
+        """Return the part of the held thinking that certainly is a thought. The part behind it may
+        be the answer: set `_sign` by it.
         """
         self._blank = self._blank and not _joined_text(self._held).strip()
         if self._size > LONGEST:
@@ -152,7 +152,7 @@ class FieldAnswer:
 
     def _release_up_to_closer(self) -> Sequence[Event]:
         """Return the held thinking up to the first closer; if it has none, up to the beginning of a
-        closer at its end. Hold the rest.
+        closer at its end. The text from there on stays held.
         """
         text = _joined_text(self._held)
         closer = self._marks.search(text)
@@ -208,8 +208,8 @@ def _split_events(events: Sequence[Event], at: int) -> tuple[list[Event], list[E
 
 
 def _join_thinking(events: list[Event]) -> list[Event]:
-    """Join the events into one event, if all are thinking, with fields of the same names, and the
-    fields have strings; else return the events unchanged.
+    """Return the events joined into one, if all are thinking that came in fields of the same names,
+    with strings as values. Else return the events unchanged.
     """
     thoughts = [each for each in events if isinstance(each, Thinking)]
     fields = [each.own.fields if each.own else {} for each in thoughts]

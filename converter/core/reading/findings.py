@@ -20,13 +20,13 @@ class Beginning:
     """Facts from a reply itself about where it began: in the answer or in a thought."""
 
     correction: InitialState | None = None
-    """The state in which it began, if it was read as beginning in another; else `None`."""
+    """The state in which the reply began, if it was read as beginning in another; else `None`."""
     confirmed: InitialState | None = None
-    """The state in which it began, if this was guessed rightly; else `None`."""
+    """The state in which the reply began, if this state was guessed rightly; else `None`."""
     closer_apart: bool = False
     """True if the closer that showed the state stood at the beginning or end of a line, or behind a
     sentence, as models write closers. False if it stood amid other words, as in text about tags:
-    the next reply is then not read otherwise because of it.
+    then the model's next reply is read as before.
     """
 
 
@@ -35,17 +35,17 @@ class EndedThoughts:
     """The thoughts of a reply that the addon ended before the model did."""
 
     reasons: list[str] = field(default_factory=list)
-    """For each of these thoughts, why it was ended: `budget`, `loop` or `unanswered`."""
+    """The reason for each thought that was ended: `budget`, `loop` or `unanswered`."""
     at: int = 0
-    """How many characters of thinking the reply had when the last of them was ended."""
+    """How many characters of thinking the reply had when its last thought was ended."""
     turn: tuple[Text | Thinking, ...] = ()
-    """The text and thinking of the reply up to this end, which the server is asked to continue;
-    empty if it cannot be, as behind a tool call.
+    """The text and thinking of the reply up to the end of the thought that was ended last. The
+    server is asked to continue them. Empty if it cannot, as behind a tool call.
     """
     added: int = 0
-    """How many tokens the addon adds to the turn: a sentence and marks."""
+    """An estimate of how many tokens the addon adds to `turn`: a sentence and marks."""
     by_server: int = 0
-    """How many of the thoughts the server ends, because the addon asked it to."""
+    """How many of the thoughts in `reasons` the server ends, because the addon asked it to."""
     pending: bool = False
     """True if the server was asked to end the last thought and has not done so yet."""
 
@@ -72,7 +72,7 @@ class Findings:
     has_thinking: bool = False
     """True if the reply has thinking, in a field or in the text."""
     beginning: Beginning = field(default_factory=Beginning)
-    """What the reply showed about the state in which it began."""
+    """Facts from the reply about where it began: in the answer or in a thought."""
     unclosed: set[int] = field(default_factory=set)
     """The indexes of the choices whose last thought began with a phrase ("Let me think") and has
     not ended.
@@ -80,17 +80,17 @@ class Findings:
     calls: CallsRead = field(default_factory=CallsRead)
     """The notes on tool calls that were read from the text."""
     unread_tag: tuple[str, str] | None = None
-    """A tag at the beginning of the text that seems to be that of a thought but belongs to no
-    family that was read, and the closer that probably belongs to it; else `None`.
+    """A tag at the beginning of the text, and its probable closer, if the tag seems to begin a
+    thought but belongs to no family that was read; else `None`.
     """
     marks: tuple[str, str] | None = None
     """The opener and the closer of the last thought that was read from the text; `None` if it had
     no opener.
     """
     repeated_text: tuple[str, ...] = ()
-    """The words that a thought repeats; empty if none does."""
+    """The words that a thought repeats without end; empty if no thought does so."""
     ends: EndedThoughts = field(default_factory=EndedThoughts)
-    """The thoughts that the addon ended."""
+    """Facts about the thoughts that the addon ended before the model did."""
     answers_as_thinking: bool = False
     """True if the server sent the answer as thinking, and it became text."""
     stopped: bool = False

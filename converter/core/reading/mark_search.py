@@ -86,7 +86,7 @@ class MarkSearch:
     """A search for marks in text that arrives in pieces.
 
     Arguments:
-        kinds: the kinds of the marks, by mark.
+        kinds: mark -> its kind.
         suffix: the only text for which SUFFIX in a mark stands; if it is empty, any suffix fits.
 
     Attributes:
@@ -223,11 +223,11 @@ class PhraseSearch(MarkSearch):
         return set() if super().begun_length(text, 0) else self._positions_of(text)
 
     def _positions_of(self, text: str) -> set[str]:
-        """Return the positions at which the phrases count that begin with `text` and that only more
-        text decides.
+        """Return the positions at which those phrases count that may become whole when more text
+        follows `text`, their beginning.
 
-        That also holds for a whole phrase which ends in a letter or digit: if another letter
-        follows, it is no phrase.
+        A whole phrase that ends in a letter or digit is one of them, because with another letter
+        behind it `text` is no phrase.
         """
         folded = _normalise_phrase(text)
         begun = (phrase for phrase in self._phrases if phrase.startswith(folded))
@@ -254,8 +254,8 @@ def _split_at_wildcard(mark: str) -> tuple[str, str, str]:
 
 
 def pattern_of(mark: str) -> str:
-    """Return the regular expression that matches a mark. For a mark with a wildcard, its group is
-    the text of SUFFIX; empty for GAP.
+    """Return the regular expression that matches a mark. For a mark with a wildcard, it has a
+    group: the text for which SUFFIX stands; empty for GAP.
     """
     head, word, tail = _split_at_wildcard(mark)
     return re.escape(head) + (_WHOLE[word] if word else "") + re.escape(tail)

@@ -20,8 +20,8 @@ class ThoughtLimits:
     loops are not searched for.
     """
     goes_on: bool = False
-    """True if the server can continue a turn. The addon then asks it to, behind a thought that was
-    ended.
+    """True if the server can continue a turn. Behind a thought that was ended, the addon then asks
+    the server to continue.
     """
     sentence: str = ""
     """The text that is put at the end of a thought that was ended."""
@@ -32,8 +32,8 @@ class ThoughtLimits:
     the answer.
     """
     by_server: bool = False
-    """True if the server can end a thought at the addon's request, and then goes on in the same
-    reply.
+    """True if the server can end a thought when the addon asks it to. It then goes on with the
+    answer in the same reply.
     """
 
     @property
@@ -85,8 +85,8 @@ class ExpectedCalls:
     schemas: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """The JSON schemas of all offered tools, by name."""
     read: Tools | None = None
-    """Those of the tools whose calls are read from the text: the ones that the request allows,
-    without tools that take free text. `None` if no calls are read.
+    """The tools whose calls are read from the text: those that the request allows, except tools
+    that take free text. `None` if no calls are read.
     """
     forbidden: bool = False
     """True if the request allows no call."""
@@ -103,31 +103,32 @@ class Expected:
     model: str = ""
     """The name of the model in the client's request."""
     thoughts: ExpectedThoughts = ExpectedThoughts()  # can be shared: the class is frozen
-    """Facts about its thoughts."""
+    """Facts about the thoughts of the reply."""
     calls: ExpectedCalls = ExpectedCalls()  # can be shared: the class is frozen
-    """Facts about its tool calls."""
+    """Facts about the tool calls of the reply."""
     off: bool = False
     """True if thinking is turned off, by the request or by the user's option, so that a closer in
     the reply is text.
     """
     no_thought_due: bool = False
-    """True if the server should send no thought, so that thinking in a field may be the answer: a
-    field of the request turns thinking off, or its last message ends in a closed thought.
+    """True if the server should send no thought, because a field of the request turns thinking off,
+    or the request's last message ends in a closed thought. Thinking in a field may then be the
+    answer.
     """
     stops: tuple[str, ...] = ()
     """The stop strings that the server gets."""
     cuts: tuple[str, ...] = ()
     """The stop strings at which the addon ends the answer, in place of the server."""
     cuts_behind: bool = False
-    """True if such a stop string itself stays in the answer."""
+    """True if the stop string at which the addon ends the answer stays in the answer."""
     wants_json: bool = False
     """True if the request asks for an answer in JSON."""
     grammar: Grammar = Grammar.NONE
     """The grammar to which the server constrains the answer."""
     choices: tuple[str, ...] = ()
-    """All answers that the grammar allows, if it is a list of answers; else empty."""
+    """All answers that the grammar allows, if the grammar is a list of answers; else empty."""
     limit: int = 0
-    """The most tokens of the reply; 0 if the request sets no limit."""
+    """The most tokens that the request allows for the reply; 0 if it sets no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +146,9 @@ class Reading:
     chosen_start: InitialState = InitialState.AUTO
     """The state in which replies begin, if the user set one; else AUTO."""
     whole: bool = False
-    """True if the reply does not stream, so that its text may be held up to the end."""
+    """True if the reply comes whole, and not as a stream. Its text may then be held up to the end."""
     expected: Expected = Expected()
-    """Facts about the reply."""
+    """Facts about the reply that are known before it comes."""
     trims_blanks: bool = False
     """True if blanks before and behind a thought are removed from the answer."""
     types_values: bool = True
@@ -164,9 +165,9 @@ class Reading:
     def mode(self) -> Mode:
         """The mode in which the engine begins to read the reply.
 
-        A state that the user set, or in which a thought is expected, counts for streams and whole
-        replies alike. A whole reply that is only expected to begin as text is UNDECIDED: its own
-        marks decide.
+        If the user set the state, or if a thought is expected, the mode is the same for streams and
+        whole replies. A whole reply that is only expected to begin as text is UNDECIDED, because
+        its own marks can decide.
         """
         state = self.chosen_start.or_else(self.expected.initial)
         if state.inside:

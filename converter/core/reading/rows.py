@@ -68,7 +68,7 @@ class Row:
     """The closers, the usual one first."""
     _: KW_ONLY
     counts: Counts
-    """Where the openers count."""
+    """The positions at which the openers count."""
     ignored: tuple[str, ...] = ()
     """Further marks that are dropped: those of a family anywhere except in code, those of a form
     directly behind a call.

@@ -135,8 +135,8 @@ class ThoughtEnder:
         self._looks = limits.loops != "off"
         # A reply that is the continuation of an earlier one is not continued again.
         asks = limits.answers and limits.goes_on and not findings.ends.reasons
-        # True while the reply has only thoughts, if a reply that ends like that must be continued,
-        # or its thoughts be sent as the answer.
+        # True while the reply has only thoughts, if a reply without an answer must be continued, or
+        # if its thoughts must be sent as the answer.
         self._alone = asks or limits.shows
         self._turn: list[Text | Thinking] = []
         self._has_calls = self._thinks = self._is_over = False

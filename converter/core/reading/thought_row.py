@@ -36,8 +36,8 @@ class ThoughtRow(Row):
     attributes: bool = False
     """True if the opener may have attributes (`<thinking thought="...">`)."""
     shown: tuple[str, ...] = ()
-    """Marks of an answer (gpt-oss's headers). Calls in the text behind such a mark are only shown
-    to the user.
+    """The headers of an answer for the user (`to=user<|message|>`). Calls in the text behind such a
+    header are only shown to the user.
     """
     torn: tuple[str, ...] = ()
     """The first special tokens of marks that consist of several tokens. If a reply was cut off in
@@ -48,10 +48,10 @@ class ThoughtRow(Row):
     directly behind a thought. If it was dropped, the closer is dropped at the end of the reply.
     """
     lone: Lone = Lone.THOUGHT
-    """The meaning of a closer without an opener."""
+    """The meaning of a closer to which no opener belongs."""
     not_behind: str = ""
-    """A regular expression. If it matches in the text before an opener, the opener is text. Empty
-    for none.
+    """A regular expression. If it matches in the text before an opener, the opener is text. If
+    the expression is empty, all openers count.
     """
     model_pattern: str = ""
     """A regular expression for names of models. The family is read only for these models; if the

@@ -201,17 +201,17 @@ class Candidate:
     """
 
     mark: CallMark
-    """The mark."""
+    """The mark with which the candidate begins."""
     start: Start
-    """The form, the offset of the body, and the state of the head."""
+    """The form of the call, the offset of its body, and the state of its head."""
     stands: Stands
     """The position of the candidate in the reply."""
     extent: Extent
     """The search for the points (`Point`) at which the candidate may end."""
     pieces: list[str] = field(default_factory=list)
-    """The text so far, in pieces."""
+    """The text of the candidate so far."""
     length: int = 0
-    """The number of characters of the text so far."""
+    """The number of characters in `pieces`."""
     emitted_length: int = 0
     """How many characters of the text were emitted already (`take_certain`)."""
     judged: list[Point] = field(default_factory=list)
@@ -225,8 +225,8 @@ class Candidate:
     open at this offset.
     """
     pending_verdict: tuple[Verdict, Point] | None = None
-    """If the calls are whole, but the text behind them must still decide whether they count: the
-    verdict on them, and the point up to which it applies. Else `None`.
+    """The verdict on calls that are whole, and the point up to which it applies, while the text
+    behind them must still decide whether they count. Else `None`.
     """
 
     @classmethod

@@ -236,7 +236,7 @@ class Engine:
         was cut off.
         """
         self._source.end = End.STOP if not cut and finish in (*BY_ITSELF, "") else End.CUT
-        # The beginning of a mark that consists of several special tokens is dropped.
+        # The text ends within a mark that consists of several special tokens: drop this beginning.
         if (
             self._source.rest.startswith(self._table.torn)
             and not (self._candidate or (self._state in IN_TEXT and self._context.in_code))
@@ -338,7 +338,8 @@ class Engine:
             if self._draft:
                 self._draft.feed(piece)
             if self._draft and self._draft.length > HELD_LIMIT and not self._candidate:
-                # Too long a draft: its calls are emitted, and the text behind them is read on.
+                # The draft is too long to be held: its calls count, and text behind them is a new
+                # thought.
                 behind = self._settle_draft()
                 self._out += self.thought.feed(behind)
                 self._state = State.THINKING if self._state is State.RESUMED else State.CALLED
@@ -506,7 +507,8 @@ class Engine:
 
     def _read_up_to_json(self, text: str, stop: int) -> bool:
         """Emit the text up to JSON that begins in `text`, the unread text, before the offset
-        `stop`, and read the rest as JSON. In Markdown code, emit the rest of the line instead.
+        `stop`, and read the rest as JSON. If it begins in Markdown code, it is text: emit the line
+        up to its end instead.
 
         Return False, and emit nothing, if no JSON begins there.
         """
@@ -575,7 +577,7 @@ class Engine:
         """Set the state of an undecided reply whose answer must be JSON. `text`, its first text or
         mark, decides: if JSON cannot begin with it, the reply begins in a thought.
 
-        Return True if the state was set; False if this is no such reply.
+        Return True if the state was set; False if the reply is decided, or need not be JSON.
         """
         if self._state is not State.UNDECIDED_HEAD or self._grammar is not Grammar.JSON:
             return False
@@ -786,6 +788,7 @@ class Engine:
         behind = text[len(literal) :]
         if self._is_empty_section(mark, behind):
             return self._drop_mark(len(literal))
+        # `shown`: a call at this position is only shown to the user, as in code or in a quotation.
         context, special, in_thought = self._context, mark.special, self._in_or_behind_thought
         if in_thought:
             stands = Stands.IN_THOUGHT

@@ -34,7 +34,8 @@ class Evidence:
         self._head = self._tail = ""  # the first and last characters of the reply's text
         self._last = ""  # the last character of thinking
         self._thought = self.answered = False
-        # `_ended`: the first thought has ended. `_awaits_text`: no text has come behind it so far.
+        # `_ended`: True once the first thought has ended. `_awaits_text`: True from then on until
+        # text comes.
         self._ended = self._awaits_text = False
 
     def read_text(self, text: str) -> None:

@@ -35,13 +35,13 @@ class CallMark:
     """
 
     mark: str
-    """The mark."""
+    """The literal text of the mark."""
     begins: str
-    """The key of `OPENERS` or `SECTIONS` with which `mark` begins; `mark` may have more text behind
-    it.
+    """The key of `OPENERS` or `SECTIONS` with which `mark` begins. Behind this key, `mark` may have
+    more text.
     """
     counts: Counts = Counts.AS_WHOLE_REPLY
-    """Where the mark counts."""
+    """The positions at which the mark counts."""
     close: str = ""
     """The mark that ends text which only looks like a call; empty if such text ends with the end of
     its JSON.

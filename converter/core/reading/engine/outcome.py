@@ -70,9 +70,9 @@ class Answer:
     """The text of the answer."""
 
     choice: int
-    """The index of the choice."""
+    """The index of the choice to which the answer belongs."""
     held_blanks: str = ""
-    """Held blanks, which are dropped if a call follows; else they are text."""
+    """Held blanks at the text's end. They are dropped if a call follows; else they are text."""
     waiting: list[str] = field(default_factory=list)
     """The held text of an undecided reply, which is a thought if a closer follows."""
     unmatched_closer: bool = False
@@ -173,7 +173,7 @@ class ReadCall:
     name: str
     """The tool's name."""
     form: str
-    """The name of the form."""
+    """The name of the form in which the call is written."""
     whole: bool
     """True if the call was whole; False if the reply was cut off in it."""
 
@@ -204,13 +204,13 @@ class Draft:
     calls_before: int
     """How many calls of the reply stand before the draft."""
     pieces: list[str]
-    """All text from the mark of the first call on, in pieces."""
+    """All text of the reply from the mark of the first call on."""
     length: int
-    """The number of characters of this text."""
+    """The number of characters in `pieces`."""
     events: list[Event] = field(default_factory=list)
     """The events for the calls, and for the text between them."""
     text_behind: str = ""
-    """The text behind the last call."""
+    """The text behind the last call of the draft."""
     stands: Stands = Stands.ENDS_THOUGHT
     """ENDS_THOUGHT if all calls are whole, in forms with which models call and then close the
     thought; else IN_THOUGHT.

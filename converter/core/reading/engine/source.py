@@ -20,7 +20,7 @@ class Source:
     rest: str = ""
     """The text that was not read yet."""
     end: End | None = None
-    """The reason why no more text comes; `None` while more text may come."""
+    """The kind of end that the reply has come to; `None` while more text may come."""
 
     @property
     def last(self) -> bool:

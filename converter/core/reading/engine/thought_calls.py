@@ -45,8 +45,10 @@ class ThoughtCalls:
         self.forms: list[str] = []
 
     def feed(self, text: str) -> str:
-        """Read the next text of a thought, and return the text that need not be held. The text of a
-        call at the end of the thought is held.
+        """Read the next text of a thought, and return the text that need not be held.
+
+        A call with which the thought ends, as far as it has come, is held: if this call counts, its
+        text is not emitted as thinking too.
         """
         return "".join(map(self._read_line, text.splitlines(keepends=True)))
 
@@ -94,7 +96,8 @@ class ThoughtCalls:
         if self._engine.holds:
             self._keep_calls(self._engine.flush(cut=True))
         read = self._engine.calls.read
-        # If one of these calls is not whole, the thought was cut off: it does not end with calls.
+        # It matters only beside an answer that the thought ends with calls (`take_calls`). If one
+        # of these calls is not whole, the thought was cut off, and does not end with calls.
         if all(read[index].whole for index in self._last):
             self._ending |= self._last
         self._last.clear()
