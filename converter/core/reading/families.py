@@ -10,10 +10,12 @@ from functools import partial
 from converter.core.reading.rows import GAP, LINE, PARAGRAPH, SENTENCE, SUFFIX, Counts, pair, tag
 from converter.core.reading.thought_row import Lone, ThoughtRow
 
-# Functions that make a row. Each sets the positions at which the row's openers count (`Counts`).
 _in_text = partial(ThoughtRow, counts=Counts.IN_TEXT)
+"""Return a row of a family whose openers count anywhere in an answer."""
 _at_start = partial(ThoughtRow, counts=Counts.AT_START)
+"""Return a row of a family whose openers count at the beginning of a message."""
 _at_paragraph = partial(ThoughtRow, counts=Counts.AT_PARAGRAPH)
+"""Return a row of a family whose openers count at the beginning of a paragraph."""
 _ANSWERS = (
     "<|channel|>final<|message|>",
     "<|channel|>commentary<|message|>",

@@ -146,7 +146,7 @@ class Reading:
     chosen_start: InitialState = InitialState.AUTO
     """The state in which replies begin, if the user set one; else AUTO."""
     whole: bool = False
-    """True if the reply comes whole, and not as a stream. Its text may then be held up to the end."""
+    """True if the reply comes whole and not as a stream, so that all its text may be held."""
     expected: Expected = Expected()
     """Facts about the reply that are known before it comes."""
     trims_blanks: bool = False

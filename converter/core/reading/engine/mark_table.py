@@ -87,8 +87,8 @@ calls, each with the text that must follow it in a thought (`CallRow.thought_suf
 bodies.
 """
 CALL_MARKS = {mark: CallMark(mark, mark, row.counts) for mark, (row, *_) in OPENERS.items()}
-CALL_MARKS |= FULL_MARKS
 """mark -> its `CallMark`, for all marks with which a call may begin."""
+CALL_MARKS |= FULL_MARKS
 
 
 def openers_in_thought(offered: bool, reads: bool = False) -> tuple[str, ...]:

@@ -87,11 +87,14 @@ class Answer:
     """
     has_text: bool = False
     """True if the answer has text that is not blank, emitted or in `waiting`."""
-    # How many characters must still be emitted before the character behind the unmatched closer;
-    # -1 if there is no such closer, or once this character was emitted.
     _closer_left: int = -1
-    _tags: tuple[str, str] = _NONE  # the answer's opener and closer; empty where they do not count
-    _closer: str = ""  # the answer's closer, while it counts: once the opener was dropped
+    """How many characters must still be emitted before the character behind the unmatched closer;
+    -1 if there is no such closer, or once this character was emitted.
+    """
+    _tags: tuple[str, str] = _NONE
+    """The answer's opener and closer; empty while they do not count."""
+    _closer: str = ""
+    """The answer's closer while it counts, because the opener was dropped; else empty."""
 
     @property
     def answer_tags(self) -> tuple[str, str]:

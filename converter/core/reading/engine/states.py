@@ -221,6 +221,7 @@ NEXT_STATE = {
     (State.BEGINNING, Mark.TEXT): State.THINKING,
     (State.OPENED, Mark.TEXT): State.THINKING,
 }
+"""state and kind of a mark -> the state behind the mark. A mark of another kind is text there."""
 SILENT_SO_FAR = frozenset(state for state, mark in NEXT_STATE if mark is Mark.TEXT)
 """The states in which only blanks have come since the beginning or the last mark: text leads to
 another state.
