@@ -30,8 +30,8 @@ from converter.core.reply.stages import STAGES
 from converter.core.wire import json_text
 
 READING = Reading(choose([AUTO]))
-"""How a reply is read by default: it begins in text, and thoughts are searched with the tags of all
-families that ordinary answers do not mention.
+"""How a reply is read by default: it begins in text, and thoughts are searched with the tags of the
+families in `auto`, which ordinary answers do not mention.
 """
 PLAIN = RequestSettings()
 """The settings for a server about which nothing is known."""

@@ -50,7 +50,7 @@ SHOWN_AT = "/api/show"
 some of them.
 """
 _OUTPUTS = ("max_output_tokens", "max_completion_tokens")
-"""Names of the fields with the most tokens of a reply."""
+"""Names of the fields with the number of tokens that a reply may have at most."""
 _THINKS = ("thinking", "reasoning")
 """Servers' names for the ability to think."""
 _CALLS = ("tools", "tool_use", "trained_for_tool_use", "supports_tools")

@@ -194,8 +194,8 @@ DOCUMENT_SOURCES: dict[str, Reader[tuple[TextBlock | Image, ...] | MediaSource]]
     "text": _plain_text,
     "content": lambda source: read_blocks(source, "content", INNER_BLOCKS),
 }
-"""Type of a document's `source` -> the reader of the source. It returns the document's content as
-blocks; or, if only the server can read or fetch the document, its bytes, link or id.
+"""Type of a document's `source` -> the reader of the source. The reader returns the document's
+content as blocks; or, if only the server can read or fetch the document, its bytes, link or id.
 """
 _CONTENT_BLOCKS: dict[str, Reader[TextBlock | Image | Document]] = {
     **INNER_BLOCKS,

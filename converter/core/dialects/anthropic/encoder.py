@@ -306,8 +306,8 @@ COUNTS_THINKING = "thinking-token-count-2026-05-13"
 a thought whose text it wants omitted.
 """
 TOKENS_PER_COUNT = 50
-"""How many further tokens of omitted thinking make the next running count. Each count is a multiple
-of this number.
+"""A running count of omitted thinking is sent each time that so many further tokens have come. Each
+count is a multiple of this number.
 """
 _CHARACTERS_PER_COUNT = 200
 """How many characters of thinking are estimated to be `TOKENS_PER_COUNT` tokens."""
