@@ -34,6 +34,7 @@ STATUSES = (400, 404, 415, 422, 500)
 """Statuses of a server's error that may refuse a trait of a request. mlx-lm 0.32 answers 404 to a
 content part that it cannot read, FastAPI 422 to an unknown field.
 """
+# Names of traits, as the log shows them.
 PICTURES, PICTURES_ONCE = "pictures", "pictures, this once"
 """The trait of a request with pictures. After `PICTURES_ONCE` only this request is sent again
 without pictures, and no lesson is learnt.

@@ -29,6 +29,7 @@ MOST = 500
 _PICTURE = 1000
 """The tokens of a picture of medium size, as an estimate for servers that report no count."""
 _TOOL, _PICTURES = "tool", "picture"
+"""Kinds of parts."""
 _UNCALLED = " (never called)"
 """The end of the name of a tool that no exchange of the session has called."""
 _NOWHERE = " (not in the prompt)"

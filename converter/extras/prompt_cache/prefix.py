@@ -77,7 +77,7 @@ class Breaker(NamedTuple):
     breaker is the cause if both texts are equal without their matches.
     """
     mend: str = ""
-    """Advice how to keep the cache from such texts, for the user; empty: none."""
+    """Advice for the user against such breaks; empty: none."""
 
 
 BREAKERS = (
@@ -151,7 +151,7 @@ class Break:
     cause: str
     """The cause of the difference, for the user."""
     mend: str = ""
-    """Advice how to avoid such a break, for the user; empty: none."""
+    """Advice for the user against such breaks; empty: none."""
 
     def message(self, before: int | None, prompt: int | None, cached: int | None) -> str:
         """Return a line about the break, without text of the prompt. Return an empty text if the
