@@ -1,4 +1,4 @@
-"""Requests, read: the server's request, the parts left out, the refusals."""
+"""Requests, read: the server's request, the traits left out, the refusals."""
 
 import json
 from dataclasses import replace
