@@ -115,9 +115,11 @@ class Settings:
     """
 
     tags: tuple[ThoughtRow, ...] = _option([AUTO], "marks around thinking", choose)
+    """The rows of marks that enclose thinking in a reply's text."""
     start: InitialState = _option(
         AUTO, "whether a reply starts inside a thought", reader.read_start, reader.START_VALUES
     )
+    """The initial state of every reply; `AUTO`: the addon finds out the state of each reply."""
     attributes: bool = _option(True, 'read attribute forms, <thinking thought="..."/>')
     fields: tuple[str, ...] = _option(
         [reader.THINKING_FIELDS[0]],
@@ -125,35 +127,55 @@ class Settings:
         reader.read_fields,
         (*reader.THINKING_FIELDS, FOLDED),
     )
+    """The fields in which a client of chat completions gets thinking; `FOLDED`: in the text."""
     signature: str = _option(DEFAULT_SIGNATURE, "signature of thinking blocks")
     map: Mapping[str, Mapped] = _option([], "fields of the server's own: FIELD=BLOCK:KEY", read_map)
+    """Name of a server's own field -> the block in which Anthropic clients get the field."""
     models: ModelRows = _unrecorded(
         [], "names that clients have for models: PATTERN=NAME", read_rows
     )
+    """The rows that translate a client's name for a model into the server's name."""
     variants: bool = _unrecorded(False, "list NAME-nothink, -low, -high and -max as well")
     markers: bool = _option(False, "read phrases as thinking (a heuristic)")
     prompt: str = _choice(("off", "tags"), "ask a model to think that does not by itself")
+    """`tags`: a model that does not think by itself is asked to, if the client requests thinking.
+    """
     tools: str = _choice(
         ("auto", "off", "told"),
         "read tool calls from text; told: also write the tools into the system turn",
     )
+    """`off`: calls in a reply's text are not read; `told`: they are, and the system turn describes
+    the tools too.
+    """
     values: str = _choice(
         ("schema", "sent"), "the types of the values of calls: those of the tools' schemas"
     )
+    """`schema`: values in calls get the types of the tool's schema; `sent`: they stay as they came.
+    """
     budget: str = _choice(("server", "enforce"), "who keeps the client's budget of thinking")
+    """`enforce`: the addon ends a thought at its budget; `server`: only the server may do so."""
     budget_tokens: int | None = _option(
         "", "the budget of a request that names none, enforced", reader.read_tokens
     )
+    """The budget of a request that sets none, if `budget` is `enforce`; `None`: no budget."""
     loops: str = _choice(("tell", "end", "off"), "what is done about a thought that repeats itself")
+    """What the addon does about a thought that repeats itself: `tell` logs it, `end` ends it."""
     enough: str = _option(ENOUGH, "the words that close a thought which was ended")
+    """The sentence at the end of a thought that the addon has ended."""
     unanswered: str = _choice(
         ("tell", "ask", "show"), "what becomes of a reply that is a thought and no answer"
     )
+    """What the addon does about a reply with a thought and no answer: `tell` logs it, `ask` also
+    has the server go on, `show` gives the thought as the answer as well.
+    """
     stops: str = _choice(
         ("answer", "server"), "where stop strings act: on the answer alone, or as the server has it"
     )
+    """`answer`: a stop string ends only the answer; `server`: it acts as the server has it."""
     unasked: str = _choice(("show", "hide"), "what a client gets that did not ask for thinking")
+    """`hide`: a client that does not request thinking gets none; `show`: it gets thinking too."""
     blanks: str = _choice(("keep", "trim"), "blanks around thoughts")
+    """`trim`: no blank lines stand around thoughts; `keep`: they stay as they came."""
     events: str = _unrecorded("", "file that gets a JSON line for each thought", reader.read_path)
     record: str = _unrecorded(
         "", "folder that keeps each rewritten exchange as a recording", reader.read_folder
@@ -167,23 +189,27 @@ class Settings:
     )
     traces: str = _unrecorded("", "URL of an OpenTelemetry collector", reader.read_collector)
     traces_words: bool = _unrecorded(False, "send the text of replies there too")
+    """True if spans have the text of replies."""
     native: frozenset[str] = _option(
         [],
         "dialects that go to the server's own endpoint, with mended replies",
         lambda written: frozenset(map(read_one_of(_NATIVE_OPTIONS), written)),
         _NATIVE_OPTIONS,
     )
+    """The dialects whose requests go to the server's own endpoint, not as chat completions."""
     limits: reader.MemoryLimits = _unrecorded(
         [],
         "limits of what is taken and kept: NAME=NUMBER",
         reader.read_limits,
         tuple(f"{name}={number}" for name, number in reader.LIMITS.items()),
     )
+    """The limits of a request's size, and of kept exchanges and replies."""
     memory: str = _unrecorded(
         AUTO,
         "where replies are kept that clients refer to: memory:, sqlite:PATH, redis://...",
         reader.read_memory,
     )
+    """The address of the store of kept replies, such as `sqlite:PATH`."""
     memory_days: int = _unrecorded(
         30, "days after which a kept reply goes that nobody uses", reader.read_days
     )
@@ -194,31 +220,42 @@ class Settings:
         reader.read_server,
         (AUTO, *sorted(row.name for row in SERVERS)),
     )
+    """The profile of the server; `None`: probes recognise the server."""
     history: HistoryOptions = _option(
         [AUTO],
         "where earlier thoughts go in a translated request, and tool results in a user turn",
         _read_history,
         _HISTORY_VALUES,
     )
+    """Where a translated request has earlier thoughts, and where it has the results of tools."""
     restore: str = _choice(("auto", "off"), "put back earlier thoughts that a client has dropped")
+    """`auto`: earlier thoughts that a client has dropped are put back; `off`: they are not."""
     pictures: str = _choice(
         ("text", "refuse"), "what a model gets of pictures that it cannot see", recorded=False
     )
+    """`text`: a picture that the server has refused becomes a line of text; `refuse`: the client
+    gets the server's error.
+    """
     usage: str = _choice(
         ("ask", "off"), "whether a chat client's stream is requested with counts", recorded=False
     )
+    """`ask`: the addon requests the counts of a stream's tokens if a chat client does not."""
     flows: str = _unrecorded("", "mitmproxy filter: which flows to act on")
+    """mitmproxy's filter of the flows on which the addon acts; empty: no filter."""
     ping: reader.Ping = _unrecorded(
         "10",
         "seconds of silence before a streaming client is pinged; 0: never; SECONDS,early",
         reader.read_ping,
     )
+    """When the client of a silent stream gets a ping."""
     alive: str = _choice(FORMS, "the sign of life in a chat client's silent stream", recorded=False)
+    """The form of a ping for a chat client."""
     hosts: tuple[str, ...] = _unrecorded(
         [],
         "names of web pages that may use the proxy; *: all",
         lambda hosts: tuple(name.lower() for name in hosts),
     )
+    """The hosts whose web pages may use the proxy, beside local ones; `*`: all."""
     fast: bool = True
     """True if frames of a known shape are rewritten without being parsed. Tests set this to False
     by the environment variable `THINK_FAST=false`.
