@@ -50,6 +50,7 @@ def read_one_of(allowed: Sequence[str]) -> Callable[[object], str]:
     """
 
     def read(written: object) -> str:
+        """Return the value of the option if it is in `allowed`."""
         if written not in allowed:
             raise ValueError(f"expected one of: {', '.join(allowed)}; got {written!r}")
         return str(written)

@@ -59,14 +59,14 @@ class PendingRequest:
     """A request on its way through the steps. Each step reads it and may change it."""
 
     record: FlowRecord
-    client: UpstreamClient  # sends probes to the server
-    memory: Memory  # the kept replies of this client
+    client: UpstreamClient  # sends the addon's probes to servers
+    memory: Memory  # has the kept replies of this client
     keys: Mapping[str, str]  # the header with the client's key for the server
-    turns: KnownTurns  # turns of earlier requests; repeated turns are not read again
+    turns: KnownTurns  # turns of earlier requests, which need not be read again
     worker: Worker  # where work on a long body is done: in the loop, or in a thread
     body: bytes = b""  # the client's body, uncompressed
     notes: list[str] = field(default_factory=list)  # lines for the log and the flow's comment
-    has_thinking_field: bool = False  # the server has sent this model's thinking in a field
+    has_thinking_field: bool = False  # True: the server sends this model's thinking in a field
     sent_fields: Mapping[str, object] = field(default_factory=dict)  # the body that the server gets
 
 
