@@ -16,6 +16,7 @@ from laws.call_oracle_forms import ROWS, WHOLE
 from laws.call_oracle_readers import NOTHING, Members, NamedArguments
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
+"""The pattern of code in Markdown: a fenced block, or an inline span."""
 _CLOSED = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
 """The pattern of closers behind a call that are dropped with it: of calls and of thoughts."""
 

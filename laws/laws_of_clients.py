@@ -36,7 +36,7 @@ def law_7(recording: Recording, _: int) -> None:
         sdk = import_sdk_reading()
         wire = sdk.Wire()
         for variant in variants(recording):
-            _READERS[variant.client](Case(recording), variant, wire, sdk)
+            _CHECKS[variant.client](Case(recording), variant, wire, sdk)
 
 
 def import_sdk_reading() -> Any:
@@ -57,7 +57,7 @@ def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
     if plain.get("error"):
         _check_error(variant, body, plain, wire, sdk)
         return
-    with _raising_nothing(variant, "anthropic"):
+    with _sdk_errors_as_broken_law(variant, "anthropic"):
         if variant.form is Form.WHOLE:
             message = sdk.anthropic_whole(wire, body)
         else:
@@ -68,7 +68,7 @@ def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
 
 
 @contextmanager
-def _raising_nothing(variant: Variant, sdk: str) -> Iterator[None]:
+def _sdk_errors_as_broken_law(variant: Variant, sdk: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
@@ -117,7 +117,7 @@ def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
     accumulates = variant.form is Form.STREAM and not (
         "raw" in kinds or ends & {*_RAISING_FINISHES}
     )
-    with _raising_nothing(variant, "openai"):
+    with _sdk_errors_as_broken_law(variant, "openai"):
         seen = sdk.openai_bodies(wire, body, variant.form)
         summed = sdk.openai_accumulated(wire, body) if accumulates else {}
     again = parse_reply(seen, variant.form, OPENAI_CHAT, case.recording.settings.map)
@@ -136,7 +136,7 @@ def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
         raised = sdk.responses_error(wire, body, _FAILED)
         compare(f"{variant}, the openai SDK's error", [plain["error"]["message"]], [raised])
         return
-    with _raising_nothing(variant, "openai"):
+    with _sdk_errors_as_broken_law(variant, "openai"):
         seen = sdk.responses_read(wire, body, variant.form)
     for response in seen:
         again = as_message(response)
@@ -150,7 +150,7 @@ def _check_ollama(case: Case, variant: Variant, _: Any, sdk: Any) -> None:
     plain = read_message(body, variant)
     if plain.get("error"):
         return  # the SDK raises the error and returns no blocks
-    with _raising_nothing(variant, "ollama"):
+    with _sdk_errors_as_broken_law(variant, "ollama"):
         replies = sdk.ollama_read(body, variant.form)
     lines = b"\n".join(json.dumps(reply).encode() for reply in replies)
     again = ollama_replies.as_message(lines, variant.form)
@@ -159,7 +159,7 @@ def _check_ollama(case: Case, variant: Variant, _: Any, sdk: Any) -> None:
     compare(f"{variant}, the ollama package's end", *ends)
 
 
-_READERS = {
+_CHECKS = {
     OLLAMA: _check_ollama,
     ANTHROPIC: _check_anthropic,
     OPENAI_CHAT: _check_openai,

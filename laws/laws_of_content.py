@@ -43,9 +43,9 @@ def law_4(recording: Recording, _: int) -> None:
     case = Case(recording)
     for variant in variants(recording):
         if variant.client in IN_BLOCKS:
-            _check_message(case, variant)
+            _check_message_is_complete(case, variant)
         else:
-            _check_completion(case, variant)
+            _check_completion_is_complete(case, variant)
 
 
 def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) -> None:
@@ -63,7 +63,7 @@ def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) ->
         compare(f"{variant}, the text", [sent[offsets[0] :]], [received[offsets[1] :]])
 
 
-def _check_message(case: Case, variant: Variant) -> None:
+def _check_message_is_complete(case: Case, variant: Variant) -> None:
     message, choice = message_of(case.recording, variant), case.reply.choice()
     if case.recording.awaited().request.shows_thinking and "content" in message:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
@@ -183,7 +183,7 @@ def _parsed(written: str) -> object:
         return None
 
 
-def _check_completion(case: Case, variant: Variant) -> None:
+def _check_completion_is_complete(case: Case, variant: Variant) -> None:
     sent, got = case.reply, completion_of(case.recording, variant)
     # for a body without choices the client gets an error
     if sent.choices or variant.form is Form.STREAM:
@@ -260,7 +260,7 @@ def law_5(recording: Recording, _: int) -> None:
     for variant in variants(recording):
         reading = reading_for_client(recording, variant.form)
         if variant.client in IN_BLOCKS:
-            _check_blocks(case, variant, reading)
+            _check_blocks_by_oracle(case, variant, reading)
             continue
         reply, name = completion_of(recording, variant), recording.settings.fields[0]
         for index, sent_choice in case.reply.choices.items():
@@ -276,7 +276,7 @@ def law_5(recording: Recording, _: int) -> None:
             compare(where, expected, list(zip(names, got, strict=True)))
 
 
-def _check_blocks(case: Case, variant: Variant, reading: Reading) -> None:
+def _check_blocks_by_oracle(case: Case, variant: Variant, reading: Reading) -> None:
     message = message_of(case.recording, variant)
     if "content" not in message:
         return
@@ -310,6 +310,7 @@ def law_6(recording: Recording, _: int) -> None:
 
 
 def _check_mark(where: str, mark: str, texts: Sequence[str], allowed: Sequence[str]) -> None:
+    """Check that `mark` stands in the client's `texts` no more often than in the `allowed` ones."""
     left, right = count_mark(mark, texts), count_mark(mark, allowed)
     if left > right:
         event = next(event for event, text in enumerate(texts) if count_mark(mark, [text]))

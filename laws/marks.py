@@ -42,10 +42,10 @@ def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
 
 def count_mark(mark: str, texts: Iterable[str]) -> int:
     """Return how often a mark stands in the texts."""
-    return sum(len(_compiled(mark).findall(text)) for text in texts)
+    return sum(len(_pattern_of(mark).findall(text)) for text in texts)
 
 
-def _compiled(mark: str) -> re.Pattern[str]:
+def _pattern_of(mark: str) -> re.Pattern[str]:
     return re.compile(re.escape(mark).replace(SUFFIX, _SUFFIX).replace(GAP, _GAP))
 
 
@@ -58,7 +58,7 @@ class TextComparison:
         self, families: Sequence[ThoughtRow], attributes: bool, calls: Iterable[str] = ()
     ) -> None:
         marks = [*literal_marks(families), *_half_marks(families)]
-        self._marks = [_compiled(without_blanks(mark)) for mark in marks]
+        self._marks = [_pattern_of(without_blanks(mark)) for mark in marks]
         self._calls = [*filter(None, map(without_blanks, calls))]
         names = [re.escape(row.open[:-1]) for row in families if row.attributes and attributes]
         self._forms = re.compile(rf"(?:{'|'.join(names)}){_PAIRS}/?>") if names else None

@@ -16,7 +16,7 @@ from converter.core.reading.tool_calls.forms import CLOSERS
 from converter.core.wire.bounds import GUESS_LIMIT
 from laws.oracle_blocks import Block, thought_block, with_attributes
 from laws.oracle_marks import (
-    TOOLS,
+    TOOL_MARKS,
     State,
     any_of,
     begins_call,
@@ -195,7 +195,7 @@ class _Reader:
 
     def _take_call(self) -> str:
         """Remove a tool call, or all of the rest if the call has no end, and return its text."""
-        closed = TOOLS[self.call].close != ""
+        closed = TOOL_MARKS[self.call].close != ""
         value = value_end(self.rest, len(self.call), header=True)
         end = call_end(self.rest, self.call) if closed else value
         if end is None:
@@ -290,13 +290,13 @@ class _Reader:
         `GUESS_LIMIT`.
         """
         while True:
-            other = self._reader_of(self.rest[offset:])
+            other = self._new_reader(self.rest[offset:])
             other.call, other.resumes = tool_mark(other.rest, 0), closers
             other._take_call()
             called = len(self.rest) - len(other.rest)
             # a call without an end: its text may include the thought's closer
             if not other.families:
-                special = TOOLS[tool_mark(self.rest, offset)].special
+                special = TOOL_MARKS[tool_mark(self.rest, offset)].special
                 behind_mark = offset + len(tool_mark(self.rest, offset))
                 closer = _first_of(closers, self.rest, behind_mark) if special else None
                 return closer.start() if closer else None
@@ -323,7 +323,7 @@ class _Reader:
             offset = again
 
     def _is_call(self, begin: int, offset: int, mark: str) -> bool:
-        fenced = not TOOLS[mark].special and _is_fenced(self.rest[begin:offset])
+        fenced = not TOOL_MARKS[mark].special and _is_fenced(self.rest[begin:offset])
         return not fenced and begins_call(self.rest, begin, offset)
 
     def _with_answer(self, thought: Block, guessed: bool = True) -> Iterator[Block]:
@@ -332,11 +332,11 @@ class _Reader:
         answer = _last_paragraph(unmarked) if guessed and self.stopped and unmarked else ""
         if answer:
             yield thought_block(unmarked.removesuffix(answer), None)
-            yield from self._reader_of(answer).blocks("text")
+            yield from self._new_reader(answer).blocks("text")
         else:
             yield thought
 
-    def _reader_of(self, text: str) -> "_Reader":
+    def _new_reader(self, text: str) -> "_Reader":
         return _Reader(
             self.families, self.attributes, self.offered, self.wants_json, self.stopped, text
         )

@@ -23,7 +23,7 @@ _HEADER = r"(?:(?!to=)[^<]){0,48}+"  # up to 48 characters of a gpt-oss header
 _GAP = rf"(?=\W)(?!<\|message){_HEADER}(?:<\|constrain\|>{_HEADER})?"
 _QUOTES = "\"'`“‘«‹„「『(["  # before a mark, they show that the mark is only quoted
 _CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)  # any closer of a thought
-_CALL = re.compile(
+_CALL_BEHIND_MARK = re.compile(
     rf"\s*(?:(?:{_CLOSER})\s*)?+(?:[\[{{]|<[^/])|"
     r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
 )
@@ -80,7 +80,7 @@ def _tool_marks_of(form: CallRow) -> Iterator[tuple[str, ToolMark]]:
             yield head, ToolMark(form.counts, body.body_closers[0], alone=True)
 
 
-TOOLS = {
+TOOL_MARKS = {
     mark: tool
     for form in FORMS
     if form.counts is not Counts.AS_WHOLE_REPLY
@@ -184,14 +184,14 @@ def _lone_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
 def tool_marks(families: Sequence[ThoughtRow], offered: bool) -> list[str]:
     """Return the openers of calls that count in a thought. `offered`: the request has tools."""
     counts = _IN_THOUGHTS if offered else _IN_THOUGHTS[:2]
-    marks = [mark for mark, tool in TOOLS.items() if not tool.alone and tool.counts in counts]
+    marks = [mark for mark, tool in TOOL_MARKS.items() if not tool.alone and tool.counts in counts]
     return marks if families else []
 
 
 def _tool_marks_in_text(families: Sequence[ThoughtRow], state: State) -> list[str]:
     """Return the marks of tool calls that count in text."""
     if state.offered and families:
-        return [*TOOLS]
+        return [*TOOL_MARKS]
     return tool_marks(families, False) if state.called else []
 
 
@@ -237,7 +237,7 @@ def call_end(text: str, opener: str) -> int | None:
     """Return the end of the call with which a text begins: behind its closing mark or, outside of
     strings, before a mark that ends calls as well. Return `None` if the call has no end.
     """
-    tool, begin = TOOLS[opener], text.find("{", len(opener))
+    tool, begin = TOOL_MARKS[opener], text.find("{", len(opener))
     ends = [
         offset + len(tool.close) for offset in [text.find(tool.close, len(opener))] if offset >= 0
     ]
@@ -309,7 +309,7 @@ def _opener(family: ThoughtRow, mark: str, suffix: str) -> str:
 
 def tool_mark(text: str, offset: int) -> str:
     """Return the longest mark of tool calls at `offset`; empty if there is none."""
-    return max((mark for mark in TOOLS if text.startswith(mark, offset)), key=len, default="")
+    return max((mark for mark in TOOL_MARKS if text.startswith(mark, offset)), key=len, default="")
 
 
 def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> bool:
@@ -318,7 +318,7 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
     """
     mark = tool_mark(text, offset)
     before, behind = text[begin:offset][-64:], text[offset + len(mark) :]
-    if TOOLS[mark].special:
+    if TOOL_MARKS[mark].special:
         if mark.startswith("<|channel|>"):  # a header of gpt-oss follows
             return True
         before, answer = "", False
@@ -330,7 +330,7 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
     parted = line.strip() != "" and line[-1].isspace()
     if answer and not parted:
         return True
-    if _CALL.match(behind) or (not parted and _CALL_AT_BREAK.match(behind)):
+    if _CALL_BEHIND_MARK.match(behind) or (not parted and _CALL_AT_BREAK.match(behind)):
         return True
     return not parted and _CALL_AT_END.fullmatch(behind) is not None
 

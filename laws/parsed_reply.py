@@ -28,11 +28,9 @@ class ParsedChoice:
     """A choice of a reply."""
 
     pieces: list[Piece] = field(default_factory=list)  # the pieces in order
-    # all the thinking of each reasoning field, by the field's name
-    thoughts: dict[str, str] = field(default_factory=dict)
-    calls: dict[int, dict[str, str]] = field(default_factory=dict)
-    # the values of all fields that hold neither text nor thinking nor calls
-    others: dict[str, list[object]] = field(default_factory=dict)
+    thoughts: dict[str, str] = field(default_factory=dict)  # reasoning field -> all its thinking
+    calls: dict[int, dict[str, str]] = field(default_factory=dict)  # index -> id, name, arguments
+    others: dict[str, list[object]] = field(default_factory=dict)  # any other field -> its values
     finish: str | None = None  # the finish reason; None if there was none
 
     def joined(self, *kinds: str) -> str:

@@ -47,7 +47,7 @@ def parse_reply(
 ) -> ParsedReply:
     """Parse a reply of any dialect. `mapped`: the reasoning fields of the option `think_map`."""
     body = as_data_frames(body) if dialect is OLLAMA and form is Form.STREAM else body
-    reader = _READERS[dialect]() if dialect in _READERS else _OpenAIParser(mapped or {}, form)
+    reader = _PARSERS[dialect]() if dialect in _PARSERS else _OpenAIParser(mapped or {}, form)
     for frame in frames(body) if form is Form.STREAM else [b"data:" + b" ".join(body.splitlines())]:
         value = value_of(frame)
         if value is not None:
@@ -176,7 +176,7 @@ class _AnthropicParser:
         self.reply.usage |= usage or {}
 
 
-_READERS: Mapping[Dialect, type[_AnthropicParser | ResponseParser | OllamaParser]] = {
+_PARSERS: Mapping[Dialect, type[_AnthropicParser | ResponseParser | OllamaParser]] = {
     ANTHROPIC: _AnthropicParser,
     RESPONSES: ResponseParser,
     OLLAMA: OllamaParser,

@@ -3,13 +3,13 @@
 from converter.core.dialects.reasoning_fields import thinking_in
 from laws.parsed_reply import Json, ParsedChoice, ParsedReply, Piece
 
-_THOUGHTS = {
+_THOUGHT_FIELDS = {
     "response.reasoning_text.delta": "content",
     "response.reasoning_summary_text.delta": "summary",
 }
-_TEXTS = ("response.output_text.delta", "response.refusal.delta")  # events with a piece of text
-_FINISHES = {"max_output_tokens": "length", "content_filter": "content_filter"}
-_LAST = ("response.completed", "response.incomplete", "response.failed")
+_TEXT_EVENTS = ("response.output_text.delta", "response.refusal.delta")
+_FINISH_BY_REASON = {"max_output_tokens": "length", "content_filter": "content_filter"}
+_LAST_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 
 
 class ResponseParser:
@@ -27,7 +27,7 @@ class ResponseParser:
             for number, item in enumerate(event["output"]):
                 self._add_item(choice, number, item)
             self._add_end(choice, event)
-        elif kind in _LAST:
+        elif kind in _LAST_EVENTS:
             self._add_end(choice, event["response"])
         elif "delta" in event:
             self._add_delta(choice, self._item_index(event, event.get("item_id")), event)
@@ -47,9 +47,9 @@ class ResponseParser:
 
     def _add_delta(self, choice: ParsedChoice, number: int, event: Json) -> None:
         self._with_deltas.add(number)
-        if event["type"] in _TEXTS:
+        if event["type"] in _TEXT_EVENTS:
             choice.pieces.append(Piece("text", event["delta"]))
-        elif name := _THOUGHTS.get(event["type"]):
+        elif name := _THOUGHT_FIELDS.get(event["type"]):
             choice.add_thought(name, event["delta"], number)
         elif event["type"] == "response.function_call_arguments.delta":
             choice.add_call(number, "", "", event["delta"])
@@ -59,7 +59,7 @@ class ResponseParser:
             case "message":
                 choice.pieces += [Piece("text", thinking_in([part])) for part in item["content"]]
             case "reasoning":
-                for name in _THOUGHTS.values():
+                for name in _THOUGHT_FIELDS.values():
                     if text := thinking_in(item.get(name) or []):
                         choice.add_thought(name, text, number)
             case "function_call":
@@ -70,7 +70,7 @@ class ResponseParser:
         reason = (response.get("incomplete_details") or {}).get("reason")
         ended = "tool_calls" if choice.calls else "stop"
         ended = "length" if response.get("status") == "incomplete" else ended
-        choice.finish = _FINISHES.get(str(reason), ended)
+        choice.finish = _FINISH_BY_REASON.get(str(reason), ended)
         self.reply.usage |= response.get("usage") or {}
         self.reply.done = True
         self.reply.error = self.reply.error or bool(response.get("error"))

@@ -14,8 +14,8 @@ type Json = dict[str, Any]
 
 LAST = ("completed", "incomplete", "failed")  # a stream's last events, which have the response
 _STARTED = ("created", "in_progress")  # the first two events of a stream
-_EMPTY = {"message": "content", "reasoning": "summary", "function_call": "arguments"}
-_IN_PIECES = (*_EMPTY, "custom_tool_call")  # types of items whose text comes in deltas
+_EMPTY_AT_BEGINNING = {"message": "content", "reasoning": "summary", "function_call": "arguments"}
+_IN_PIECES = (*_EMPTY_AT_BEGINNING, "custom_tool_call")  # types of items whose text comes in deltas
 _STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}  # reason -> `stop_reason`
 
 
@@ -64,7 +64,7 @@ class StrictResponseReader:
         if kind == "output_item.added":
             must(self._open is None, "two items are open")
             self._open, self._pieces = event["item"], []
-            empty = _EMPTY.get(event["item"]["type"])
+            empty = _EMPTY_AT_BEGINNING.get(event["item"]["type"])
             must(not empty or event["item"][empty] in ("", []), "an item is full at its start")
         elif kind == "output_item.done":
             self._check_finished_item(event["item"])
@@ -107,7 +107,7 @@ def as_message(response: Json) -> Json:
         "type": "message",
         "id": response.get("id"),
         "model": response.get("model"),
-        "content": [_block(item) for item in response.get("output", ())],
+        "content": [_block_of_item(item) for item in response.get("output", ())],
         "stop_reason": _stop_reason(response),
         "stop_sequence": None,
         "usage": response.get("usage"),
@@ -118,7 +118,7 @@ def as_message(response: Json) -> Json:
     return {**kept, "error": {"type": response["error"]["code"], **response["error"]}}
 
 
-def _block(item: Json) -> Json:
+def _block_of_item(item: Json) -> Json:
     if item["type"] == "function_call":
         name, arguments = item["name"], json.loads(item["arguments"])
         return {"type": "tool_use", "id": item["call_id"], "name": name, "input": arguments}

@@ -12,12 +12,12 @@ from typing import Any
 from converter.core.wire.cut_json import complete_part, is_open
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # may stand before the first frame
-DELTAS = {
+ALLOWED_DELTAS = {
     "text": {"text_delta"},
     "thinking": {"thinking_delta", "signature_delta"},
     "tool_use": {"input_json_delta"},
 }
-VALUES = {
+FIELD_OF_DELTA = {
     "text_delta": "text",
     "thinking_delta": "thinking",
     "input_json_delta": "partial_json",
@@ -31,7 +31,7 @@ EMPTY: dict[str, dict[str, object]] = {
 """The type of a block that every client reads -> the block's fields when it begins. Of other types,
 a server's or a user's own, only the order is checked.
 """
-NEXT = {
+ALLOWED_NEXT = {
     "": {"message_start"},
     "message_start": {"content_block_start", "message_delta"},
     "content_block_start": {"content_block_delta", "content_block_stop"},
@@ -69,7 +69,7 @@ class StrictReader:
         kind = event["type"]
         if kind == "ping":
             return
-        allowed = NEXT[self._last] | ({"error"} if NEXT[self._last] else set())
+        allowed = ALLOWED_NEXT[self._last] | ({"error"} if ALLOWED_NEXT[self._last] else set())
         must(kind in allowed, f"{kind} after {self._last or 'nothing'}")
         self._last = kind
         getattr(self, f"_{kind}")(event)
@@ -125,9 +125,9 @@ class StrictReader:
                 if name != "type" and isinstance(block.get(name), str)
             }
             return
-        must(delta["type"] in DELTAS[block["type"]], f"{delta['type']} in {block['type']}")
+        must(delta["type"] in ALLOWED_DELTAS[block["type"]], f"{delta['type']} in {block['type']}")
         must(not self._signed, "a delta after the signature")
-        name = VALUES[delta["type"]]
+        name = FIELD_OF_DELTA[delta["type"]]
         must(set(delta) == {"type", name}, "fields that a delta does not have")
         must(bool(delta[name]) or name == "signature", "an empty delta")
         self._signed = name == "signature"

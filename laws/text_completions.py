@@ -10,7 +10,7 @@ from converter.core.dialects.table import Form
 
 type Json = dict[str, Any]
 TEXT_COMPLETION = "text_completion"  # the `object` of a reply of /v1/completions
-_CHAT = {Form.STREAM: "chat.completion.chunk", Form.WHOLE: "chat.completion"}
+_CHAT_OBJECTS = {Form.STREAM: "chat.completion.chunk", Form.WHOLE: "chat.completion"}
 
 
 def is_text(value: Json) -> bool:
@@ -22,7 +22,7 @@ def as_chat(value: Json, form: Form) -> Json:
     """Return the frame or body of a text completion as that of a chat completion."""
     key = "delta" if form is Form.STREAM else "message"
     choices = [_replace_text(it, **{key: {"content": it["text"]}}) for it in value["choices"]]
-    return {**value, "object": _CHAT[form], "choices": choices}
+    return {**value, "object": _CHAT_OBJECTS[form], "choices": choices}
 
 
 def _replace_text(choice: Json, **fields: Any) -> Json:

@@ -41,8 +41,8 @@ _FORMS = {Form.STREAM: "streamed", Form.WHOLE: "whole"}
 class Variant:
     """A client, and the form in which it wants the reply."""
 
-    client: Dialect
-    form: Form
+    client: Dialect  # the client's dialect
+    form: Form  # the form in which the client gets the reply
 
     def __str__(self) -> str:
         return f"{_NAMES[self.client]}, {_FORMS[self.form]}"
