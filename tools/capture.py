@@ -81,9 +81,12 @@ def _server_key(plan: RecordingPlan) -> tuple[str, str]:
 class Capture:
     """Sends the requests of plans, and keeps the exchanges as recordings."""
 
-    folder: Path  # of temporary files, such as logs
-    flows: Path  # the folder of mitmdump's flow files, which are not redacted
-    into: Path  # the folder of the recordings
+    folder: Path
+    """The folder of temporary files, such as logs."""
+    flows: Path
+    """The folder of mitmdump's flow files, which are not redacted."""
+    into: Path
+    """The folder of the recordings."""
 
     def record_from_llama(self, variant: str, plans: Iterable[RecordingPlan]) -> None:
         """Start llama.cpp in this variant, and record the plans."""

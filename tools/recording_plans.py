@@ -32,16 +32,25 @@ VLLM, VLLM_R1, VLLM_PARSERS, TRANSFORMERS = "vllm", "vllm-r1", "vllm-parsers", "
 class RecordingPlan:
     """The plan of one recording: a client's request to a server, and the addon's options."""
 
-    name: str  # of the recording
-    server: str  # a key of `VARIANTS` or `MISREADS` (llama.cpp), or another server, such as `vllm`
+    name: str
+    """The name of the recording."""
+    server: str
+    """A key of `VARIANTS` or `MISREADS` (llama.cpp), or the name of another server, such as `vllm`.
+    """
     path: str
     """The path of the request."""
-    body: Body | None = None  # of the request; None: the request is a GET
-    options: tuple[str, ...] = ()  # of the addon, each as NAME=VALUE
-    ending: Ending = ""  # who breaks the reply off in the middle; "": nobody
-    pieces: int = 0  # the reply comes in chunks of so many bytes; 0: as the server sends it
-    times: int = 1  # how often the request is sent, so that the addon learns; the last is recorded
-    earlier_bodies: tuple[Body, ...] = ()  # of requests that are sent first, and not recorded
+    body: Body | None = None
+    """The body of the request; `None` for a GET."""
+    options: tuple[str, ...] = ()
+    """Options of the addon, each as NAME=VALUE."""
+    ending: Ending = ""
+    """Who breaks the reply off in the middle; empty for nobody."""
+    pieces: int = 0
+    """The bytes of each chunk of the reply; 0 for the server's own chunks."""
+    times: int = 1
+    """How often the request is sent, so that the addon learns; the last exchange is recorded."""
+    earlier_bodies: tuple[Body, ...] = ()
+    """The bodies of requests that are sent before, and not recorded."""
 
     @property
     def method(self) -> str:

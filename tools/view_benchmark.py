@@ -90,10 +90,14 @@ class Frames(Sequence[Step]):
 class Cost:
     """The times of one reply, in milliseconds."""
 
-    median_delay: float  # median time from a frame's sending to its arrival at the client, in ms
-    delay_percentile_95: float  # 95th percentile of the same times, in ms
-    whole: float  # time from the request to the end of the reply, in ms
-    work: float  # processor time of mitmweb, in ms
+    median_delay: float
+    """The median time from a frame's sending to its arrival at the client."""
+    delay_percentile_95: float
+    """The 95th percentile of the times from sending to arrival."""
+    whole: float
+    """The time from the request to the end of the reply."""
+    work: float
+    """The processor time of mitmweb."""
 
     def least(self, other: "Cost | None") -> "Cost":
         """Return a cost that has the smaller value of each time; this cost if `other` is None."""

@@ -151,8 +151,8 @@ class Run:
     def _compare(self, load: Load, turned: bool) -> None:
         """Measure the contenders under a load, and add the values to `samples`.
 
-        They are taken in pairs: one before and one after a run of the bare mitmdump. `turned`: from
-        the last contender to the first.
+        They are taken in pairs: one before and one after a run of the bare mitmdump. `turned`: True
+        to take the contenders from the last to the first.
         """
         taking = [row for row in self.others if row.takes(load.name)]
         for pair in batched(reversed(taking) if turned else taking, 2):

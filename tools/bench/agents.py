@@ -43,10 +43,12 @@ def _schema(number: int) -> Value:
 class Agent:
     """The conversation of one agent. Its methods write the request of each dialect."""
 
-    number: int  # differs for each agent, so that no two send the same text
+    number: int
+    """Another number for each agent, so that no two send the same text."""
     model: str
     """The model that the requests name."""
-    length: int = RESULT_LENGTH  # characters of each tool result
+    length: int = RESULT_LENGTH
+    """The number of characters of each tool result."""
 
     def turns_for_size(self, size: int) -> int:
         """Return how many turns the history needs to make a request of about `size` bytes."""

@@ -30,18 +30,30 @@ SECONDS_OF_SILENCE = 30
 class Task:
     """A number of equal requests to one proxy, and the reply that each must get."""
 
-    port: int  # of the proxy
-    dialect: str  # of the request: a key of `PATHS`
-    kind: str  # of the reply: a key of `KINDS` in replies.py, or `whole` (not streamed)
-    tokens: int  # how many the reply has
-    pace: int = 0  # tokens a second that the server sends; 0: all at once
-    total: int = 1  # how many requests
-    at_a_time: int = 1  # how many of them run at once, each on a connection of its own
-    keep_alive: bool = False  # the next request goes over the connection of the one before
-    apart: bool = True  # the proxy must take thinking out of the text; False: it need not
-    model: str = "%s"  # the request's model; %s stands for the name of the requested reply
-    tools: bool = False  # the request offers a tool
-    path: str = ""  # of the request; "": the dialect's own path
+    port: int
+    """The port of the proxy."""
+    dialect: str
+    """The dialect of the requests, a key of `PATHS`."""
+    kind: str
+    """The kind of the replies: a key of `KINDS` in replies.py, or `whole` (not streamed)."""
+    tokens: int
+    """The number of tokens of each reply."""
+    pace: int = 0
+    """How many tokens the server sends in a second; 0 for all at once."""
+    total: int = 1
+    """The number of requests."""
+    at_a_time: int = 1
+    """How many requests run at the same time, each on a connection of its own."""
+    keep_alive: bool = False
+    """True if the next request goes over the connection of the one before."""
+    apart: bool = True
+    """True if the proxy must take thinking out of the text."""
+    model: str = "%s"
+    """The model that requests name; `%s` stands for the name of the requested reply."""
+    tools: bool = False
+    """True if requests offer a tool."""
+    path: str = ""
+    """The path of the requests; empty for the path of the dialect."""
 
     @property
     def name(self) -> ReplyName:
@@ -53,12 +65,18 @@ class Task:
 class Outcome:
     """What was measured in a task. All times are in seconds."""
 
-    wall: float = 0.0  # from the first request to the last byte of all replies
-    first: list[float] = field(default_factory=list)  # of each reply: until its first byte
-    whole: list[float] = field(default_factory=list)  # of each reply: until its last byte
-    # from a token's sending to its arrival: median and 99th percentile; None without a pace
+    wall: float = 0.0
+    """The time from the first request to the last byte of all replies."""
+    first: list[float] = field(default_factory=list)
+    """For each reply the time from its request to its first byte."""
+    whole: list[float] = field(default_factory=list)
+    """For each reply the time from its request to its last byte."""
     lateness: tuple[float, float] | None = None
-    faults: list[str] = field(default_factory=list)  # of wrong replies, one for each
+    """Median and 99th percentile of the times from a token's sending to its arrival; `None` without
+    a pace.
+    """
+    faults: list[str] = field(default_factory=list)
+    """The fault of each wrong reply."""
 
 
 PATHS = {

@@ -36,16 +36,22 @@ class Contender:
 
     name: str
     """The name in the tables."""
-    dialect: str = "openai"  # of the client
-    kind: str = "tags"  # of the replies, unless the load has a kind
-    arguments: tuple[str, ...] | None = (
-        ADDON_ARGUMENTS  # of mitmdump, or a peer's name; None: no proxy
-    )
-    apart: bool = True  # the proxy must take thinking out of the text; False: it need not
-    needs: str = ""  # an option of the addon; a version without it does not get this row
-    loads: tuple[str, ...] = ()  # it runs under loads whose names begin so; (): under all loads
-    model: str = "%s"  # the requests' model; %s stands for the name of the requested reply
-    tools: bool = False  # requests offer a tool, so that the addon looks for calls in text
+    dialect: str = "openai"
+    """The dialect of the client."""
+    kind: str = "tags"
+    """The kind of the replies, for loads that do not name one."""
+    arguments: tuple[str, ...] | None = ADDON_ARGUMENTS
+    """The arguments of mitmdump, or the name of another project's proxy; `None` for no proxy."""
+    apart: bool = True
+    """True if the proxy must take thinking out of the text."""
+    needs: str = ""
+    """An option of the addon, without which a version does not get this row; empty for none."""
+    loads: tuple[str, ...] = ()
+    """Beginnings of the names of loads under which it runs; all loads if there are none."""
+    model: str = "%s"
+    """The model that requests name; `%s` stands for the name of the requested reply."""
+    tools: bool = False
+    """True if requests offer a tool, so that the addon looks for calls in the text."""
 
     def takes(self, load: str) -> bool:
         """Return True if the contender is measured under the load of this name."""

@@ -31,8 +31,10 @@ class Case:
     """The name in the table."""
     path: str = CHAT
     """The path of the request."""
-    request: BodyMaker | None = None  # builds the request's body; None: the request is a GET
-    reply: BodyMaker | None = None  # builds head and body of the reply; None: a small reply
+    request: BodyMaker | None = None
+    """Builds the body of the request; `None` for a GET."""
+    reply: BodyMaker | None = None
+    """Builds head and body of the reply; `None` for a small reply."""
 
     @property
     def wire_bytes(self) -> bytes:

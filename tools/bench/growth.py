@@ -28,7 +28,8 @@ from converter.core.reply.rewriter import Rewriter
 from tests.support.frames import DONE, ROLE, USAGE, data, delta, text, whole
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, call, rewriter
 
-PIECE = 16  # how many characters of a long text each frame holds
+PIECE = 16
+"""The number of characters of a long text in each frame."""
 TOKENS = [" The", " answer", " is", " said", " slowly", ",", " word", " for", " word", ".\n"]
 """The texts of which replies consist, again and again."""
 HEADING = f"{'case':52}{'against JSON':>14}{'4N':>8}{'spread':>8}"
@@ -146,10 +147,12 @@ class Case:
 
     name: str
     """The name in the table."""
-    reply: Callable[[int], Chunks]  # builds the chunks of a reply of so many units
+    reply: Callable[[int], Chunks]
+    """Returns the chunks of a reply of so many units."""
     make_rewriter: RewriterMaker
     """Makes the rewriter that reads the reply."""
-    scale: float = 1  # the number of units is N times this, because units differ in cost
+    scale: float = 1
+    """The number of units is N times this, because units differ in cost."""
 
     def work(self, chunks: Chunks) -> None:
         """Feed the reply to a new rewriter, which must note no fault of the addon."""

@@ -20,12 +20,18 @@ class Load:
 
     name: str
     """The name in the tables. Its first word decides what is measured."""
-    tokens: int  # of each reply; the server sends each as a chunk
-    total: int  # how many requests
-    at_a_time: int = 1  # how many of them run at once
-    pace: int = 0  # tokens a second that the server sends; 0: all at once
-    kind: str = ""  # of the replies; "": each contender's own
-    keep_alive: bool = False  # the next request goes over the connection of the one before
+    tokens: int
+    """The number of tokens of each reply; the server sends each token as a chunk."""
+    total: int
+    """The number of requests."""
+    at_a_time: int = 1
+    """How many requests run at the same time."""
+    pace: int = 0
+    """How many tokens the server sends in a second; 0 for all at once."""
+    kind: str = ""
+    """The kind of the replies; empty for each contender's own kind."""
+    keep_alive: bool = False
+    """True if the next request goes over the connection of the one before."""
 
     def quick(self) -> "Load":
         """Return the load made small, for tests of the bench itself."""

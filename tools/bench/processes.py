@@ -118,11 +118,16 @@ class PinnedProcess:
 class Run:
     """The settings with which a contender's proxy is started."""
 
-    folder: Path  # of the proxy's own files
-    source: Path  # the folder of the addon
-    port: int  # on which the proxy listens
-    server: int  # the port of the model server
-    core: int  # to which the proxy is pinned
+    folder: Path
+    """The folder of the proxy's own files."""
+    source: Path
+    """The folder of the addon."""
+    port: int
+    """The port on which the proxy listens."""
+    server: int
+    """The port of the model server."""
+    core: int
+    """The core to which the proxy is pinned."""
 
     def start(
         self, command: Sequence[str], environment: Mapping[str, str] | None = None

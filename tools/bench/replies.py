@@ -32,16 +32,20 @@ class Message:
     """The text of the thought."""
     text: str
     """The text of the answer."""
-    calls: tuple[tuple[str, str], ...] = ()  # name, and arguments as JSON
+    calls: tuple[tuple[str, str], ...] = ()
+    """The name of each call, and its arguments as JSON."""
 
 
 @dataclass(frozen=True)
 class ReplyName:
     """The name of a reply, in its parts: `tags.2000.50`."""
 
-    kind: str  # a key of `KINDS`, or `whole`: not streamed
-    tokens: int  # how many
-    pace: int = 0  # tokens a second; 0: all at once
+    kind: str
+    """A key of `KINDS`, or `whole` for a reply that is not streamed."""
+    tokens: int
+    """The number of tokens."""
+    pace: int = 0
+    """How many tokens the server sends in a second; 0 for all at once."""
 
     def __str__(self) -> str:
         return f"{self.kind}.{self.tokens}.{self.pace}"
@@ -196,9 +200,12 @@ def _usage(tokens: int) -> dict[str, int]:
 class Stream:
     """The body of a streamed reply, with its chunked encoding."""
 
-    begin: bytes  # the chunk with the role
-    tokens: tuple["TokenChunk", ...]  # a chunk each
-    end: bytes  # the chunks with finish reason, usage and `[DONE]`, and the end of the body
+    begin: bytes
+    """The HTTP chunk with the role."""
+    tokens: tuple["TokenChunk", ...]
+    """An HTTP chunk for each token."""
+    end: bytes
+    """The chunks with finish reason, usage and `[DONE]`, and the end of the body."""
 
 
 STAMP = b" @%017.6f"
@@ -213,9 +220,12 @@ class TokenChunk:
     text, unless the token is a mark.
     """
 
-    as_it_is: bytes  # the chunk with the token's text
-    before: bytes = b""  # the chunk's bytes before the time; empty: the token is a mark
-    after: bytes = b""  # the chunk's bytes behind the time
+    as_it_is: bytes
+    """The chunk with the token's text."""
+    before: bytes = b""
+    """The bytes of the chunk before the time; empty if the token is a mark."""
+    after: bytes = b""
+    """The bytes of the chunk behind the time."""
 
     def at(self, now: float) -> bytes:
         """Return the chunk as it is sent at the time `now`: ` @1234567890.123456` is its text."""

@@ -129,25 +129,36 @@ KINDS = {
 class Conversation:
     """A conversation, with all that its next request needs."""
 
-    name: str  # stands in each of its texts, so that no two conversations are equal
+    name: str
+    """A name that stands in each text, so that no two conversations are equal."""
     kind: ByLastReply
     """How the requests name the history."""
-    turns: list[str] = field(default_factory=list)  # texts of user and model in turn
-    previous: str | None = None  # the id by which the next request names the history
-    process: str = ""  # the id of the process that answered the last turn
+    turns: list[str] = field(default_factory=list)
+    """The texts of user and model in turn."""
+    previous: str | None = None
+    """The id by which the next request names the history; `None` before the first one."""
+    process: str = ""
+    """The id of the process that answered the last turn; empty before the first one."""
 
 
 @dataclass
 class Result:
     """What was counted while the turns of all conversations were sent."""
 
-    turns: int  # of all conversations
-    seconds: float = 0.0  # from the first request to the last reply
-    exact: int = 0  # turns whose history reached the model complete and in order
-    moves: int = 0  # turns that another process answered than the turn before
-    processes: set[str] = field(default_factory=set)  # ids of all that answered
-    used: dict[str, float] = field(default_factory=dict)  # Redis' counter -> by how much it grew
-    wrong: list[str] = field(default_factory=list)  # replies to the turns that were not exact
+    turns: int
+    """The number of turns of all conversations."""
+    seconds: float = 0.0
+    """The time from the first request to the last reply."""
+    exact: int = 0
+    """How many turns reached the model with a history that was complete and in order."""
+    moves: int = 0
+    """How many turns another process answered than the turn before."""
+    processes: set[str] = field(default_factory=set)
+    """The ids of all processes that answered."""
+    used: dict[str, float] = field(default_factory=dict)
+    """Counter of Redis -> by how much it grew."""
+    wrong: list[str] = field(default_factory=list)
+    """Replies to the turns that were not exact."""
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the report about this run."""

@@ -72,10 +72,12 @@ class Side:
     must come apart from the text.
     """
 
-    port: int  # on which the proxy listens
+    port: int
+    """The port on which the proxy listens."""
     process: PinnedProcess
     """The process of the proxy."""
-    wrong: list[str] = field(default_factory=list)  # the fault of each wrong reply
+    wrong: list[str] = field(default_factory=list)
+    """The fault of each wrong reply."""
 
     def ask(self, tasks: Sequence[Task], bodies: Sequence[bytes], with_addon: bool) -> "Times":
         """Send all requests at once, on a connection each; return the times of one reply.
@@ -125,8 +127,10 @@ class Side:
 class Times:
     """What one reply took of the proxy and of the client, in seconds."""
 
-    processor: float  # processor time of the proxy
-    first: float  # from the request to the first byte at the client
+    processor: float
+    """The processor time of the proxy."""
+    first: float
+    """The time from the request to the first byte at the client."""
 
 
 @dataclass
@@ -135,8 +139,10 @@ class Row:
 
     name: str
     """The name in the table."""
-    bare: list[Times] = field(default_factory=list)  # of bare mitmdump, one for each repetition
-    addon: list[Times] = field(default_factory=list)  # of the addon, in the same order
+    bare: list[Times] = field(default_factory=list)
+    """The times of bare mitmdump, one for each repetition."""
+    addon: list[Times] = field(default_factory=list)
+    """The times of the addon, in the same order."""
 
     def line(self) -> str:
         """Return the line of the table: medians, ratio and difference of both times."""

@@ -76,16 +76,24 @@ class Question:
 
     text: str
     """The user's text."""
-    max_tokens: int = 300  # limit of the reply's tokens
-    tool: bool = False  # the request offers the tool `get_weather`
-    thinking_off: bool = False  # the request turns thinking off
-    stop: str = ""  # a stop string; "": none
-    picture: bool = False  # the message holds a picture
+    max_tokens: int = 300
+    """The most tokens of the reply."""
+    tool: bool = False
+    """True if the request offers the tool `get_weather`."""
+    thinking_off: bool = False
+    """True if the request turns thinking off."""
+    stop: str = ""
+    """The stop string of the request; empty for none."""
+    picture: bool = False
+    """True if the message holds a picture."""
     model: str = MODEL
     """The requested model."""
-    with_result: bool = False  # the history goes on with a call of the tool, and its result
-    schema: bool = False  # the request asks for JSON that fits `SCHEMA`
-    choices: int = 1  # how many replies are requested
+    with_result: bool = False
+    """True if a call of the tool and its result follow the user's message."""
+    schema: bool = False
+    """True if the request demands JSON that fits `SCHEMA`."""
+    choices: int = 1
+    """How many replies the request asks for."""
 
 
 @dataclass(slots=True)
@@ -96,10 +104,14 @@ class Answer:
     """The text of all thoughts."""
     text: str = ""
     """The text of the answer."""
-    calls: list[tuple[str, object]] = field(default_factory=list)  # each: name, parsed arguments
-    finish: str = ""  # `stop`, `length`, or else the dialect's own word
-    error: str = ""  # status and message; "": no error
-    others: list["Answer"] = field(default_factory=list)  # the answers of further choices
+    calls: list[tuple[str, object]] = field(default_factory=list)
+    """The name and the parsed arguments of each call."""
+    finish: str = ""
+    """`stop` or `length`; for other reasons the dialect's own word."""
+    error: str = ""
+    """Status and message of the error; empty if there was none."""
+    others: list["Answer"] = field(default_factory=list)
+    """The answers of the other choices, if the request asks for several."""
 
 
 def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:

@@ -106,11 +106,12 @@ class Case:
     """The question that is asked."""
     judge: Judge
     """Returns the fault of an answer."""
-    dialects: tuple[str, ...] = DIALECTS  # in which the question is asked
-    judges_errors: bool = False  # True: an error is no fault by itself; the judge decides
-    skipped_servers: tuple[
-        str, ...
-    ] = ()  # servers that are not asked, because they lack the feature
+    dialects: tuple[str, ...] = DIALECTS
+    """The dialects in which the question is asked."""
+    judges_errors: bool = False
+    """True if the judge decides about an error; else every error is a fault."""
+    skipped_servers: tuple[str, ...] = ()
+    """Servers that do not get the question, because they lack the feature."""
 
 
 _WITHOUT_LIMIT = ("mlx-lm", "mlx-vlm", "ollama", "transformers")
