@@ -32,7 +32,7 @@ class Call:
     begin: int  # the offset of the call, or of the blank lines before the call
     end: int  # the offset behind the call's closing marks and the blanks that follow them
     name: str  # the name of the tool
-    arguments: Mapping[str, object]  # all values are strings in a form with a tag for each argument
+    arguments: Mapping[str, object]  # only strings in a form with a tag for each argument
 
 
 def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[Call]:

@@ -39,12 +39,12 @@ def _syntaxes(body: object, form: CallRow) -> Iterator[tuple[str, Reader]]:
 
 
 @_syntaxes.register
-def _(body: Json, form: CallRow) -> Iterator[tuple[str, Reader]]:
+def _json_syntaxes(body: Json, form: CallRow) -> Iterator[tuple[str, Reader]]:
     yield JSON_NEXT, objects_reader(_closer(form), body.name_is_key)
 
 
 @_syntaxes.register
-def _(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
+def _header_syntaxes(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
     within = rf"(?!{_any_of(form.ends)})" if form.ends else ""
     name = r"(?:functions\.)?(?P<name>[\w.:-]++)"
     heads = _any_of(body.starts)
@@ -56,7 +56,7 @@ def _(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
 
 
 @_syntaxes.register
-def _(body: Keyed, form: CallRow) -> Iterator[tuple[str, Reader]]:
+def _keyed_syntaxes(body: Keyed, form: CallRow) -> Iterator[tuple[str, Reader]]:
     if body.nested_values:
         yield rf"{_any_of(body.starts)}{_ATTRIBUTE.format('name')}>", read_elements
     else:
@@ -93,7 +93,7 @@ def _bare_call(body: Keyed, form: CallRow) -> tuple[str, Reader]:
 
 
 @_syntaxes.register
-def _(body: Python, form: CallRow) -> Iterator[tuple[str, Reader]]:
+def _python_syntaxes(body: Python, form: CallRow) -> Iterator[tuple[str, Reader]]:
     if "" not in body.starts and form.whole:
         yield r"\s*(?=\[\s*[A-Za-z_])", python_reader("")
     else:
@@ -101,7 +101,7 @@ def _(body: Python, form: CallRow) -> Iterator[tuple[str, Reader]]:
 
 
 @_syntaxes.register
-def _(body: Gemma, form: CallRow) -> Iterator[tuple[str, Reader]]:
+def _gemma_syntaxes(body: Gemma, form: CallRow) -> Iterator[tuple[str, Reader]]:
     heads = _any_of(body.starts)
     if form.whole:
         yield rf"(?=\s*{heads})", gemma_calls_reader(body.quote)

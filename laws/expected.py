@@ -247,6 +247,7 @@ def _without_blanks(read: Sequence[Part]) -> list[Part]:
 
 
 def _oracle_blocks(text: str, finish: str | None, reading: Reading) -> list[Block]:
+    """Return the blocks that the oracle reads in a text. `finish`: of the choice."""
     return oracle.read(
         text,
         families_of(reading),

@@ -94,8 +94,7 @@ class Joined:
 def joined(recording: Recording) -> Joined | None:
     """Return the two replies of a recorded stream of chat completions that the addon joined: it had
     ended the thought, or the thought had no answer. The second reply is empty if the server cannot
-    continue a reply.
-    Return `None` for a recording of any other kind.
+    continue a reply. Return `None` for a recording of any other kind.
     """
     goes_on = bool(recording.awaited().server.continues)
     if recording.server_form is Form.WHOLE or recording.server_dialect is not OPENAI_CHAT:

@@ -253,9 +253,7 @@ def stays_unchanged(case: Case) -> bool:
 
 
 def law_5(recording: Recording, _: int) -> None:
-    """Check that the client gets the thinking and text that the oracle reads from the server's
-    whole text.
-    """
+    """Check that the client gets the thinking and text that the oracle reads in the whole text."""
     case = Case(recording)
     for variant in variants(recording):
         reading = reading_for_client(recording, variant.form)

@@ -13,8 +13,8 @@ from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
 from converter.core.reading.tool_calls.forms import FORMS
 
-# blanks, and the signs of Markdown's quotations and lists, may stand before a fence
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
+"""The pattern of blanks and signs of Markdown's quotations and lists, which may begin a line."""
 NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute
 _QUOTED = r"""(?:"[^"]*"|'[^']*')"""  # the value of an attribute
 ATTRIBUTES = rf"(?=\s)(?:\s+{NAME}\s*=\s*{_QUOTED})*\s*"

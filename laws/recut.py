@@ -56,6 +56,7 @@ def recut_text(body: bytes, cut: Cut) -> bytes:
 
 
 def _cut_run(run: list[TextFrame], cut: Cut) -> list[bytes]:
+    """Return the frames of a run, with its text cut into other pieces."""
     if not run:
         return []
     return [run[0].frame(piece) for piece in cut("".join(each.text for each in run))]
