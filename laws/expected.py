@@ -118,7 +118,7 @@ def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
 
 
 def _last_calls(thought: str, tools: Tools) -> str:
-    """Return the calls at the end of a thought as their text, with only blanks behind them."""
+    """Return the text of the calls with which a thought ends; empty if it ends in other text."""
     begin = len(thought)
     for call in reversed(call_oracle.calls(thought, tools.schemas)):
         if thought[call.end : begin].strip():

@@ -138,7 +138,7 @@ class RunningServer:
     name: str
     """The name of the server."""
     address: str
-    """The address on which it listens."""
+    """The address on which the server listens."""
     program: Program
     """Its process."""
 

@@ -26,21 +26,23 @@ class Column:
     """The results of one configuration of one server."""
 
     server: str
-    """Its name, such as `vllm`."""
+    """The name of the server, such as `vllm`."""
     version: str
-    """Of the server."""
+    """The version of the server."""
     configuration: str
     """A key of `CONFIGURATIONS` in `tools/lab/servers.py`."""
     day: str
-    """When it was run, such as `2026-11-29`."""
+    """The day of the run, such as `2026-11-29`."""
     missing: str = ""
-    """Why the server could not be installed; empty if it was."""
+    """Why the server could not be installed; empty if it could."""
     faults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Name of a row -> dialect and delivery (`chat streamed`) -> the fault, empty if the answer was
     right.
     """
     figures: Mapping[str, str] = field(default_factory=dict)
-    """Name of a row -> a figure without right and wrong. Only newest.json has these."""
+    """Name of a row -> a figure that is neither right nor wrong. Only newest.json has these
+    figures.
+    """
 
     @property
     def key(self) -> tuple[str, str]:

@@ -78,7 +78,7 @@ class ThinkingBlock:
     text: str
     """The text of the thought."""
     signature: str = ""
-    """The vendor's proof that its model wrote the thought. It is not sent to servers."""
+    """The vendor's proof that its model wrote the thought. Servers do not get the signature."""
     note: str = ""
     """Facts about the thought that are shown to people ("confidence 0.7")."""
 
@@ -116,11 +116,11 @@ class Document:
     """A document."""
 
     content: tuple[TextBlock | Image, ...] | MediaSource
-    """Its text and images, or the source of its bytes (a PDF)."""
+    """The document's text and images, or the source of its bytes (a PDF)."""
     title: str = ""
-    """Its title; empty for none."""
+    """The title of the document; empty for none."""
     context: str = ""
-    """Text about it that the client sent with it; empty for none."""
+    """Text about the document that the client sent with it; empty for none."""
 
 
 type ContentBlock = TextBlock | Image | Sound | Document
@@ -191,11 +191,11 @@ class Tool:
     name: str
     """The name of the tool."""
     input_schema: Mapping[str, object]
-    """The JSON schema of its parameters."""
+    """The JSON schema of the tool's parameters."""
     description: str = ""
     """What the tool does, for the model; empty for none."""
     strict: bool = False
-    """True if the arguments of its calls must follow the schema exactly."""
+    """True if the arguments of calls must follow the schema exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +203,9 @@ class ToolChoice:
     """The client's choice whether the model may, must or must not call a tool."""
 
     mode: ToolChoiceMode
-    """The rule. "required": it must call some tool; "named": the tool `name`."""
+    """The rule: with "required", the model must call some tool; with "named", the tool `name`."""
     name: str = ""
-    """The name of this tool; empty in all other modes."""
+    """The name of the tool in the mode "named"; empty in all other modes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,11 +225,11 @@ class Sampling:
     """Settings by which the server draws tokens. The server chooses each value that is `None`."""
 
     temperature: float | None = None
-    """How random the choice of tokens is."""
+    """How random the choice of tokens is; 0 for the most likely token."""
     top_p: float | None = None
-    """The most likely tokens with this probability together are drawn from."""
+    """A probability. Tokens are drawn from the most likely ones that together have it."""
     top_k: int | None = None
-    """So many of the most likely tokens are drawn from."""
+    """A number. Tokens are drawn from so many of the most likely ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,9 +263,10 @@ class Conversation:
     output_schema: Mapping[str, object] | None = None
     """The JSON schema that the answer must follow; `None` for none."""
     output_name: str = ""
-    """The name of this schema; empty if the dialect has no such field."""
+    """The name of `output_schema`; empty if the dialect has no such field."""
     output_strict: bool | None = None
-    """True if the answer must follow this schema exactly; `None` if the dialect has no such field.
+    """True if the answer must follow `output_schema` exactly; `None` if the dialect has no such
+    field.
     """
     user_id: str | None = None
     """The client's id of its user; `None` for none."""

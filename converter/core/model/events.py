@@ -57,9 +57,9 @@ class Text:
     refusal: bool = False
     """True for text of a refusal."""
     own: Own | None = None
-    """`None` for nearly all text. Set if the server sent the content as a list that has other parts
-    (images) too: the text is then a copy of one that also stands in this list, which an `Opaque`
-    holds. So it is not searched for tags, and no encoder of this dialect writes it once more.
+    """`None` for nearly all text. Set if the server sent the content as a list that also has other
+    parts (images): an `Opaque` then holds the whole list, and this text is a copy from it. So the
+    text is not searched for tags, and no encoder of this dialect writes it once more.
     """
 
 
@@ -84,12 +84,12 @@ class ThinkingEnd:
     choice: int = 0
     """The index of the choice."""
     thought_type: str | None = None
-    """The attribute of the thought's tag, as in `<thinking thought_type="plan">`; `None` if it has
-    none.
+    """The attribute of the thought's tag, as in `<thinking thought_type="plan">`; `None` for a tag
+    without it.
     """
     confidence: float | None = None
-    """The attribute of the thought's tag, as in `<thinking confidence="0.7">`; `None` if it has
-    none.
+    """The attribute of the thought's tag, as in `<thinking confidence="0.7">`; `None` for a tag
+    without it.
     """
     signature: str = ""
     """The vendor's proof that its model wrote the thought; empty for none."""
@@ -147,12 +147,12 @@ class ToolCall:
     """True if the server's piece breaks the format of its dialect, so that `own` cannot be sent on.
     """
     free_text: bool = False
-    """True if the call is of the type `custom`. Its arguments are plain text in a piece from a
-    decoder, and an object that holds this text in a piece from the assembler.
+    """True for a call of the type `custom`. Its arguments are plain text in a piece from a decoder,
+    and an object that holds this text in a piece from the assembler.
     """
     is_value: bool = field(default=False, compare=False)
-    """True if the server sent the arguments as an object and not as JSON text, so that they are
-    whole.
+    """True if the server sent the arguments as an object and not as JSON text, so that the
+    arguments are whole.
     """
 
 
@@ -207,7 +207,7 @@ class Usage:
     own: Own | None = None
     """The counts as the server sent them."""
     estimated: bool = False
-    """True if a number is the addon's estimate, because the server did not count it."""
+    """True if some number is the addon's estimate, because the server did not count the tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +259,11 @@ class MappedField:
     """The value of a server's field that the option `think_map` turns into a block of its own."""
 
     block: str
-    """The type of this block."""
+    """The type of the block, as the option `think_map` names it."""
     key: str
     """The name of the block's field that gets the value."""
     value: object
-    """The server's value. If the server streams a string, a piece of it."""
+    """The server's value; a piece of the value if the server streams a string."""
     choice: int = 0
     """The index of the choice."""
 

@@ -32,7 +32,7 @@ class Bounds:
     size: int
     """The most bytes of all entries together."""
     seconds: float = 1e9
-    """The longest time since its last use for which an entry is kept."""
+    """How long an entry is kept after its last use."""
 
     @property
     def keeps(self) -> bool:

@@ -55,11 +55,11 @@ class Choice:
     index: int
     """The index of the choice."""
     reply: str
-    """A name of the reply, for the ids of calls that are read from text."""
+    """A name of the reply. It stands in the ids of calls that are read from text."""
     ids: CallIds
     """Gives unique ids to the calls of all choices."""
     findings: Findings
-    """The facts that the stages learn about the reply, for its notes and for lessons."""
+    """The facts that the stages learn about the reply, for notes in the log and for lessons."""
     thoughts: list[ThoughtEvent]
     """The list to which a thought event is added for each ended thought."""
 

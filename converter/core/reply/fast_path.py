@@ -71,7 +71,7 @@ class FrameTemplate:
     """The bytes around the text, which stands between each two pieces as a JSON string."""
     counter: bytes = b""
     """The name of the field with the frame's number, as `"number":`; empty if frames have no
-    numbers. The first piece has this name without a number; `write` adds the number.
+    numbers. The first piece has the name, but no number, which `write` adds.
     """
 
     @property
@@ -127,8 +127,8 @@ def _unnumbered(frame: bytes, counter: bytes) -> bytes:
 
 
 MOST_WAITING = 2048
-"""The number of characters of rewritten text behind which the next frame is parsed. Before it is
-parsed, the stages get all rewritten text as one text (`FastPath.settle`).
+"""Behind so many characters of rewritten text, the next frame is parsed. Before, the stages get all
+rewritten text as one text (`FastPath.settle`).
 """
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
 """Escape that all JSON writers write alike (the character behind the backslash, as a regular
@@ -147,7 +147,7 @@ class _Shape:
     behind: bytes
     """The bytes behind the text."""
     sample: TextEvent
-    """The event of such a frame, with empty text."""
+    """The event of a frame of this shape, with empty text."""
 
     def fits(self, raw: bytes) -> bool:
         """Return True if the frame `raw` has this shape: its bytes before and behind the text."""
@@ -176,9 +176,9 @@ class _Route:
     """The route of text of one kind (thinking, answer, arguments): how it is written."""
 
     sample: TextEvent
-    """The event that the stages return for such text, with empty text."""
+    """The event that the stages return for text of this kind, with empty text."""
     template: FrameTemplate | None
-    """The frame to write; None if the server's frames are sent as they came."""
+    """The frame to write for the client; `None` if the server's frames are sent as they came."""
 
 
 _HELD = _Route(ToolCall(0, "", "", ""), None)

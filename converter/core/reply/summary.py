@@ -46,7 +46,7 @@ class Summary:
     finish: str = ""
     """The reason of the last finish; empty if none came."""
     failure: str = ""
-    """The reason why the reply is not whole; empty if it is whole."""
+    """The reason why the reply is not whole; empty for a whole reply."""
     thoughts: int = 0
     """The number of thoughts."""
     thinking: int = 0

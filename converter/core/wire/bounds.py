@@ -23,7 +23,7 @@ class Bound(int):
     """A phrase that names the bounded data, for error messages and docs: `one frame of a stream`.
     """
     beyond: str
-    """A phrase for the docs that says what happens to more data."""
+    """A phrase for the docs that says what happens to data beyond the bound."""
 
     def __new__(cls, most: int, unit: str, what: str, beyond: str = _ERROR) -> "Bound":
         """Return a bound with the number `most`."""

@@ -26,15 +26,15 @@ class Frame:
     raw: bytes
     """The bytes of the frame, with the blank line or line end behind it."""
     data: bytes | None
-    """The values of its `data:` lines, joined by LF; `None` if it has no such line. In JSON lines,
-    the line without blanks around it; `None` if it is blank.
+    """The values of the event's `data:` lines, joined by LF; `None` if the event has no such line.
+    In JSON lines: the line without blanks around it; `None` for a blank line.
     """
     comment: bool = False
     """True if the frame consists of comments."""
     event: str = ""
-    """The value of its `event:` line; empty if it has none."""
+    """The value of the event's `event:` line; empty if the event has none."""
     oversized: bool = False
-    """True if these are bytes of a frame that is too long to be read: it has no `data`."""
+    """True for bytes of a frame that is too long to be read. Such a frame has no `data`."""
 
     @property
     def is_body(self) -> bool:
@@ -47,7 +47,7 @@ class Framing:
     """A format of streams: server-sent events or JSON lines."""
 
     content_type: str
-    """The content type of such a stream."""
+    """The content type of a stream of this format."""
     cutter: "Callable[[], FrameDecoder]"
     """Returns a new decoder for a stream of this format."""
     write: Callable[[bytes, str], bytes]
