@@ -93,9 +93,10 @@ which must not get into a recording.
 
 
 def _read_history(written: Sequence[str]) -> HistoryOptions:
-    """Return the value of the option `think_history`. `written` may name two things, each at most
-    once: where a request has earlier thoughts (`tags`: in tags in the text), and where tool results
-    stand in a user's message (`tools-first`: before its text).
+    """Return the value of the option `think_history`. `written` has at most one value that says
+    where a request has earlier thoughts (`tags`: in tags in the text), and values that say where
+    tool results stand in a user's message (`tools-first`: before its text), of which the last
+    counts.
     """
     chosen = [read_one_of(_HISTORY_VALUES)(name) for name in written]
     thoughts = [name for name in chosen if name not in _RESULT_ORDERS] or [AUTO]

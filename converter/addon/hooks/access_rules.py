@@ -1,5 +1,5 @@
 """Rules for requests that enter the proxy: requests of foreign web pages are refused; from all
-others Anthropic's keys, cookies and a client's personal headers are removed.
+other requests Anthropic's keys, cookies and a client's personal headers are removed.
 """
 
 import logging

@@ -1,5 +1,5 @@
 """The reply half of an exchange: the bytes of a streamed reply go through a `Tap`, a whole reply is
-rewritten when it is complete, and the watchers get the events of both.
+rewritten when it is complete. The watchers get the events of each reply.
 """
 
 import logging
@@ -78,9 +78,9 @@ class ReplySteps:
             self._open_stream(flow.response, record, record.awaited)
 
     def _learn_parser_failure(self, record: FlowRecord, failure: str) -> None:
-        """Store a lesson if the server's own parser of calls failed on this reply, so that the next
-        such request avoids the parser. `failure`: the reply's error message, empty if there is
-        none.
+        """Store a lesson if the server's own parser of calls failed on this reply, so that later
+        requests for this model avoid the parser. `failure`: the reply's error message, empty if
+        there is none.
         """
         sent, request = record.sides.server_request, record.request
         if failure and sent and record.exchange.endpoint.is_chat:

@@ -56,7 +56,7 @@ _COUNTING_FIELD = json_text.write({COUNTING: COUNTED})[:-1] + b","
 
 @dataclass(slots=True)
 class PendingRequest:
-    """A request on its way through the steps. Each step reads it and may change it."""
+    """A request that goes through the steps. Each step reads it and may change it."""
 
     record: FlowRecord
     client: UpstreamClient  # sends the addon's probes to servers
