@@ -214,8 +214,8 @@ class PhraseSearch(MarkSearch):
         return max(super().begun_length(text, begin), len(text) - next(begun, len(text)))
 
     def positions(self, text: str) -> set[str]:
-        """Return the positions (`POSITIONS`) at which the phrases count of which `text` may be the
-        beginning. At another position `text` begins no phrase, and need not be held.
+        """Return the positions (`POSITIONS`) of the phrases that may begin with `text`. At any
+        other position `text` begins no phrase, and need not be held.
 
         Return an empty set if `text` may also be the beginning of a mark that is no phrase: it must
         be held at any position.
@@ -223,11 +223,11 @@ class PhraseSearch(MarkSearch):
         return set() if super().begun_length(text, 0) else self._positions_of(text)
 
     def _positions_of(self, text: str) -> set[str]:
-        """Return the positions at which those phrases count that may become whole when more text
-        follows `text`, their beginning.
+        """Return the positions of the phrases that begin with `text`, if only more text can decide
+        whether they stand there.
 
-        A whole phrase that ends in a letter or digit is one of them, because with another letter
-        behind it `text` is no phrase.
+        A whole phrase that ends in a letter or digit is one of them: if another letter follows, it
+        is no phrase.
         """
         folded = _normalise_phrase(text)
         begun = (phrase for phrase in self._phrases if phrase.startswith(folded))

@@ -2,10 +2,10 @@
 thought without an answer.
 
 The thought is cut at the limit, a sentence is put at its end, and the rest of the reply is dropped.
-The addon (`continued_reply`) then asks the server to continue the turn behind this thought. It also
-asks once behind a thought without an answer. If instead the server ends the thought, because the
-addon asked it to, only the rest of the thought is dropped. The result does not depend on where the
-stream was cut into pieces.
+The addon (`continued_reply`) then asks the server to continue the turn behind this thought. Behind
+a thought without an answer, the addon also asks the server to continue, but only once. If instead
+the server ends the thought, because the addon asked it to, only the rest of the thought is dropped.
+The result does not depend on where the stream was cut into pieces.
 """
 
 import re
@@ -109,8 +109,8 @@ class LoopFinder:
 JOINT = "\n\n"
 """The text between a thought and the sentence at its end."""
 OVERRUN = 4096
-"""How many characters of a thought may still come after the server was asked to end it: the tokens
-of some seconds, and the sentence. If more come, the addon ends the thought itself.
+"""How many characters of a thought may still come after the server was asked to end it: enough for
+the tokens of some seconds and for the sentence. If more come, the addon ends the thought itself.
 """
 MARK = 2
 """How many tokens an opener or closer has in most vocabularies, with the line end beside it."""

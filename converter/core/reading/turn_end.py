@@ -1,7 +1,7 @@
 """A stage that removes the model's end-of-turn token (`<|im_end|>`) from the end of an answer.
 
-vLLM 0.33 can be told to leave special tokens in the text, so that calls can be read from it. The
-token with which the model ends its turn is then in the text too.
+vLLM 0.33 can be set to leave special tokens in the text, so that calls can be read from the text.
+The token with which the model ends its turn is then in the text too.
 """
 
 import re
@@ -28,7 +28,7 @@ _PARTS = "|".join(
 _TAIL = re.compile(rf"(?:(?:{_WHOLE})\s*)*(?:{_WHOLE}|{_PARTS})?\s*\Z")
 """The pattern of tokens at the end of a text, the last of which may be incomplete."""
 _TOKENS = re.compile(rf"(?:(?:{_WHOLE})\s*)+")
-"""The pattern of several end-of-turn tokens, with blanks behind each."""
+"""The pattern of one or more end-of-turn tokens, with blanks behind each."""
 _MOST = 200
 """How many characters at the end of a text are searched for end-of-turn tokens: enough for several
 tokens with blanks between them.

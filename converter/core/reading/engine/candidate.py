@@ -37,9 +37,9 @@ _OPENING = (*OPENERS, *SECTIONS)
 _LINE_BLANKS = " \t"
 """The blanks that do not end a line."""
 MOST_TRIES = 8
-"""How many of the points at which a candidate may end are judged while more text may come: so many
-outside strings, and as many within strings. At later points the candidate is not judged but held,
-until no more text comes (`last_verdict`). The limit bounds the time.
+"""How many of the points at which a candidate may end are judged while more text may come. Points
+outside strings and points within strings are counted separately. At later points the candidate is
+not judged but held, until no more text comes (`last_verdict`). The limit bounds the time.
 """
 _HEAD_LIMIT = 4096
 """How many characters are held, from the mark on, while the head of the call is not complete."""
@@ -305,8 +305,8 @@ class Candidate:
         """Return True if an argument's value is open at `point`, in a form whose values stand in
         tags (`Keyed`): `<parameter=city>Os`.
 
-        The tags before the point of the last call of this method were counted then, so the method
-        must be called with later and later points.
+        Each use of this method counts only the tags behind the point of the last use, so the points
+        must be later and later.
         """
         body = self.row.body
         if not isinstance(body, Keyed) or body.bare or body.nested_values:

@@ -1,8 +1,8 @@
-"""The position of the next character of a reply: in code, in a quotation, in a sentence, or at a
-break.
+"""The position of the next character of a reply: in code, in a quotation, in a sentence, or at the
+beginning of a line, sentence or paragraph.
 
-The text behind the last mark decides it. This text is examined only when the engine asks for the
-position, because most text has no mark in it.
+The text behind the last mark decides the position. This text is examined only when the engine asks
+for the position, because most text has no mark in it.
 """
 
 import re

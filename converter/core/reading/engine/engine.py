@@ -534,7 +534,7 @@ class Engine:
         """Read `text`, the unread text, up to the offset `stop`, as a part of the open JSON. If the
         JSON ends before `stop`, emit it up to its end and return True.
 
-        Return False, and emit nothing, if it goes on, or if no JSON is open.
+        Return False, and emit nothing, if the JSON goes on, or if no JSON is open.
         """
         end = self._value.feed(text[:stop]) if self._value else None
         if end is None:
@@ -694,8 +694,8 @@ class Engine:
         return None
 
     def _take_phrase(self, literal: str) -> None:
-        """Begin a thought before the phrase `literal`, or end the thought before it. Emit the
-        phrase, which stays in the text.
+        """Begin a thought before the phrase `literal`, or end the open thought before the phrase.
+        Emit the phrase, which stays in the text.
         """
         begins = self._state is not State.PHRASED
         self._step_behind(Mark.PHRASE if begins else Mark.PHRASE_END)

@@ -22,7 +22,7 @@ class OpenThought(Thought):
 
     Attributes:
         row: the family of the last thought's opener; `None` if the thought had no opener.
-        suffix: the suffix in this opener (`opensource` in `<think:opensource>`).
+        suffix: the suffix in the opener of `row` (`opensource` in `<think:opensource>`).
         guess: the filter that holds the end of a thought which is only guessed; else `None`.
         begun: True if an opener of a thought has come in the reply.
         emitted: True if text of a thought was emitted; thoughts that phrases begin do not count,
@@ -94,7 +94,7 @@ class Answer:
     _tags: tuple[str, str] = _NONE
     """The answer's opener and closer; empty while they do not count."""
     _closer: str = ""
-    """The answer's closer while it counts, because the opener was dropped; else empty."""
+    """The answer's closer while it counts; else empty."""
 
     @property
     def answer_tags(self) -> tuple[str, str]:

@@ -13,8 +13,8 @@ The usual sequences of states:
 - A call in a thought: CALLED_INSIDE -> (more text) -> RESUMED. If the thought's closer follows, the
   call was a draft and is a part of the thought (`Draft`). Else the call has ended the thought, and
   the text behind the call is the answer.
-- A thought that a phrase begins and another ends, if phrases are read: ANSWERING -> PHRASED ->
-  ANSWERING. In PHRASED, marks count as in an answer.
+- A thought that one phrase begins and another phrase ends, if phrases are read: ANSWERING ->
+  PHRASED -> ANSWERING. In PHRASED, marks count as in an answer.
 
 A mark without an entry for the state is ordinary text.
 """
@@ -92,7 +92,7 @@ class Group(enum.Enum):
     DROPPED_CLOSERS = enum.auto()
     """Closers of thoughts that are dropped if they have no opener (`Lone.NOTHING`)."""
     IGNORED = enum.auto()
-    """Marks that are always dropped."""
+    """Marks that are dropped, except in Markdown code (`Row.ignored`)."""
     CALLS = enum.auto()
     """Marks that may begin a call."""
     THOUGHT_CALLS = enum.auto()
@@ -110,7 +110,7 @@ _MARKED = (Group.IGNORED, Group.OPENERS)
 _PHRASED = (*_MARKED, Group.CALLS, Group.LONE_CLOSERS)
 """The groups that count in an answer, and in a thought that a phrase has begun."""
 _IN_TEXT = (*_PHRASED, Group.PHRASES)
-"""The groups that count anywhere in an answer, also in its text."""
+"""The groups that count anywhere in an answer, not only at its beginning."""
 _AT_START = (*_IN_TEXT, Group.FIRST_OPENERS)
 """The groups that count at the beginning of a message."""
 _IN_THOUGHT = (Group.THOUGHT_CALLS, *_MARKED, Group.CLOSERS, Group.FIRST_OPENERS)
@@ -221,7 +221,7 @@ NEXT_STATE = {
     (State.BEGINNING, Mark.TEXT): State.THINKING,
     (State.OPENED, Mark.TEXT): State.THINKING,
 }
-"""state and kind of a mark -> the state behind the mark. A mark of another kind is text there."""
+"""state and kind of a mark -> the state behind the mark. A mark without an entry is text."""
 SILENT_SO_FAR = frozenset(state for state, mark in NEXT_STATE if mark is Mark.TEXT)
 """The states in which only blanks have come since the beginning or the last mark: text leads to
 another state.
@@ -275,7 +275,8 @@ COUNTED = frozenset(
         (Stands.IN_SENTENCE, Follows.END),
         (Stands.IN_SENTENCE, Follows.LINE_END),
         (Stands.IN_SENTENCE, Follows.CALL),
-        # Marks that are dropped may stand behind such a call: they are skipped, and are not TEXT.
+        # Behind calls that are the whole reply, marks that are dropped may stand. They are skipped,
+        # and do not count as TEXT.
         (Stands.AS_REPLY, Follows.END),
         (Stands.AS_REPLY, Follows.THOUGHT),
         (Stands.IN_THOUGHT, Follows.END),
