@@ -37,8 +37,6 @@ class Grammar(enum.Enum):
     NONE = enum.auto()
     """The answer is not constrained."""
     JSON = enum.auto()
-    """The answer must be JSON. If a reply cannot be JSON from its first character on, it begins in a
-    thought.
-    """
+    """The answer must be JSON. A reply that does not begin like JSON begins in a thought."""
     OTHER = enum.auto()
     """A grammar other than JSON constrains the answer, such as a regular expression."""

@@ -88,7 +88,7 @@ def part_of(event: Thinking, text: str, rest: bool = False) -> Thinking:
     get this part too.
 
     Fields that are not strings (a list of blocks) cannot be divided. They are kept only if `rest`
-    is True: `text` is the last part.
+    is True, which says that `text` is the last part of the event's text.
     """
     if event.own is None:
         return replace(event, text=text)
@@ -137,8 +137,8 @@ class Guess:
     paragraph of a longer one.
 
     - If a closer comes, the guess was right, and the held text is thinking.
-    - If the reply stops without a closer, the held text is the answer: a short reply then has no
-      thought, and a thought without a closer often ends with the answer.
+    - If the reply stops without a closer, the held text is the answer: all of a short reply, or the
+      last paragraph of a longer one, because a thought without a closer often ends with the answer.
 
     Attributes:
         rest: the held text.

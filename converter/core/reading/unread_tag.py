@@ -1,5 +1,5 @@
-"""A search for a tag at the beginning of a reply that no family has, but that seems to begin a
-thought. The log then names the option with which the tag can be read.
+"""A search for a tag at the beginning of a reply that seems to begin a thought but belongs to no
+family. The log then names the option with which the tag can be read.
 
 The tag's name must have a word such as "think" in it, because answers in HTML or XML begin with
 tags too.
