@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection
 
 _BLANKS = re.compile(r"\s+")
+"""The pattern of blanks, which `Wrapping` ignores when it compares the arguments' beginning."""
 _COMMON_HEADS = ("", "{", '{"')
 """Beginnings that every JSON object has. `Wrapping` emits them before it knows whether the object
 is the arguments or an object around them.
@@ -18,8 +19,11 @@ more would have to be held, the object counts as the arguments.
 QUOTE = '<|"|>'
 """A special token that Gemma models write in place of a quotation mark."""
 _IN_STRING = r"<|\"|>"
+"""`QUOTE` as it stands within a JSON string, where its quotation mark has a backslash."""
 _OPENED = re.compile(r'(?<=")(?<!\\")' + re.escape(_IN_STRING))
+"""The pattern of a quote of Gemma's directly behind the quotation mark that opens a JSON string."""
 _TO_END = re.compile(r'((?:[^"\\]|\\.)*)"', re.DOTALL)
+"""The pattern of the rest of a JSON string, up to the quotation mark that closes it."""
 
 
 class Wrapping:
@@ -102,6 +106,7 @@ class GemmaQuotes:
         return text
 
     def _read(self, text: str) -> str:
+        """Return `text` without Gemma's quotes. Hold its end if that may begin such a quote."""
         out: list[str] = []
         while True:
             if not self._inside and (match := _OPENED.search(text)):

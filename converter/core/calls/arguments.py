@@ -32,6 +32,7 @@ longer arguments makes the call broken.
 QUOTED = 60
 """How many characters an error message quotes of text that is not part of the arguments."""
 _EMPTY = re.compile(r"\s*\{\s*\}\s*")
+"""The pattern of an empty JSON object."""
 
 
 def arguments_of(function: Mapping[str, object]) -> tuple[str, bool]:
@@ -75,7 +76,9 @@ class Arguments:
 
     @staticmethod
     def _new_object() -> PartialJson:
-        # keys without quotes are refused: the server's own parser has failed if it sends any
+        """Return a reader of one object. It refuses keys without quotes: a server sends such keys
+        only if its own parser of calls has failed.
+        """
         return PartialJson(bare_names=False)
 
     @property
@@ -222,9 +225,11 @@ def meaning_of(text: str) -> str:
 
 
 def _number(written: str) -> float:
+    """Return a number with a point or exponent as an integer if it is one: `1.0` -> 1."""
     return int(number) if (number := float(written)).is_integer() else number
 
 
 def _digest(text: str) -> bytes:
+    """Return a digest that is the same for JSON texts with the same values; empty for no JSON."""
     meaning = meaning_of(text).encode()
     return hashlib.sha1(meaning, usedforsecurity=False).digest() if meaning else b""

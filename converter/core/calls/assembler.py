@@ -20,6 +20,8 @@ CALLED = ("tool_calls", "function_call")
 """Finish reasons that say that the calls are complete."""
 _WHOLE = ("stop", *CALLED)
 """Finish reasons of a reply that neither a limit nor a filter has cut."""
+# Texts of the errors that a client gets for a call that must not be run. `BROKEN` contains one of
+# the two reasons below it.
 BROKEN = "the model's call of {name!r} is no whole call, so it must not be run: {why}"
 NO_MEANING = "its arguments are no JSON object, near {near!r}"
 NO_END = "its arguments have no end"
@@ -37,18 +39,18 @@ class Offer:
 
     Attributes:
         schemas: name of a tool -> the schema of its parameters.
-        stops: the request's own stop strings. If there are any, one of them may have cut a call
-            that is not whole: the reply then ends with `stop` and not with a failure.
-        call_in: a function that takes the text in a call's name field and `schemas`. If the text
-            is a whole call (`get_weather(city="Oslo")`), it returns the call's offered name and its
-            arguments as JSON; else two empty strings.
-        types_values: True if values are changed to the types of the schema: `"5"` -> `5`.
+        stop_strings: the request's own stop strings. If there are any, one of them may have cut a
+            call that is not whole: the reply then ends with `stop` and not with a failure.
+        call_in_name: a function that takes the text in a call's name field and `schemas`. If the
+            text is a whole call (`get_weather(city="Oslo")`), it returns the call's offered name
+            and its arguments as JSON; else two empty strings.
+        converts_values: True if values are changed to the types of the schema: `"5"` -> `5`.
     """
 
     schemas: Schemas = field(default_factory=dict)
-    stops: tuple[str, ...] = ()
-    call_in: Callable[[str, Schemas], tuple[str, str]] = lambda *_: ("", "")
-    types_values: bool = False
+    stop_strings: tuple[str, ...] = ()
+    call_in_name: Callable[[str, Schemas], tuple[str, str]] = lambda *_: ("", "")
+    converts_values: bool = False
 
     def parameters(self, name: str) -> Collection[str]:
         """Return the names of the parameters of a tool; empty if no such tool is offered."""
@@ -112,6 +114,9 @@ class Assembler:
         return []
 
     def _feed_piece(self, event: ToolCall) -> Sequence[Event]:
+        """Add a piece to its call; return the events of all calls that can be emitted now. Raises
+        TooMuchError if the reply has too many calls, or too much of them is held.
+        """
         self._choice = event.choice
         out: list[Event] = []
         call = self._calls.find(event)
@@ -121,8 +126,8 @@ class Assembler:
             # The call that had this index gets no more pieces, unless it has an id: a later piece
             # may have that id.
             replaced = self._calls.last_at_index(event)
-            if replaced and not (replaced.over or replaced.server_id):
-                replaced.over = True
+            if replaced and not (replaced.is_over or replaced.server_id):
+                replaced.is_over = True
                 if replaced.sent:
                     out += self._last_event(replaced, replaced.arguments.release())
                 else:
@@ -134,12 +139,12 @@ class Assembler:
             call = Call(arguments, CALLED[legacy], bool(event.read_from))
             self._calls.add(call)
         self._calls.register(call, event)
-        call.over = call.over or event.ends
-        call.is_value = call.is_value or event.is_value
+        call.is_over = call.is_over or event.ends
+        call.sent_as_object = call.sent_as_object or event.is_value
         if call.sent:
             out += self._feed_begun(call, event)
         else:
-            call.held.append(event)
+            call.held_pieces.append(event)
             self._count_held(event.arguments)
         return [*out, *self._begin_next()]
 
@@ -151,7 +156,7 @@ class Assembler:
         """
         out: list[Event] = []
         for call in [*self._calls.waiting]:
-            if not call.written.strip():
+            if not call.server_name.strip():
                 continue
             is_open = any(each.sent and not each.complete for each in self._calls.growing)
             if is_open or not self._calls.is_named(call):
@@ -161,18 +166,18 @@ class Assembler:
             # arguments are no other ones.
             name, inner = self._inner_call(call)
             text = call.held_arguments.strip()
-            if name and not call.over and ("{}".startswith(text) or inner.startswith(text)):
+            if name and not call.is_over and ("{}".startswith(text) or inner.startswith(text)):
                 break
             out += self._begin(call)
         return out
 
     def _inner_call(self, call: Call) -> tuple[str, str]:
-        """Return name and arguments of a call that stands in the name field (see `Offer.call_in`).
+        """Return name and arguments of a call in the name field (see `Offer.call_in_name`).
 
         Two empty strings if there is none.
         """
-        if call.inner is None and not call.is_text and self._calls.contains_name(call.written):
-            call.inner = self._offer.call_in(call.written, self._offer.schemas)
+        if call.inner is None and not call.is_text and self._calls.contains_name(call.server_name):
+            call.inner = self._offer.call_in_name(call.server_name, self._offer.schemas)
         return call.inner or ("", "")
 
     def _begin(self, call: Call) -> Sequence[Event]:
@@ -181,19 +186,19 @@ class Assembler:
         The event has the arguments of all pieces that were held.
         """
         self._calls.waiting.remove(call)
-        pieces, arguments = call.held, call.held_arguments
+        pieces, arguments = call.held_pieces, call.held_arguments
         name, inner = self._inner_call(call)
         if name and arguments.strip() in ("", "{}", inner):
             arguments = inner
         else:
-            name = offered_name(call.written, self._offer.schemas)
-        call.name, call.held = name or call.written, []
+            name = offered_name(call.server_name, self._offer.schemas)
+        call.name, call.held_pieces = name or call.server_name, []
         if not call.is_text:
             call.arguments = Arguments(self._offer.parameters(call.name))
-            schema = self._offer.schemas.get(call.name, {}) if self._offer.types_values else {}
+            schema = self._offer.schemas.get(call.name, {}) if self._offer.converts_values else {}
             call.values = ArgumentValues(schema) if wants_types(schema) else None
-        call.number, self._sent = self._sent, self._sent + 1
-        take = self._ids.take_for_text if call.is_read else self._ids.take
+        call.index, self._sent = self._sent, self._sent + 1
+        take = self._ids.take_for_text if call.from_text else self._ids.take
         call.id = take(call.server_id)
         named = next(piece for piece in pieces if piece.name)
         return self._feed_begun(call, replace(named, arguments=arguments), begins=True)
@@ -208,16 +213,16 @@ class Assembler:
         fresh = call.arguments.feed(event.arguments)
         if not call.arguments.begun:
             self._count_held(event.arguments)
-        fresh += call.arguments.release() if call.over else ""
+        fresh += call.arguments.release() if call.is_over else ""
         fresh, complete = call.with_types(fresh), call.complete
         changes = begins or complete or event.id or event.name or event.ends or event.misshapen
-        if not changes and fresh == event.arguments and event.index == call.number:
+        if not changes and fresh == event.arguments and event.index == call.index:
             return [event] if fresh else []  # unchanged, so that the server's bytes are sent
         out: list[Event] = []
         if begins or fresh or complete > was_complete:
             piece = replace(
                 event,
-                index=call.number,
+                index=call.index,
                 id=call.id if begins or event.id else "",
                 name=call.name if begins else "",
                 arguments=fresh,
@@ -241,7 +246,7 @@ class Assembler:
     def _last_event(self, call: Call, rest: str) -> Sequence[Event]:
         """Return an event with `rest`, the last text of a call's arguments; none if it is empty."""
         rest, ends = call.with_types(rest, is_last=True), call.complete
-        end = ToolCall(call.number, "", "", rest, self._choice, ends=ends, free_text=call.is_text)
+        end = ToolCall(call.index, "", "", rest, self._choice, ends=ends, free_text=call.is_text)
         return [end] if rest else []
 
     def _finish(self, event: Finish) -> Sequence[Event]:
@@ -253,11 +258,11 @@ class Assembler:
         if event.at_limit and not all(call.complete for call in self._calls.all):
             event = replace(event, reason="length")
         out: list[Event] = []
-        sent = [call for call in self._calls.all if call.sent or call.written.strip()]
+        sent = [call for call in self._calls.all if call.sent or call.server_name.strip()]
         for call in sent:
             if not call.sent:
                 out += self._begin(call)
-            whole = event.reason in _WHOLE or call.is_value
+            whole = event.reason in _WHOLE or call.sent_as_object
             rest = call.arguments.release() if whole else ""
             if self._may_close(call, event.reason):
                 rest += call.arguments.close(self._offer.takes_text(call.name))
@@ -281,9 +286,9 @@ class Assembler:
             return Failure(NO_NAME, status=502)
         if not cut:
             if event.reason == "stop" and calls:
-                return replace(event, reason=calls[0].finish)
+                return replace(event, reason=calls[0].finish_reason)
             return event if calls or event.reason == "stop" else replace(event, reason="stop")
-        stops = self._offer.stops
+        stops = self._offer.stop_strings
         if (stops or event.stop_sequence) and not any(call.arguments.has_unfit for call in cut):
             named = event.stop_sequence or (stops[0] if len(stops) == 1 else "")
             return replace(event, reason="stop", stop_sequence=named)
@@ -296,8 +301,8 @@ class Assembler:
         finish reason says that the calls are complete and no stop string can have cut them. A call
         that was read from text is never completed here: what it lacks, its reader has added.
         """
-        if call.complete or call.is_read or reason not in _WHOLE:
+        if call.complete or call.from_text or reason not in _WHOLE:
             return False
         if call.is_text:
-            return reason in CALLED or not self._offer.stops
-        return not call.arguments.has_text or (reason in CALLED and not self._offer.stops)
+            return reason in CALLED or not self._offer.stop_strings
+        return not call.arguments.has_text or (reason in CALLED and not self._offer.stop_strings)

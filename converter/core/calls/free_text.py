@@ -10,7 +10,9 @@ from converter.core.calls.arguments import CUSTOM_INPUT
 from converter.core.model.events import ToolCall
 
 _BEGIN = f'{{"{CUSTOM_INPUT}": "'
+"""The JSON before the free text."""
 _END = '"}'
+"""The JSON behind the free text."""
 
 
 class FreeText:
@@ -21,8 +23,8 @@ class FreeText:
     """
 
     waiting = has_unfit = mended = False
-    unfit = ""
-    not_plain = None
+    unfit = ""  # text that breaks the call: none can
+    not_plain = None  # characters to look for in text that is sent on unread: none is sent unread
 
     def __init__(self) -> None:
         self.begun = self.complete = self.has_text = False

@@ -5,6 +5,7 @@ import hashlib
 import re
 
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]")
+"""The pattern of a character that the APIs allow in no id."""
 _SUFFIX = 12
 """How many characters of the exchange's name a new id contains. They make the id unique: some
 servers repeat ids, and Ollama draws them from 999 numbers. APIs accept ids of 64 characters.
@@ -23,6 +24,7 @@ def is_kimi_id(written: str) -> bool:
 SHORT_MODELS = re.compile(r"(?i:(?:is|devs|codes|maths|leans|pix|vox)tral|mixtral)")
 """Names of Mistral's models. Their chat templates accept only ids of nine letters and digits."""
 _SHORT = re.compile(r"[A-Za-z0-9]{9}")
+"""The pattern of an id that the chat templates of Mistral's models accept."""
 
 
 def short_id(written: str) -> str:

@@ -16,7 +16,7 @@ columns) decide whether the piece continues this call or begins another one:
     another name    | begins                   | begins        | begins
 
 If the condition of a field is not true, the piece continues the call. If no more pieces of the
-call can come (`Call.over`), the piece begins another call, whatever the table says.
+call can come (`Call.is_over`), the piece begins another call, whatever the table says.
 
 The offered names show whether `_weather` behind `get` is a further part of the name or another
 name. A name is held while further pieces may turn it into another offered name. Calls are emitted
@@ -38,16 +38,16 @@ class NameRelation(enum.Enum):
     """The relation of the name in a piece to the name of the call that it may continue.
 
     Attributes:
-        NONE: the piece has no name.
-        AGAIN: it repeats the call's name.
-        MORE: it is a further part of the call's name, or its first.
-        OTHER: it is the name of another call.
+        NO_NAME: the piece has no name.
+        SAME_NAME: it repeats the call's name.
+        NAME_PART: it is a further part of the call's name, or its first.
+        OTHER_NAME: it is the name of another call.
     """
 
-    NONE = enum.auto()
-    AGAIN = enum.auto()
-    MORE = enum.auto()
-    OTHER = enum.auto()
+    NO_NAME = enum.auto()
+    SAME_NAME = enum.auto()
+    NAME_PART = enum.auto()
+    OTHER_NAME = enum.auto()
 
 
 @dataclass(slots=True)
@@ -56,34 +56,35 @@ class Call:
 
     Attributes:
         arguments: reads the text of the arguments.
-        finish: the finish reason of a reply with this call: `function_call` if the server sent it
-            in that field, which APIs had before `tool_calls`; else `tool_calls`.
-        is_read: True if the call was read from text.
-        number: the index with which the call is emitted; -1 before its first event is emitted.
+        finish_reason: the finish reason of a reply with this call: `function_call` if the server
+            sent it in that field, which APIs had before `tool_calls`; else `tool_calls`.
+        from_text: True if the call was read from text.
+        index: the index with which the call is emitted; -1 before its first event is emitted.
         id: as it is emitted.
         name: as it is emitted: an offered name, if the server's name means one.
-        written: the name as the server sent it.
+        server_name: the name as the server sent it.
         server_id: the id as the server sent it.
-        over: True if no further piece of the call can come. Its text may still be held.
-        is_value: True if the server sent the arguments as an object, which no limit can have cut.
-        held: the pieces that came before the first event was emitted.
+        is_over: True if no further piece of the call can come. Its text may still be held.
+        sent_as_object: True if the server sent the arguments as an object, which no limit can have
+            cut.
+        held_pieces: the pieces that came before the first event was emitted.
         inner: name and arguments of a whole call in the name field, two empty strings if it holds
             none; None before the field was searched.
         values: changes values to the types of the tool's schema; None if no value needs that.
     """
 
     arguments: Arguments | FreeText
-    finish: str
-    is_read: bool = False
-    number: int = -1
+    finish_reason: str
+    from_text: bool = False
+    index: int = -1
     id: str = ""
     name: str = ""
-    written: str = ""
+    server_name: str = ""
     server_id: str = ""
-    over: bool = False
-    is_value: bool = False
-    held: list[ToolCall] = field(default_factory=list)
-    inner: tuple[str, str] | None = None
+    is_over: bool = False
+    sent_as_object: bool = False
+    held_pieces: list[ToolCall] = field(default_factory=list)
+    inner: tuple[str, str] | None = None  # a call in the name field: its name, its arguments
     values: ArgumentValues | None = None
 
     @property
@@ -94,7 +95,7 @@ class Call:
     @property
     def sent(self) -> bool:
         """True if the first event of the call was emitted."""
-        return self.number >= 0
+        return self.index >= 0
 
     @property
     def complete(self) -> bool:
@@ -123,12 +124,12 @@ class Call:
     @property
     def held_arguments(self) -> str:
         """The arguments of all held pieces, joined."""
-        return "".join(piece.arguments for piece in self.held)
+        return "".join(piece.arguments for piece in self.held_pieces)
 
     @property
     def has_arguments(self) -> bool:
         """True if any text of the arguments has come, held or emitted."""
-        return self.arguments.has_text or any(piece.arguments.strip() for piece in self.held)
+        return self.arguments.has_text or any(piece.arguments.strip() for piece in self.held_pieces)
 
     @property
     def may_have_ended(self) -> bool:
@@ -175,7 +176,8 @@ class OpenCalls:
     def add(self, call: Call) -> None:
         """Add a new call. Nothing of it is emitted yet."""
         self.all.append(call)
-        self.growing = [each for each in self.growing if not (each.over and each.complete)] + [call]
+        self.growing = [each for each in self.growing if not (each.is_over and each.complete)]
+        self.growing.append(call)
         self.waiting.append(call)
 
     def register(self, call: Call, event: ToolCall) -> None:
@@ -185,51 +187,50 @@ class OpenCalls:
             self._of_id[event.id] = call
             call.server_id = event.id
         if event.name and not call.sent:
-            call.written = self._compare_name(call, event.name)[1]
+            call.server_name = self._compare_name(call, event.name)[1]
 
     def is_named(self, call: Call) -> bool:
         """Return True if the call's name is decided: no further piece can change it."""
-        if call.has_arguments or call.over:
-            return True
-        return not (self.contains_name(call.written) or may_become(call.written, self._schemas))
+        name, has_all = call.server_name, call.has_arguments or call.is_over
+        return has_all or not (self.contains_name(name) or may_become(name, self._schemas))
 
     def _begins(self, call: Call, event: ToolCall) -> bool:
         """Return True if the piece begins another call, and does not continue `call`."""
         has_new_id = event.id not in ("", call.server_id)
         match self._compare_name(call, event.name)[0]:
-            case NameRelation.NONE:
-                return call.over or (has_new_id and call.complete)
-            case NameRelation.AGAIN if has_new_id:
-                return call.over or call.may_have_ended or bool(call.server_id)
-            case NameRelation.MORE if has_new_id and call.written:
-                return call.over or bool(call.server_id)
-            case NameRelation.AGAIN if not (event.id or call.server_id):
+            case NameRelation.NO_NAME:
+                return call.is_over or (has_new_id and call.complete)
+            case NameRelation.SAME_NAME if has_new_id:
+                return call.is_over or call.may_have_ended or bool(call.server_id)
+            case NameRelation.NAME_PART if has_new_id and call.server_name:
+                return call.is_over or bool(call.server_id)
+            case NameRelation.SAME_NAME if not (event.id or call.server_id):
                 begins_object = event.arguments.lstrip().startswith(("{", '"'))
-                return call.over or (call.may_have_ended and (call.is_text or begins_object))
+                return call.is_over or (call.may_have_ended and (call.is_text or begins_object))
             case named:
-                return call.over or named is NameRelation.OTHER
+                return call.is_over or named is NameRelation.OTHER_NAME
 
     def _compare_name(self, call: Call, piece: str) -> tuple[NameRelation, str]:
         """Return how `piece`, the name in a piece, compares with the call's name so far.
 
         The second value is the name, so far, of the call to which the piece then belongs.
         """
-        schemas, joined = self._schemas, call.written + piece
-        if not piece or not call.written:
-            return (NameRelation.MORE if piece else NameRelation.NONE), joined
+        schemas, joined = self._schemas, call.server_name + piece
+        if not piece or not call.server_name:
+            return (NameRelation.NAME_PART if piece else NameRelation.NO_NAME), joined
         meant, whole = offered_name(joined, schemas), offered_name(piece, schemas)
-        if piece == call.written or (whole and whole == call.name):
-            return NameRelation.AGAIN, call.written
+        if piece == call.server_name or (whole and whole == call.name):
+            return NameRelation.SAME_NAME, call.server_name
         if call.sent:  # the name was emitted, so further text may only be marks behind it
             goes_on = meant == call.name and not whole
-        elif call.has_arguments or (whole and offered_name(call.written, schemas)):
+        elif call.has_arguments or (whole and offered_name(call.server_name, schemas)):
             goes_on = False
-        elif piece.startswith(call.written):
+        elif piece.startswith(call.server_name):
             goes_on, joined = True, piece  # this server repeats the name so far in each piece
         else:
-            begun = meant or may_become(joined, schemas) or self.contains_name(call.written)
+            begun = meant or may_become(joined, schemas) or self.contains_name(call.server_name)
             goes_on = bool(begun) and not whole
-        return (NameRelation.MORE, joined) if goes_on else (NameRelation.OTHER, piece)
+        return (NameRelation.NAME_PART, joined) if goes_on else (NameRelation.OTHER_NAME, piece)
 
     def contains_name(self, written: str) -> bool:
         """Return True if `written` contains an offered name beside text by which it means none yet.

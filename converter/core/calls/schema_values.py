@@ -20,7 +20,9 @@ Deeper ones do not restrict a value.
 NO_STRING = frozenset({"null", "boolean", "number", "array", "object"})
 """All JSON types but string: the types of a value that is written without quotation marks."""
 NULLS = ("null", "None")
+"""The words for null in JSON and in Python."""
 _BOOLEANS = {"true": "true", "false": "false", "True": "true", "False": "false"}
+"""The words for booleans in JSON and in Python -> the word in JSON."""
 _OTHER_NAMES = {
     "int": "integer",
     "float": "number",
@@ -39,12 +41,14 @@ _KINDS = {
     dict: "object",
     type(None): "null",
 }
+"""Type of a Python value -> the JSON type."""
 NUMBERS = frozenset({"integer", "number"})
 """The JSON types of numbers."""
 _PARSED_TYPES = NUMBERS | {"array", "object"}
 """Types whose values `as_type` parses. Booleans and null it looks up in tables of words."""
 
 _SOURCE_NAME = "<tool call>"
+"""The name of the module that `ast.parse` gets for a model's text; the filter below has it too."""
 # ast.parse would print a warning in the terminal for an escape such as \d in a model's text
 warnings.filterwarnings("ignore", category=SyntaxWarning, module=re.escape(_SOURCE_NAME))
 
@@ -138,6 +142,7 @@ def as_type(text: str, types: frozenset[str]) -> str:
 
 
 def _json(text: str) -> object:
+    """Return the value of a JSON text; None if it is no JSON."""
     try:
         return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError):

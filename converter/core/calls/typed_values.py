@@ -30,7 +30,8 @@ _KINDS = {"{": "object", '"': "string", "t": "boolean", "f": "boolean"}
 `[` of a list and `n` of null. There the type does not matter: it decides whether a single value is
 put into a list, and a list or null never is (`_put_in_list`).
 """
-_OF_VALUES = (JsonPart.OPEN, JsonPart.BEGUN, JsonPart.SCALAR)
+_VALUE_PARTS = (JsonPart.OPEN, JsonPart.BEGUN, JsonPart.SCALAR)
+"""The parts of JSON with which a value that is no string begins or goes on."""
 
 
 @dataclass(slots=True)
@@ -95,7 +96,7 @@ class ArgumentValues:
 
         A key is held until it is complete, and so is a string where the schema allows no string.
         """
-        if kind in _OF_VALUES:
+        if kind in _VALUE_PARTS:
             self._read_value(kind, piece)
         elif kind is JsonPart.END:
             self._end_string()
@@ -129,6 +130,7 @@ class ArgumentValues:
             self._end_value()
 
     def _end_string(self) -> None:
+        """End a key or string: emit a held one, a string as a value of the schema's type."""
         if self._string is None:
             self._out.append('"')
             self._end_value()
@@ -196,9 +198,11 @@ class ArgumentValues:
         return written if inner.startswith('"') and inner is not written else f"[{inner}]"
 
     def _item_types(self, schema: Schema) -> frozenset[str]:
+        """Return the JSON types that the schema of a list allows its items; empty if any."""
         return type_names(subschema(non_null(schema, self._root), "", self._root), self._root)
 
     def _record_change(self) -> None:
+        """Add the argument whose value is read now to `changed`."""
         self.changed += [level.key for level in self._levels if level.key][:1]
 
 

@@ -73,7 +73,7 @@ def test_an_id_of_the_history_is_not_used_again() -> None:
 
 def finish(pieces: list[ToolCall], ended: Finish, strings: tuple[str, ...] = ("lo",)) -> Event:
     """The last event of a reply of these calls."""
-    stage = Assembler(Offer(stops=strings), CallIds(frozenset(), "x"), [])
+    stage = Assembler(Offer(stop_strings=strings), CallIds(frozenset(), "x"), [])
     events: list[Event] = [*pieces, ended]
     out = [emitted for event in events for emitted in stage.feed(event)]
     assert stage.close() == []
@@ -129,7 +129,7 @@ def test_a_name_sent_again_begins_no_call() -> None:
 
 
 def test_text_passes_as_it_is() -> None:
-    stage = Assembler(Offer(stops=("lo",)), CallIds(frozenset(), "x"), [])
+    stage = Assembler(Offer(stop_strings=("lo",)), CallIds(frozenset(), "x"), [])
     assert (stage.plain(Text), stage.plain(Thinking)) == ((Text, ""), (Thinking, ""))
     assert stage.feed(Text("a")) == [Text("a")]
 

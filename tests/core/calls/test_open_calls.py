@@ -16,7 +16,7 @@ def begun(server_id: str, name: str, arguments: str) -> tuple[OpenCalls, Call]:
     calls.add(call)
     calls.register(call, ToolCall(0, server_id, name, ""))
     if arguments:
-        call.number, call.name = 0, name
+        call.index, call.name = 0, name
         call.arguments.feed(arguments)
     return calls, call
 
@@ -68,7 +68,7 @@ def test_a_name_goes_on_while_nothing_else_came(pieces: list[str], written: str)
     event = ToolCall(0, "", second, "")
     assert calls.find(event) is call
     calls.register(call, event)
-    assert call.written == written
+    assert call.server_name == written
 
 
 def test_an_id_names_a_call_that_stands_at_no_index_any_more() -> None:

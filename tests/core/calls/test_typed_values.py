@@ -199,7 +199,7 @@ def test_it_is_the_same_however_it_is_cut(
 
 
 def assembler(changed: list[str]) -> Assembler:
-    offer = Offer({"f": SCHEMA}, types_values=True)
+    offer = Offer({"f": SCHEMA}, converts_values=True)
     return Assembler(offer, CallIds(frozenset(), "x"), [], changed)
 
 

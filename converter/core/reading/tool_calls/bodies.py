@@ -124,7 +124,7 @@ class Keyed:
     def stem(self) -> str:
         """The first characters of the mark before a key, up to a blank, `=` or `>`:
         `<parameter=` -> `<parameter`. Where they stand without the rest of the mark, the mark is
-        damaged or cut off (`keyed_marks.Kind.BEGUN`).
+        damaged or cut off (`keyed_marks.Kind.KEY_BEGUN`).
         """
         if self.nested_values:
             # The mark is `]<]minimax[>[<`. MiniMax-M3 may leave out the last `<`.

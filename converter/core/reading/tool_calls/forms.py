@@ -93,7 +93,7 @@ _ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
 # the row's openers count.
 _special = partial(CallRow, counts=Counts.EVERYWHERE)
 _tagged = partial(CallRow, counts=Counts.IN_THOUGHTS)
-_offered = partial(CallRow, counts=Counts.IN_THOUGHTS_WITH_TOOLS)
+_tagged_with_tools = partial(CallRow, counts=Counts.IN_THOUGHTS_WITH_TOOLS)
 _answering = partial(CallRow, counts=Counts.IN_ANSWERS)
 _whole = partial(CallRow, counts=Counts.AS_WHOLE_REPLY)
 
@@ -173,14 +173,14 @@ FORMS = (
         section=(f"{_MINIMAX}<tool_call>", f"{_MINIMAX}</tool_call>"),
         alone=True,
     ),
-    _offered(
+    _tagged_with_tools(
         "invoke",
         body=INVOKE,
         section=_section("function_calls"),
         alone=True,
         ignored=("</function_invocation>",),
     ),
-    _offered("olmo", body=Python(starts=("",)), section=_section("function_calls")),
+    _tagged_with_tools("olmo", body=Python(starts=("",)), section=_section("function_calls")),
     _special(
         "kimi",
         *pair("<|tool_call_begin|>", "<|tool_call_end|>"),
@@ -299,7 +299,7 @@ FORMS = (
         alone=True,
     ),
     _special("granite", *pair("<|tool_call|>", "<|/tool_call|>"), body=JSON),
-    _offered("nemotron", *tag("TOOLCALL"), body=JSON),
+    _tagged_with_tools("nemotron", *tag("TOOLCALL"), body=JSON),
     _tagged("longcat", *tag("longcat_tool_call"), body=JSON),
     _tagged(
         "longcat-tags",

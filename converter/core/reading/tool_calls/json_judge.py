@@ -59,7 +59,7 @@ class JsonCalls:
 
     def read(self, at: int) -> JudgedCall:
         """Read the call whose object begins at the offset `at`."""
-        call = _Call(self._span, strict=self._strict, by_key=self._by_key)
+        call = _Call(self._span, only_call_keys=self._strict, name_is_key=self._by_key)
         end = call.take_object(json_object(self._span.text, at))
         end = end if self._strict else call.take_members_behind(end)
         return JudgedCall(call.name, call.all_arguments(), end=end)
@@ -115,7 +115,10 @@ def read_arguments(span: Span, name: str, at: int) -> tuple[str, int]:
     The object of the arguments begins at the offset `at`, behind the name: `f{"city": "Oslo"}`.
     """
     call = _Call(span, name=name, arguments_read=True, name_is_outside=True, has_header=True)
-    end = call.take_members_behind(call.take_arguments(json_object(span.text, at), at))
+    read = json_object(span.text, at)
+    call.close_object(read)
+    call.arguments = read.text if read.may_be_mended else span.text[at : read.end]
+    end = call.take_members_behind(read.end)
     return call.all_arguments(), end
 
 
@@ -126,38 +129,39 @@ class _Call:
     Attributes:
         span: the text in which the call stands.
         name: the tool's name; empty until it was read.
-        strict: True if the call's object may have no other keys than those of calls
+        only_call_keys: True if the call's object may have no other keys than those of calls
             (`Json.only_call_keys`).
-        by_key: True if the tool's name is the only key of the call's object (`Json.name_is_key`).
+        name_is_key: True if the tool's name is the only key of the call's object
+            (`Json.name_is_key`).
         has_header: True if a header with the name stands before the object of the arguments:
             `f{"city": "Oslo"}`.
         arguments_read: True if the arguments were read.
         name_is_outside: True if no object has both the name and the arguments: the name is in a
-            header, or is the key whose value is the object of the arguments (`by_key`). A further
-            member, such as `id`, can then only be an argument.
+            header, or is the key whose value is the object of the arguments (`name_is_key`). A
+            further member, such as `id`, can then only be an argument.
         arguments: the arguments so far, as a JSON object.
-        beside: members beside the object of the arguments that may be arguments too. For each: the
-            key, the JSON of the value, and True if the value may also be the object of all
-            arguments.
+        doubtful_members: members beside the object of the arguments that may be arguments too. For
+            each: the key, the JSON of the value, and True if the value may also be the object of
+            all arguments.
     """
 
     span: Span
     name: str = ""
-    strict: bool = False
-    by_key: bool = False
+    only_call_keys: bool = False
+    name_is_key: bool = False
     has_header: bool = False
     arguments_read: bool = False
     name_is_outside: bool = False
     arguments: str = "{}"
-    beside: list[tuple[str, str, bool]] = field(default_factory=list)
+    doubtful_members: list[tuple[str, str, bool]] = field(default_factory=list)
 
     def take_object(self, read: JsonObject) -> int:
         """Set name and arguments from `read`, the call's object. Return the offset behind the
         object.
         """
-        self._close_object(read)
+        self.close_object(read)
         members = read.members
-        if self.by_key:
+        if self.name_is_key:
             if len(members) != 1:
                 raise NoCall(read.end)
             self._take_name(as_json(members[0][0]), read.end)
@@ -173,16 +177,8 @@ class _Call:
         self._take_name(members.pop(first)[1] if first >= 0 else "", read.end)
         for key, written in members:
             self._take_member(key, written)
-        if self.strict and not self.arguments_read:
+        if self.only_call_keys and not self.arguments_read:
             raise NoCall
-        return read.end
-
-    def take_arguments(self, read: JsonObject, at: int) -> int:
-        """Set the arguments to `read`, an object that begins at the offset `at`. Return the offset
-        behind the object.
-        """
-        self._close_object(read)
-        self.arguments = read.text if read.mended else self.span.text[at : read.end]
         return read.end
 
     def take_members_behind(self, at: int) -> int:
@@ -211,7 +207,7 @@ class _Call:
             belongs = span.row.ends or "," in text[at:offset] or not has_arguments
             if not (belongs or (again and self.name_is_outside)):
                 return at
-            self._close_object(read)
+            self.close_object(read)
             if not again:
                 for key, written in read.members:
                     self._take_member(key, written)
@@ -222,13 +218,13 @@ class _Call:
             at = read.end
 
     def all_arguments(self) -> str:
-        """Return the JSON of all arguments: `arguments`, and the members of `beside`. Raises Broken
-        or NoCall (`_fail`) if a member of `beside` is not a parameter of the tool, or differs from
-        an argument of the same name.
+        """Return the JSON of all arguments: `arguments`, and those of `doubtful_members`. Raises
+        Broken or NoCall (`_fail`) if one of `doubtful_members` is not a parameter of the tool, or
+        differs from an argument of the same name.
         """
         members = json_object(self.arguments, 0).members
         arguments, length = merge_arguments(members), len(members)
-        for key, written, may_be_all in self.beside:
+        for key, written, may_be_all in self.doubtful_members:
             around = key in OTHER_KEYS and not self.name_is_outside
             if arguments is None or (around and (self.arguments_read or not self._knows(key))):
                 continue
@@ -251,7 +247,7 @@ class _Call:
             raise Broken(self.name)
         raise NoCall
 
-    def _close_object(self, read: JsonObject) -> None:
+    def close_object(self, read: JsonObject) -> None:
         """Close `read`, an object of this call, if it is open: add the brackets that are missing.
 
         Raises Unclosed if the object is open at the end of the text, and more than brackets is
@@ -262,10 +258,11 @@ class _Call:
         if read.closed:
             return
         span = self.span
-        half = span.last and span.begins_closer(span.text[read.end :].strip() or "x")
-        unfit = read.unfit and not half
-        over = span.closes(read.end) if unfit else span.end is not End.CUT and not self.strict
-        if read.missing is not None and over:
+        half = span.is_last and span.begins_closer(span.text[read.end :].strip() or "x")
+        unfit = read.is_invalid and not half
+        may_close = span.end is not End.CUT and not self.only_call_keys
+        over = span.closes(read.end) if unfit else may_close
+        if read.missing_brackets is not None and over:
             read.complete()
             return
         name, arguments = self._read_open_object(read)
@@ -282,9 +279,9 @@ class _Call:
         """
         name, arguments = "", "{"
         members = [(key, value, value) for key, value in read.members]
-        for key, value, begun in (*members, (read.key or "", '""', read.begun)):
-            if key in ARGUMENT_KEYS or (self.by_key and begun[:1] in "{"):
-                name = key if self.by_key else name
+        for key, value, begun in (*members, (read.open_key or "", '""', read.open_value)):
+            if key in ARGUMENT_KEYS or (self.name_is_key and begun[:1] in "{"):
+                name = key if self.name_is_key else name
                 arguments = begun if begun[:1] == "{" else PartialJson().feed(_string(begun)) or "{"
             elif key in NAME_KEYS and begun[:1] == "{":
                 name, arguments = self._read_open_object(json_object(begun, 0))
@@ -302,20 +299,20 @@ class _Call:
 
     def _take_member(self, key: str, written: str) -> None:
         """Set the arguments to the value of a member, if `key` is one for arguments; else add the
-        member to `beside`. `written`: the JSON of the value. Raises NoCall if the form allows no
-        such key.
+        member to `doubtful_members`. `written`: the JSON of the value. Raises NoCall if the form
+        allows no such key.
         """
         if key in ARGUMENT_KEYS and not (self.arguments_read or self._knows(key)):
             self._set_arguments(written)
             return
-        if self.strict and key not in (*OTHER_KEYS, *ARGUMENT_KEYS):
+        if self.only_call_keys and key not in (*OTHER_KEYS, *ARGUMENT_KEYS):
             raise NoCall
         # If the key is one for arguments, such as `input`, but also a parameter of the tool, the
         # value is either this one argument or the object of all arguments. `_resolve`
         # decides.
         may_be_all = key in ARGUMENT_KEYS and not self.arguments_read
         self.arguments_read = self.arguments_read or may_be_all
-        self.beside.append((key, written, may_be_all))
+        self.doubtful_members.append((key, written, may_be_all))
 
     def _set_arguments(self, written: str) -> None:
         """Set the arguments to the JSON `written`: an object, a string with the JSON of an object,
@@ -344,8 +341,8 @@ class _Call:
 
         `has_arguments`: True if this call has arguments already.
         """
-        members = [*read.members, *([(read.key, read.begun)] if read.key else [])]
-        if self.by_key and members:
+        members = [*read.members, *([(read.open_key, read.open_value)] if read.open_key else [])]
+        if self.name_is_key and members:
             key, value = members[0]
             sure = (has_arguments or _AS_ARGUMENTS.match(value)) and not self._knows(key)
             return bool(sure or self.span.offered_name(key))
@@ -363,10 +360,10 @@ class _Call:
         return has_arguments and not read.closed
 
     def _resolve(self, key: str, written: str, may_be_all: bool) -> Sequence[tuple[str, str]]:
-        """Return the arguments that a member of `beside` stands for, as keys with the JSON of their
-        values: the member itself, if its key is a parameter of the tool; or the members of its
-        value, if their keys are parameters. If neither is true, an empty value (null, `""`, `[]`)
-        is dropped; for any other value, raises Broken or NoCall (`_fail`).
+        """Return the arguments that one of `doubtful_members` stands for, as keys with the JSON of
+        their values: the member itself, if its key is a parameter of the tool; or the members of
+        its value, if their keys are parameters. If neither is true, an empty value (null, `""`,
+        `[]`) is dropped; for any other value, raises Broken or NoCall (`_fail`).
         """
         is_parameter = self._knows(key)
         if not is_parameter and written[:1] == '"' and (inner := mended(_string(written))):

@@ -38,40 +38,41 @@ class JsonObject:
 
     Attributes:
         members: the complete members: key, and the JSON of the value.
-        end: the offset behind the object. If `unfit`, the offset of the text that is not JSON.
+        end: the offset behind the object. If `is_invalid`, the offset of the text that is not JSON.
         closed: True if the object has its closing brace.
-        unfit: True if the object contains text that is not JSON and cannot be mended.
-        key: the key whose value is incomplete at the end of the text; `None` if no value is.
-        begun: the JSON of the incomplete value so far.
-        missing: the closing brackets that the incomplete value lacks; an empty text if only the
-            closing brace of the object is missing; `None` if more than brackets is missing.
-        mended: True if the object may have been mended, so that it may differ from its text.
+        is_invalid: True if the object contains text that is not JSON and cannot be mended.
+        open_key: the key whose value is incomplete at the end of the text; `None` if no value is.
+        open_value: the JSON of the incomplete value so far.
+        missing_brackets: the closing brackets that the incomplete value lacks; an empty text if
+            only the closing brace of the object is missing; `None` if more than brackets is
+            missing.
+        may_be_mended: True if the object may have been mended, so that it may differ from its text.
     """
 
     members: list[tuple[str, str]] = field(default_factory=list)
     end: int = 0
     closed: bool = False
-    unfit: bool = False
-    key: str | None = None
-    begun: str = ""
-    missing: str | None = None
-    mended: bool = False
+    is_invalid: bool = False
+    open_key: str | None = None
+    open_value: str = ""
+    missing_brackets: str | None = None
+    may_be_mended: bool = False
 
     def complete(self) -> None:
         """Close the object. Add the brackets that an incomplete value lacks; drop the value and its
         key if more than brackets is missing.
         """
-        if self.key is not None and self.missing is not None:
-            self.members.append((self.key, self.begun + self.missing))
-        self.key, self.closed = None, True
+        if self.open_key is not None and self.missing_brackets is not None:
+            self.members.append((self.open_key, self.open_value + self.missing_brackets))
+        self.open_key, self.closed = None, True
 
     @property
     def so_far(self) -> str:
         """The JSON of the members and of the incomplete value so far, without the closing brace:
         `{"city": "Os`.
         """
-        begun = [f"{as_json(self.key)}: {self.begun}"] if self.key is not None else []
-        return ", ".join([self.text[:-1], *begun] if self.members else [f"{{{''.join(begun)}"])
+        begun = [(self.open_key, self.open_value)] if self.open_key is not None else []
+        return JsonObject([*self.members, *begun]).text[:-1]
 
     @property
     def text(self) -> str:
@@ -119,7 +120,7 @@ class _ObjectReader:
         self._reader = JsonReader(Want.OBJECT)
         if inside:
             self._reader.want, self._reader.nested = Want.KEY, ["}"]
-        self._object = JsonObject(mended=True)
+        self._object = JsonObject(may_be_mended=True)
         self._key: list[str] = []
         # The JSON of the current value, in pieces; `None` before the colon of its key.
         self._value: list[str] | None = None
@@ -137,7 +138,7 @@ class _ObjectReader:
                 if part is JsonPart.UNFIT:
                     result.end = end - len(text)
                     if not self._skip_or_mend(result.end):
-                        result.unfit = True
+                        result.is_invalid = True
                         break
                 elif not reader.nested:
                     self._add_member()
@@ -146,23 +147,23 @@ class _ObjectReader:
                 else:
                     self._take_part(part, text, end)
         except TooMuchError:
-            result.unfit = True
+            result.is_invalid = True
         # The object has no closing brace: it ends with the text, or before text that cannot be
         # mended. The value in which it ends may be a word that is complete only now: `true`.
         value = self._value
-        word = None if result.unfit or value is None else reader.end_word()
-        result.end = result.end if result.unfit else len(self._text)
+        word = None if result.is_invalid or value is None else reader.end_word()
+        result.end = result.end if result.is_invalid else len(self._text)
         inside = reader.quote or reader.comment or reader.held
         if value is None:
-            result.missing = None if inside or not result.members or self._key else ""
+            result.missing_brackets = None if inside or not result.members or self._key else ""
             return result
-        result.key = json.loads("".join(self._key))
+        result.open_key = json.loads("".join(self._key))
         value.append(word or "")
         length = len(value)
         self._drop_comma(value)
-        result.begun = "".join(value)
+        result.open_value = "".join(value)
         if not inside and (reader.want is Want.NEXT or len(value) < length):
-            result.missing = "".join(reversed(reader.nested[1:]))
+            result.missing_brackets = "".join(reversed(reader.nested[1:]))
         return result
 
     def _parts(self) -> Iterator[tuple[JsonPart, str, int]]:

@@ -77,9 +77,8 @@ def _read_calls(span: Span) -> Verdict:
             # incomplete closer with which the reply ends.
             if not is_keyed and (brackets := _BRACKETS.match(span.text, at)):
                 at = brackets.end()
-            rest = span.text[at:].strip() if span.last and len(span.text) - at < _LONGEST else ""
-            is_closer = rest and span.begins_closer(rest)
-            at = len(span.text) if is_closer else min(at, span.length)
+            rest = span.text[at:].strip() if span.is_last and len(span.text) - at < _LONGEST else ""
+            at = len(span.text) if rest and span.begins_closer(rest) else min(at, span.length)
             calls.append(replace(call, end=at, text_before=before))
     return Verdict(tuple(calls), Failed.TEXT if lead >= 0 or not calls else None)
 
@@ -96,7 +95,7 @@ def _unclosed_verdict(span: Span, calls: Sequence[JudgedCall], error: Unclosed) 
     `calls`: the calls before the incomplete one. `error`: name and arguments of the incomplete
     call, as far as they were read.
     """
-    if not span.last:
+    if not span.is_last:
         return Verdict(failed=Failed.UNCLOSED)
     if span.end in _ENDS and ANY_MEMBER.match(error.arguments):
         return Verdict(tuple(calls), Failed.BROKEN, error.name)

@@ -55,7 +55,7 @@ _OF_THE_CALL = frozenset(("id", "index", "type", "call_id", "tool_call_id", "str
 _WORD = re.compile(r"\s*+([\w.:/-]++)")
 _LINE_END = re.compile(r"\r\n|\n")
 _LINE_END_LAST = re.compile(r"(?:\r\n|\n)\Z")
-_PARTS = (Kind.KEY, Kind.CLOSE, Kind.END, Kind.OUTER, Kind.BEGUN)
+_PARTS = (Kind.KEY, Kind.VALUE_END, Kind.BODY_END, Kind.CALL_END, Kind.KEY_BEGUN)
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _REPEATS = 8
 """The most repetitions of the mark that closes a value. Further repetitions are text."""
@@ -95,7 +95,7 @@ class KeyedCalls:
             try:
                 return _Call(self._marks, self._body, self._name, lenient=True).read(at)
             except (NoCall, Broken, Unclosed):
-                if not span.last or span.end in (End.STOP, End.CUT):
+                if not span.is_last or span.end in (End.STOP, End.CUT):
                     raise is_open from None
                 raise
 
@@ -154,21 +154,21 @@ class _Call:
             # Llama 3.1 and Laguna write `<function=f>{"city": "Oslo"}</function>`.
             arguments, end = read_arguments(self._span, self._name, begin)
             index = marks.index(end)
-            is_end = marks.kind_behind(end, index) is Kind.END
+            is_end = marks.kind_behind(end, index) is Kind.BODY_END
             return JudgedCall(self._name, arguments, end=marks.all[index].end if is_end else end)
         # `ended`: the offset behind the last mark, if it closes the call; else -1.
         # `value_closed`: True if one of the marks so far closes a value.
         ended, value_closed = -1, False
         while (kind := marks.kind_behind(at, index)) in _PARTS:
             is_end = kind in CALL_ENDS
-            is_half = kind is Kind.BEGUN and marks.half_mark(at, index) is not Half.NONE
+            is_half = kind is Kind.KEY_BEGUN and marks.half_mark(at, index) is not Half.NONE
             if is_half or (ended >= 0 and not (is_end or kind is Kind.KEY)):
                 break
-            take = {Kind.KEY: self._take_argument, Kind.BEGUN: self._take_unopened}.get(kind)
+            take = {Kind.KEY: self._take_argument, Kind.KEY_BEGUN: self._take_unopened}.get(kind)
             # A mark that closes a value or the call has no value behind it: go on behind the mark.
             # Therefore a closing mark that the model writes twice does no harm.
             at, index = take(index) if take else (marks.all[index].end, index + 1)
-            ended, value_closed = at if is_end else -1, value_closed or kind is Kind.CLOSE
+            ended, value_closed = at if is_end else -1, value_closed or kind is Kind.VALUE_END
         end = self._call_end(at, index, ended, bare=not (self._values or value_closed))
         return JudgedCall(self._name, JsonObject([*self._values.items()]).text, end=end)
 
@@ -190,7 +190,7 @@ class _Call:
         marks, span = self._marks, self._span
         half, kind = marks.half_mark(at, index), marks.kind_behind(at, index)
         is_word = bare and self._body.bare and not span.ends_at_mark
-        if is_word and kind is not Kind.BEGUN:
+        if is_word and kind is not Kind.KEY_BEGUN:
             raise NoCall
         if half is Half.OPENING or (half is Half.EITHER and ended < 0):
             raise self._unclosed()
@@ -202,9 +202,9 @@ class _Call:
             return span.length
         if ended >= 0:
             return ended
-        if kind is Kind.NONE and span.end is End.CUT:
+        if kind is Kind.END and span.end is End.CUT:
             raise self._unclosed()
-        follows = kind in (Kind.NONE, Kind.HEAD, Kind.OPENER)
+        follows = kind in (Kind.END, Kind.HEAD, Kind.OPENER)
         if not (follows or self._body.may_lack_closer):
             self._fail()
         return at
@@ -220,7 +220,7 @@ class _Call:
         argument whose value is incomplete; `None` if there is none. `begun`: the JSON of this value
         so far.
         """
-        so_far = JsonObject([*self._values.items()], key=key, begun=begun).so_far
+        so_far = JsonObject([*self._values.items()], open_key=key, open_value=begun).so_far
         return Unclosed(self._name, so_far)
 
     def _take_head(self, mark: Mark) -> int:
@@ -256,7 +256,7 @@ class _Call:
         # `<parameter=city=Oslo>`: the value stands in the tag of its key, and is not read. Without
         # it the call has no clear meaning.
         in_tag = "=" in name and not self._has_parameter(name)
-        if not name or in_tag or not (mark.opened or self._lacks(name)):
+        if not name or in_tag or not (mark.has_value_mark or self._lacks(name)):
             self._fail()
         types = types or types_of(self._schema, name)
         if body.unknown_keys_are_json and not self._has_parameter(name):
@@ -269,10 +269,10 @@ class _Call:
             begin = line_end.end()
         end = self._value_end(begin, index, name, types)
         ended = self._marks.all[end] if end < len(self._marks) else None
-        is_own = ended is not None and ended.kind is Kind.CLOSE
+        is_own = ended is not None and ended.kind is Kind.VALUE_END
         # GLM-4.7 under load leaves out `<arg_value>`, the mark before a value. Such a value counts
         # only if it ends with its own closing mark.
-        if not (mark.opened or is_own):
+        if not (mark.has_value_mark or is_own):
             self._fail()
         text = self._text[begin : ended.begin if ended else self._span.length]
         padded = not is_own or body.has_line_ends
@@ -311,7 +311,7 @@ class _Call:
         marks, depth, uncertain = self._marks, 0, False
         for at in range(first, len(marks)):
             kind, may = marks.all[at].kind, self._may_end_leniently(first, at)
-            if kind is Kind.CLOSE:
+            if kind is Kind.VALUE_END:
                 if (may or not depth) and self._call_goes_on(at, name, depth):
                     return at
                 # The mark did not count as the end of the value. If no inner value was open, the
@@ -324,8 +324,8 @@ class _Call:
                 return at
             elif kind in CALL_ENDS and may and not uncertain and self._closer_ends_value(at):
                 return at
-            depth += kind in (Kind.KEY, Kind.OPENED)
-        is_over = self._span.last and self._span.ends_at_mark and not uncertain
+            depth += kind in (Kind.KEY, Kind.INNER_TAG)
+        is_over = self._span.is_last and self._span.ends_at_mark and not uncertain
         if is_over and self._may_end_leniently(first, len(marks)):
             return len(marks)
         raise self._unclosed(name, self._value_so_far(begin, types))
@@ -336,12 +336,12 @@ class _Call:
         the value: behind the closing marks of a call, another call or nothing must follow.
         """
         marks, span = self._marks, self._span
-        if not span.last or span.end is End.CUT:
+        if not span.is_last or span.end is End.CUT:
             return False
         while at < len(marks) and marks.all[at].kind in CALL_ENDS:
             at += 1
-        kind = marks.all[at].kind if at < len(marks) else Kind.NONE
-        return kind in (Kind.NONE, Kind.HEAD, Kind.OPENER) and marks.least[at] >= marks.balance[at]
+        kind = marks.all[at].kind if at < len(marks) else Kind.END
+        return kind in (Kind.END, Kind.HEAD, Kind.OPENER) and marks.least[at] >= marks.balance[at]
 
     def _may_end_leniently(self, first: int, at: int) -> bool:
         """Return True if a value may end leniently before the mark with the index `at`: the call is
@@ -352,12 +352,12 @@ class _Call:
 
     def _call_goes_on(self, at: int, parameter: str, depth: int) -> bool:
         """Return True if the next parameter, the call's end or another call stands behind the mark
-        with the index `at`, a CLOSE that may end the value of `parameter`. This is condition 1 of
-        the module's docstring. `depth`: how many inner values are open at the mark.
+        with the index `at`, a VALUE_END that may end the value of `parameter`. This is condition 1
+        of the module's docstring. `depth`: how many inner values are open at the mark.
         """
         marks, next_at = self._marks, at + 1
         for _ in range(_REPEATS):
-            if depth or marks.kinds_behind[next_at - 1] is not Kind.CLOSE:
+            if depth or marks.kinds_behind[next_at - 1] is not Kind.VALUE_END:
                 break
             next_at += 1
         kind = marks.kinds_behind[next_at - 1]
@@ -369,9 +369,9 @@ class _Call:
             return self._lacks(name) and name != parameter
         if kind in (Kind.HEAD, Kind.OPENER):
             return marks.least[next_at] >= marks.balance[next_at]
-        if kind in (Kind.TEXT, Kind.BEGUN):
+        if kind in (Kind.TEXT, Kind.KEY_BEGUN):
             return marks.half_mark(marks.all[next_at - 1].end, next_at) is not Half.NONE
-        return kind is not Kind.CLOSE
+        return kind is not Kind.VALUE_END
 
     def _key_ends_value(self, begin: int, at: int, parameter: str, uncertain: bool) -> bool:
         """Return True if the key with the index `at` ends a value of `parameter` that lacks its
@@ -422,7 +422,8 @@ class _Call:
         if depth > _NESTED_LIMIT:
             self._fail()
         if marks.kind_behind(at, index) is not Kind.KEY:
-            closers = (it for it in range(index, len(marks)) if marks.all[it].kind is Kind.CLOSE)
+            rest = range(index, len(marks))
+            closers = (it for it in rest if marks.all[it].kind is Kind.VALUE_END)
             end = next((it for it in closers if marks.all[it].tag == name), -1)
             types = type_names(schema, self._schema) or (NO_STRING if depth else frozenset())
             if end < 0:
@@ -435,9 +436,9 @@ class _Call:
             at = marks.all[index - 1].end
             items.append(written)
             members[child] = written
-        if kind is Kind.NONE or marks.half_mark(at, index) is not Half.NONE:
+        if kind is Kind.END or marks.half_mark(at, index) is not Half.NONE:
             raise self._unclosed()
-        if kind is not Kind.CLOSE or marks.all[index].tag != name:
+        if kind is not Kind.VALUE_END or marks.all[index].tag != name:
             self._fail()
         if set(members) == {ITEM}:
             return f"[{', '.join(items)}]", index + 1
@@ -451,7 +452,7 @@ class _Call:
         """
         mark = self._marks.all[index]
         closer = self._marks.all[index + 1] if index + 1 < len(self._marks) else None
-        named = closer is not None and closer.kind is Kind.CLOSE and self._lacks(closer.tag)
+        named = closer is not None and closer.kind is Kind.VALUE_END and self._lacks(closer.tag)
         if closer is None or not named or not self._body.nested_values:
             self._fail()
         text = self._text[mark.end : closer.begin]

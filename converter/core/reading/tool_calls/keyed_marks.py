@@ -24,32 +24,32 @@ class Kind(enum.Enum):
     Attributes:
         HEAD: a tag with the tool's name: `<function=f>`.
         KEY: the mark of a key: `<parameter=city>`.
-        CLOSE: a mark that closes a value: `</parameter>`.
-        END: a mark that closes a call: `</function>`.
-        OUTER: the closer of a call or of its section: `</tool_call>`.
+        VALUE_END: a mark that closes a value: `</parameter>`.
+        BODY_END: a mark that closes a call: `</function>`.
+        CALL_END: the closer of a call or of its section: `</tool_call>`.
         OPENER: the opener of a call or of its section: `<tool_call>`.
-        OPENED: a tag without a key, `<parameter>`. Because `</parameter>` closes it too, the text
-            between the two counts as a value within the value.
-        BEGUN: the first characters of the mark before a key, `<parameter`, without the rest.
-        NONE: not a mark: the text ends.
+        INNER_TAG: a tag without a key, `<parameter>`. Because `</parameter>` closes it too, the
+            text between the two counts as a value within the value.
+        KEY_BEGUN: the first characters of the mark before a key, `<parameter`, without the rest.
+        END: not a mark: the text ends.
         TEXT: not a mark: text that is not blank stands before the next mark.
     """
 
     HEAD = "head"
     KEY = "key"
-    CLOSE = "close"
-    END = "end"
-    OUTER = "outer"
+    VALUE_END = "close"
+    BODY_END = "end"
+    CALL_END = "outer"
     OPENER = "opener"
-    OPENED = "opened"
-    BEGUN = "begun"
-    NONE = ""
+    INNER_TAG = "opened"
+    KEY_BEGUN = "begun"
+    END = ""
     TEXT = "words"
 
 
-_STEPS = {Kind.KEY: 1, Kind.OPENED: 1, Kind.CLOSE: -1}
+_STEPS = {Kind.KEY: 1, Kind.INNER_TAG: 1, Kind.VALUE_END: -1}
 """Kind of a mark -> by how much the mark changes the number of open values."""
-CALL_ENDS = (Kind.END, Kind.OUTER)
+CALL_ENDS = (Kind.BODY_END, Kind.CALL_END)
 """The kinds of marks that close a call."""
 _OF_CALLS = (Kind.HEAD, Kind.OPENER, *CALL_ENDS)
 """The kinds of marks that begin or close a call."""
@@ -82,7 +82,7 @@ class Mark:
         end: the offset behind the mark.
         tag: the text in the mark that has the key or the tool's name: `city` in
             `<parameter=city>`, `"f" id=1` in `<invoke name="f" id=1>`.
-        opened: False for a KEY if the model left out the mark before its value
+        has_value_mark: False for a KEY if the model left out the mark before its value
             (`Keyed.value_opener`).
     """
 
@@ -90,7 +90,7 @@ class Mark:
     begin: int
     end: int
     tag: str = ""
-    opened: bool = True
+    has_value_mark: bool = True
 
 
 class Marks:
@@ -105,7 +105,7 @@ class Marks:
         span: the span.
         all: the marks, in their order.
         balance: how many values are open before each mark; below 0 if more were closed than opened.
-        closers: how many CLOSE marks stand before each mark.
+        closers: how many VALUE_END marks stand before each mark.
         of_calls: how many marks that begin or close a call or section stand before each mark.
     """
 
@@ -115,7 +115,7 @@ class Marks:
         self.all = [*([first] if first else []), *map(_mark, match)]
         self._begins = [mark.begin for mark in self.all]
         self.balance = [0, *accumulate(_STEPS.get(mark.kind, 0) for mark in self.all)]
-        self.closers = [0, *accumulate(mark.kind is Kind.CLOSE for mark in self.all)]
+        self.closers = [0, *accumulate(mark.kind is Kind.VALUE_END for mark in self.all)]
         self.of_calls = [0, *accumulate(mark.kind in _OF_CALLS for mark in self.all)]
 
     def __len__(self) -> int:
@@ -141,12 +141,12 @@ class Marks:
     @cached_property
     def closed_keys(self) -> dict[str, list[int]]:
         """Name of a key -> the indexes of the KEY marks with this name that stand directly behind a
-        CLOSE mark.
+        VALUE_END mark.
         """
         indexes: dict[str, list[int]] = {}
         for at, (before, mark) in enumerate(zip(self.all, self.all[1:], strict=False), 1):
-            directly = before.kind is Kind.CLOSE and self.span.skip_blanks(before.end) == mark.begin
-            if directly and mark.kind is Kind.KEY:
+            directly = self.span.skip_blanks(before.end) == mark.begin
+            if directly and before.kind is Kind.VALUE_END and mark.kind is Kind.KEY:
                 indexes.setdefault(name_in(mark.tag), []).append(at)
         return indexes
 
@@ -156,13 +156,13 @@ class Marks:
 
     def kind_behind(self, at: int, index: int) -> Kind:
         """Return the kind of the next mark behind the offset `at`, if only blanks and closers of
-        thoughts stand before it. Return TEXT if other text stands before it, and NONE if neither
+        thoughts stand before it. Return TEXT if other text stands before it, and END if neither
         text nor a mark stands behind `at`. `index`: the index of the next mark.
         """
         end = self.all[index].begin if index < len(self.all) else len(self.span.text)
         if self.span.skip_blanks(at) < end:
             return Kind.TEXT
-        return self.all[index].kind if index < len(self.all) else Kind.NONE
+        return self.all[index].kind if index < len(self.all) else Kind.END
 
     @cached_property
     def kinds_behind(self) -> list[Kind]:
@@ -174,7 +174,7 @@ class Marks:
         mark stands behind the offset `at`; else NONE. `index`: the index of the next mark.
         """
         span = self.span
-        begun = index == len(self.all) - 1 and self.all[index].kind is Kind.BEGUN
+        begun = index == len(self.all) - 1 and self.all[index].kind is Kind.KEY_BEGUN
         if span.end not in (End.STOP, End.CUT) or not (begun or index == len(self.all)):
             return Half.NONE
         rest = span.text[span.skip_blanks(at) :].rstrip()
@@ -226,15 +226,15 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
     openers, stem = (*row.opens, *row.section[:1]), re.escape(body.stem)
     tag = r"[^<]{0,256}+" if body.bare else r"[^<>/]{1,256}+" if body.nested_values else _TAG
     kinds = {
-        Kind.OUTER: _any(row.ends),
+        Kind.CALL_END: _any(row.ends),
         Kind.OPENER: _any(mark for mark in openers if mark not in body.starts),
         Kind.HEAD: "" if body.bare else _any(body.starts),
-        Kind.END: _any(body.body_closers),
-        Kind.CLOSE: _any(body.value_closers)
+        Kind.BODY_END: _any(body.body_closers),
+        Kind.VALUE_END: _any(body.value_closers)
         + (r"(?P<close_tag>[^<>]{1,256}+)>" if body.nested_values else ""),
         Kind.KEY: f"(?:{_any(body.key_openers)})(?P<key_tag>{tag}){_behind_key(body)}",
-        Kind.OPENED: "" if body.bare or body.nested_values else f"{stem}>",
-        Kind.BEGUN: stem if body.nested_values else rf"{stem}(?=[\s=>])",
+        Kind.INNER_TAG: "" if body.bare or body.nested_values else f"{stem}>",
+        Kind.KEY_BEGUN: stem if body.nested_values else rf"{stem}(?=[\s=>])",
     }
     if kinds[Kind.HEAD]:
         kinds[Kind.HEAD] = f"(?:{kinds[Kind.HEAD]})(?P<head_tag>{_TAG}){re.escape(body.key_closer)}"

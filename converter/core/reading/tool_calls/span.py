@@ -60,14 +60,14 @@ class Span:
             the mark.
         end: the reason why the text ends.
         tools: name of an offered tool -> the schema of its parameters.
-        last: True if no later mark can close a value that is open at the end of the text.
+        is_last: True if no later mark can close a value that is open at the end of the text.
     """
 
     row: CallRow
     text: str
     end: End
     tools: Schemas
-    last: bool
+    is_last: bool
 
     @property
     def ends_at_mark(self) -> bool:

@@ -17,7 +17,7 @@ WHOLE = [
 @pytest.mark.parametrize("text", WHOLE)
 def test_json_is_read_as_it_stands(text: str) -> None:
     read = json_object(f"x{text}, more", 1)
-    assert (read.closed, read.end, read.mended) == (True, len(text) + 1, False)
+    assert (read.closed, read.end, read.may_be_mended) == (True, len(text) + 1, False)
     assert json.loads(read.text) == json.loads(text)
 
 
@@ -32,7 +32,7 @@ MENDED = [
 @pytest.mark.parametrize(("text", "wanted"), MENDED)
 def test_text_with_one_meaning_is_mended(text: str, wanted: object) -> None:
     read = json_object(text, 0)
-    assert (read.closed, read.mended, json.loads(read.text)) == (True, True, wanted)
+    assert (read.closed, read.may_be_mended, json.loads(read.text)) == (True, True, wanted)
 
 
 OPEN = [
@@ -53,7 +53,7 @@ def test_what_is_missing_of_an_open_object(
 ) -> None:
     read = json_object(text, 0)
     assert (read.closed, read.end) == (False, len(text))
-    assert (read.key, read.begun, read.missing) == (key, begun, missing)
+    assert (read.open_key, read.open_value, read.missing_brackets) == (key, begun, missing)
     assert json.loads(json_object(read.so_far + "}" * 9, 0).text) is not None
     if missing is not None:
         read.complete()
@@ -62,7 +62,7 @@ def test_what_is_missing_of_an_open_object(
 
 def test_text_that_is_no_json_ends_it() -> None:
     read = json_object('{"a": [15:30]}', 0)
-    assert (read.unfit, read.end, read.begun) == (True, len('{"a": [15'), "[15")
+    assert (read.is_invalid, read.end, read.open_value) == (True, len('{"a": [15'), "[15")
 
 
 def test_members_may_be_read_behind_the_brace() -> None:

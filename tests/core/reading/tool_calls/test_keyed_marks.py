@@ -7,7 +7,7 @@ from tests.support.verdicts import ROWS
 
 
 def marks(form: str, text: str, end: End = End.STOP) -> Marks:
-    return Marks(Span(ROWS[form], text, end, {}, last=True))
+    return Marks(Span(ROWS[form], text, end, {}, is_last=True))
 
 
 def kinds(form: str, text: str) -> list[Kind]:
@@ -19,21 +19,21 @@ def test_each_form_has_its_marks() -> None:
     assert kinds("qwen3-coder", tags) == [
         Kind.HEAD,
         Kind.KEY,
-        Kind.CLOSE,
-        Kind.END,
-        Kind.OUTER,
+        Kind.VALUE_END,
+        Kind.BODY_END,
+        Kind.CALL_END,
         Kind.OPENER,
-        Kind.OPENED,
+        Kind.INNER_TAG,
     ]
     pairs = "<arg_key>a</arg_key>\n<arg_value>1</arg_value></tool_call><arg_key>"
-    assert kinds("glm", pairs) == [Kind.KEY, Kind.CLOSE, Kind.OUTER, Kind.BEGUN]
+    assert kinds("glm", pairs) == [Kind.KEY, Kind.VALUE_END, Kind.CALL_END, Kind.KEY_BEGUN]
     elements = '#<invoke name="f">#<a>1#</a>#</invoke>#'.replace("#", "]<]minimax[>[")
     assert kinds("minimax-m3", elements) == [
         Kind.HEAD,
         Kind.KEY,
-        Kind.CLOSE,
-        Kind.END,
-        Kind.BEGUN,
+        Kind.VALUE_END,
+        Kind.BODY_END,
+        Kind.KEY_BEGUN,
     ]
 
 
@@ -43,7 +43,7 @@ def test_the_text_of_a_mark() -> None:
     (key, other) = marks(
         "glm", "<arg_key>a</arg_key></arg_key>x<arg_key>b</arg_key><arg_value>"
     ).all
-    assert (key.opened, other.opened) == (False, True)
+    assert (key.has_value_mark, other.has_value_mark) == (False, True)
 
 
 def test_what_stands_behind_an_offset() -> None:
@@ -51,7 +51,7 @@ def test_what_stands_behind_an_offset() -> None:
     parsed = marks("qwen3-coder", text)
     assert parsed.kind_behind(12, 1) is Kind.KEY
     assert parsed.kind_behind(parsed.all[1].end, 2) is Kind.TEXT
-    assert parsed.kind_behind(len(text), 3) is Kind.NONE
+    assert parsed.kind_behind(len(text), 3) is Kind.END
     assert parsed.index(parsed.all[2].begin) == 2
 
 
