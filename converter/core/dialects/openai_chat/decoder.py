@@ -133,7 +133,7 @@ def usage_of(entry: dict[str, object]) -> Usage:
         counted + apart,
         as_count(entry, "completion_tokens") or 0,
         cached=cached,
-        created=as_count(prompt, "created_cache_tokens"),  # vLLM 0.32
+        created=as_count(prompt, "created_cache_tokens"),  # a field of vLLM 0.32
         thinking=as_count(details, "reasoning_tokens") or as_count(entry, "reasoning_tokens"),
         own=Own(NAME, entry),
     )
@@ -182,6 +182,7 @@ class OpenAIDecoder(DialectDecoder):
     """
 
     name = NAME
+    """Name of the dialect, in the `own` of its events."""
 
     def __init__(self, mapped: Mapping[str, Mapped] = NO_FIELDS) -> None:
         self._head: Mapping[str, object] | None = None
@@ -299,7 +300,7 @@ class OpenAIDecoder(DialectDecoder):
                 raise MisshapenError
             if not (thinking := thinking_in(inner[name])):
                 continue
-            # LiteLLM sends a signature with the whole text of the thought once more.
+            # LiteLLM sends the whole text of a thought once more, with a signature.
             may_repeat = any(block.get("signature") for block in objects(inner[name]))
             new = self._mergers[index].feed(name, thinking, may_repeat=may_repeat)
             sent = {name: inner.pop(name)}
@@ -354,8 +355,8 @@ class OpenAIDecoder(DialectDecoder):
 
 
 def mend(value: object) -> object:
-    """Return the JSON of a frame or reply with small faults mended: `"index": "0"` -> 0. JSON of
-    any other shape is returned as it is.
+    """Return the JSON of a frame or reply with small faults mended: `"index": "0"` -> 0. JSON that
+    is no chat completion is returned as it is.
     """
     if not isinstance(value, dict):
         return value

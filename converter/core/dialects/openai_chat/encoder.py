@@ -257,7 +257,7 @@ class OpenAIEncoder(Encoder):
     def _expand(self, event: Event) -> list[Event]:
         """Return the event, with events that this dialect adds to it: a first delta, a stop string.
 
-        The list is empty for an event that only another dialect can write, and for a comment.
+        The list is empty for an event, or a frame, that only another dialect can write.
         """
         match event:
             case Start() if own_fields(event.own, NAME) is None:

@@ -3,10 +3,10 @@ get the frame of counts. Counts in a frame with text or a finish are sent, becau
 these unasked.
 
 The frame of counts may have other fields that the client should get: llama.cpp sends `timings` in
-its last frame, which would be the finish's if no counts had been requested. So the frame of the
-finish waits for the next frame, whose head it takes over. The fast path never rewrites a
-frame while another one waits: after a frame for which nothing was written, it leaves the next frame
-to decoder and encoder.
+its last frame, which, if no counts are requested, is the frame of the finish. So the frame of the
+finish waits for the next frame, and takes over the fields of its head. The fast path never rewrites
+a frame while another one waits: after a frame for which nothing was written, it leaves the next
+frame to decoder and encoder.
 """
 
 from collections.abc import Sequence

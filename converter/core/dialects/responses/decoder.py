@@ -72,6 +72,7 @@ class ResponsesDecoder(DialectDecoder):
     """Takes the server's frames and returns events. A whole response counts as one frame."""
 
     name = NAME
+    """Name of the dialect, in the `own` of its events."""
 
     def __init__(self) -> None:
         self._items: dict[object, _Item] = {}  # index or id of an item -> item

@@ -42,7 +42,7 @@ OFFERING = ("additional_tools", "tool_search_output")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output")
 """Types of the outputs of tools that the client runs."""
 SEALED = "reasoning.encrypted_content"
-"""The note's name for a thought that was left out because it has only encrypted text."""
+"""The name, in a note, of a thought that was left out because it has only encrypted text."""
 UNNOTED_TYPES = {"additional_tools", "item_reference", compaction.TRIGGER, "configuration_update"}
 """Types of items that add no turn and get no note: other code reads them, or a model has no use for
 them.
@@ -95,9 +95,9 @@ class Items:
             self.turns.append(turn)
 
     def _read_item(self, item: Fields, kind: str, name_or_id: str) -> tuple[Turn, bool]:
-        """Return the turn of an item, and True if the item must be read again in the next request,
-        even if that has the same item: reading it adds a note, or its text depends on the offered
-        tools.
+        """Return the turn of an item. Return also True if the item must be read again when the next
+        request repeats it, because reading it adds a note, or because its text depends on the
+        offered tools.
 
         `name_or_id`: for a call the name of its function in the `toolbox`, for a tool's output the
         id of its call, else empty.

@@ -95,7 +95,9 @@ MESSAGE = TextItemFormat(
     "output_text",
     {"logprobs": []},
 )
-"""The type of item for the answer. A refusal is sent so, too, because Codex shows no refusals."""
+"""The type of item for the answer's text. A refusal is sent as such text, too, because Codex shows
+no refusals.
+"""
 THOUGHT = TextItemFormat(
     "rs",
     {"type": "reasoning", "status": RUNNING},
@@ -160,9 +162,7 @@ class OtherCall(OutputItem):
         self._call_id, self._tool = call_id, tool
 
     def _item(self, status: str, fields: dict[str, object]) -> dict[str, object]:
-        """Return the item of the call with this `status`. `fields`: those that only a call of this
-        type of tool has.
-        """
+        """Return the item of the call. `fields`: the fields that depend on the type of the tool."""
         head = {"id": self._id, "type": self._kind.item_type, "status": status}
         return {**head, "call_id": self._call_id, **fields}
 

@@ -212,7 +212,7 @@ def _choice(
     request: Fields, toolbox: Toolbox, notes: list[str]
 ) -> tuple[ToolChoice | None, list[Tool]]:
     """Return the tool choice, and the tools that it allows. The choice of a tool that is not
-    offered becomes `auto`, with a note.
+    offered becomes `auto`, and `notes` gets a line about it.
     """
     value = request.value("tool_choice")
     if value is None:

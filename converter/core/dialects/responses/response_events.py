@@ -54,8 +54,8 @@ the response is complete.
 
 def usage_json(usage: Usage | None, thinking: int, text: int) -> Mapping[str, object] | None:
     """Return the `usage` of a response; None if the server did not count. `thinking` and `text`:
-    how many characters were sent as thinking, and as anything else; by them the thinking tokens
-    are estimated.
+    how many characters were sent as thinking, and as anything else. If the server did not count the
+    thinking tokens, their number is estimated from these lengths.
 
     Codex 0.169 needs `total_tokens`: without it the turn fails, and by it Codex decides when to
     compact the conversation.
@@ -166,8 +166,8 @@ class ResponsesEncoder(BlockWriter):
         return compaction.compact_body({**self._result, "usage": usage}, repeated, self._context.id)
 
     def _start(self, event: Start) -> Iterator[dict[str, object]]:
-        """Yield the events that begin the response. If the server speaks this dialect, too, the
-        response has the fields of the server's.
+        """Yield the events that begin the response. If the server speaks this dialect, too, fields
+        of its response (`event.own`) replace those of the addon's.
 
         The request's long fields are left out, because Codex's tools alone have 39 kB: only the
         last event repeats them.
@@ -194,8 +194,8 @@ class ResponsesEncoder(BlockWriter):
             yield {"type": f"response.{kind}", "response": self._result}
 
     def _write_bookkeeping(self, event: Event) -> Iterator[dict[str, object]]:
-        """Yield the events for an event without content. A `Start` that comes after a ping
-        completes the response that the ping has begun.
+        """Yield the events for an event without content. A `Start` that comes after a ping gives
+        the response that the ping has begun the model's name.
         """
         if isinstance(event, Start) and self._started and not self._result["model"]:
             # mlx-lm 0.32 sends comments, which become pings, before its frame with the model's
@@ -205,8 +205,8 @@ class ResponsesEncoder(BlockWriter):
         yield from super()._write_bookkeeping(event)
 
     def _stop(self, own: Own | None = None) -> Iterator[dict[str, object]]:
-        """Yield the events that end the open item and the response. `own`: the fields of the
-        server's response, if the server speaks this dialect.
+        """Yield the events that end the open item and the response. `own`: the `own` of the
+        server's `End`, which has fields of the server's response if the server speaks this dialect.
         """
         reason = REASONS.get(self._ending.reason)
         yield from self.finish(whole=not reason)
@@ -284,8 +284,8 @@ class ResponsesEncoder(BlockWriter):
             yield from super()._open_block(kind, block)
 
     def _begin_block(self, kind: str, block: NewBlock) -> list[dict[str, object]]:
-        """Return the events that announce an item of this kind. Its id has the id of the exchange,
-        so that no other response has an item with this id.
+        """Return the events that announce an item of this kind. The item's id contains the id of
+        the exchange, so that no other response has an item with the same id.
         """
         index = len(self.output)
         name = f"{self._context.id}_{index}"
@@ -312,8 +312,8 @@ class ResponsesEncoder(BlockWriter):
         return self._item.feed(text) if self._item else []
 
     def _end_block(self, kind: str, signature: str) -> Iterator[dict[str, object]]:  # noqa: ARG002
-        """Yield the events that end the open item, and add the item to `output`. An item that was
-        sent complete needs neither.
+        """Yield the events that end the open item, and add the item to `output`. Yield
+        nothing for an item that `_begin_block` has sent complete.
         """
         if self._item is None:
             return

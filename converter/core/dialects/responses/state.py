@@ -34,8 +34,8 @@ REFERS = (
     '"(?:previous_response_id|conversation|item_reference)"',
     r'\{(?:\s*+"id"\s*+:\s*+"(?:[^"\\]|\\.)*+"\s*+,?)++\s*+\}',
 )
-"""Patterns for the references to kept data in the bytes of a request: the names of three fields,
-and an object with no other field than `id`.
+"""Patterns for the references to kept data in the bytes of a request: the names of two fields, the
+type `item_reference`, and an object with no other field than `id`.
 """
 REMOVED_FIELD = "removed"
 """The field of an entry with the id of an item that a client has removed from the conversation."""
@@ -234,8 +234,8 @@ def _is_readable(value: bytes) -> bool:
 
 
 def unknown_conversation(key: str, why: str = "") -> UnknownError:
-    """Return the error for a conversation that is not kept from its beginning on. `key`: its id.
-    `why`: a sentence that is added to the message.
+    """Return the error for a conversation that the memory lacks in whole or in part. `key`: the id
+    of the conversation. `why`: a sentence that is added to the message.
     """
     return UnknownError("conversation", f"Conversation with id '{key}' not found.{why}")
 
@@ -310,7 +310,7 @@ def _remover_of(kind: str, name: str) -> _Row:
 
 
 def _input_items(memory: Memory, key: str) -> list[dict[str, object]]:
-    """Return the items of the request that got the response with this key."""
+    """Return the items of the request that got the response with this id."""
     return objects(_kept_entry(memory, key, "response").get("input"))
 
 

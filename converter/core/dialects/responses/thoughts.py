@@ -40,8 +40,8 @@ API does not have it.
 
 
 def native_request(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a request, which a server's own Responses endpoint will answer, in a form that local
-    servers accept; the same object if nothing has to change.
+    """Return a request for a server's own Responses endpoint in a form that local servers accept;
+    the same object if nothing has to change.
 
     - An item `reasoning` gets a raw text in `content`, because llama.cpp (November 2026) refuses an
       item without it. A client may have kept only the summary (LangChain and the AI SDK do), or

@@ -79,7 +79,7 @@ class Toolbox:
             return
         name = entry.required("name", str) if kind in ("function", "custom") else kind
         if (namespace, name) in self._function_of_tool:
-            # In later requests Codex offers the tools that a search has found a second time.
+            # In later requests Codex lists a tool twice if a search has found it.
             return
         flat = joined = flat_name(name, namespace)
         count = 1
@@ -101,9 +101,9 @@ class Toolbox:
     def find(self, name: str) -> ToolName:
         """Return the tool that a model's call with this name means.
 
-        Usually the name is that of a function: `files__read`. `read` and `files.read` mean the same
-        tool if only one offered tool fits. Any other name, and one that fits several tools, is
-        taken for a function of this name.
+        Usually it is the name of a function: `files__read`. The names `read` and `files.read` mean
+        this function's tool, too, if no other offered tool fits. Any other name, and a name that
+        fits several tools, is read as the name of a function without a namespace.
         """
         if tool := self._tool_of_function.get(name):
             return tool
