@@ -66,7 +66,7 @@ class Wrapping:
             self._sent += fresh
             return fresh
         self.unwrapped = any(map(bare.startswith, self._heads))
-        if self.unwrapped:  # of `{"arguments":{"city"`, which the text begins with, keep `{"city"`
+        if self.unwrapped:  # the text begins with `{"arguments":{"city"`: keep `{"city"`
             head, _, inner = self._text.partition('"')
             self._text = f'{head}"{inner.split('"', 2)[2]}'
         fresh = self._text[len(self._sent) :]

@@ -158,10 +158,12 @@ class Arguments:
         return held
 
     def close(self, as_input: bool = False) -> str:
-        """Return the JSON that completes the object at the reply's end; empty if it cannot be.
+        """Return the JSON that completes the object at the reply's end; empty if the object cannot
+        be completed.
 
-        It can be if, for example, only brackets are missing (see `PartialJson.close`). `as_input`:
-        text that is no object at all becomes the value of `input`, the tool's only parameter.
+        An object in which only brackets are missing can be completed, for example (see
+        `PartialJson.close`). `as_input`: True if text that is no object becomes the value of
+        `input`, the tool's only parameter.
         """
         if self._object.complete:
             return self.release()

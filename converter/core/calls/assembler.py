@@ -1,6 +1,7 @@
 """The assembler: joins the pieces of a reply's calls, and emits only calls that are whole.
 
-The docstring of the package has its rules.
+The docstring of `converter.core.calls` has the rules for a call that is not whole, and for text
+that is held.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -181,7 +182,7 @@ class Assembler:
         return call.inner or ("", "")
 
     def _begin(self, call: Call) -> Sequence[Event]:
-        """Begin to emit a call: decide its name, number and id; return its first event.
+        """Begin to emit a call: decide its name, index and id; return its first event.
 
         The event has the arguments of all pieces that were held.
         """
@@ -206,8 +207,9 @@ class Assembler:
     def _feed_begun(self, call: Call, event: ToolCall, *, begins: bool = False) -> Sequence[Event]:
         """Take a piece of a call whose beginning was emitted; return the events for it.
 
-        That is the piece itself if it needs no change, and nothing if it has no content. If it
-        makes the call broken, a failure follows. `begins`: it is the call's first event.
+        A piece that needs no change is returned itself; for a piece without content nothing is
+        returned. A failure is added if the piece makes the call broken. `begins`: True if the piece
+        is the call's first event.
         """
         was_complete = call.complete and not begins
         fresh = call.arguments.feed(event.arguments)
@@ -244,7 +246,9 @@ class Assembler:
     # Below: the events at the finish of the choice.
 
     def _last_event(self, call: Call, rest: str) -> Sequence[Event]:
-        """Return an event with `rest`, the last text of a call's arguments; none if it is empty."""
+        """Return an event with `rest`, the last text of a call's arguments; no event if `rest` is
+        empty.
+        """
         rest, ends = call.with_types(rest, is_last=True), call.complete
         end = ToolCall(call.index, "", "", rest, self._choice, ends=ends, free_text=call.is_text)
         return [end] if rest else []
@@ -299,7 +303,8 @@ class Assembler:
 
         The reply must not be cut. Arguments of which some text came are completed only if the
         finish reason says that the calls are complete and no stop string can have cut them. A call
-        that was read from text is never completed here: what it lacks, its reader has added.
+        that was read from text is never completed here, because `converter.core.reading.tool_calls`
+        has added its missing brackets already.
         """
         if call.complete or call.from_text or reason not in _WHOLE:
             return False

@@ -40,8 +40,9 @@ _LONGEST = 512
 def offered_name(written: str, offered: Collection[str]) -> str:
     """Return the offered name that `written` means; empty if it means none.
 
-    It means none if its parts contain no offered name, several ones, or one beside other words,
-    which would be lost. `offered` should be a set or a mapping, because it is searched often.
+    `written` means none if its parts contain no offered name, several offered names, or one beside
+    other words, because these words would be lost. `offered` should be a set or a mapping, because
+    it is searched often.
     """
     if written in offered:
         return written

@@ -211,9 +211,8 @@ class OpenCalls:
                 return call.is_over or named is NameRelation.OTHER_NAME
 
     def _compare_name(self, call: Call, piece: str) -> tuple[NameRelation, str]:
-        """Return how `piece`, the name in a piece, compares with the call's name so far.
-
-        The second value is the name, so far, of the call to which the piece then belongs.
+        """Return the relation of a name to the name of `call` so far, and the name that the call of
+        the piece then has: the two names joined, or one of them. `piece`: the name in the piece.
         """
         schemas, joined = self._schemas, call.server_name + piece
         if not piece or not call.server_name:
@@ -233,9 +232,8 @@ class OpenCalls:
         return (NameRelation.NAME_PART, joined) if goes_on else (NameRelation.OTHER_NAME, piece)
 
     def contains_name(self, written: str) -> bool:
-        """Return True if `written` contains an offered name beside text by which it means none yet.
-
-        `get_weather(city=` is such a name: it may be the beginning of a whole call.
+        """Return True if `written` contains an offered name and more text, and does not mean this
+        name: `get_weather(city=`, which may be the beginning of a whole call.
         """
         schemas = self._schemas
         return not offered_name(written, schemas) and any(name in written for name in schemas)

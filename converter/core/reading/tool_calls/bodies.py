@@ -14,6 +14,7 @@ HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", r
 `name="f" id=1` the name is `f`, the rest ` id=1`.
 """
 _NAME_ALONE = re.compile(r"\s*+(?P<name>[\w.:-]+)\s*+")
+"""The pattern of a header that is nothing but the name of a tool, with blanks around it."""
 NAME_KEYS = ("name", "tool_name", "function", "function_name", "tool")
 """The keys under which a call's object may have the tool's name."""
 OTHER_KEYS = ("id", "type", "tool_call_id", "index")

@@ -14,6 +14,9 @@ from converter.core.reading.mark_search import MarkSearch, NeedMore, beginnings,
 from converter.core.reading.tool_calls.verdict import End
 
 _GOES_ON = tuple("\"'{}[],:")
+"""The characters with which a body of strings and brackets may go on behind the closer of a thought
+in its middle.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,11 @@ def _pairs_body(
 
 
 JSON = Json()
+"""The body of most forms: JSON objects."""
 STRICT = Json(only_call_keys=True)
+"""The body of forms whose marks ordinary text has too: an object counts only if it has arguments,
+and no key that calls do not have.
+"""
 FUNCTION = Keyed(
     starts=("<function=",),
     body_closers=("</function>",),
@@ -78,24 +82,36 @@ FUNCTION = Keyed(
     value_closers=("</parameter>",),
     has_line_ends=True,
 )
+"""The body of Qwen3-Coder's calls: `<function=f><parameter=city>`."""
 INVOKE = _xml_body("", padded=True)
+"""The body of calls in Anthropic's old style: `<invoke name="f"><parameter name="city">`."""
 PAIRS = _pairs_body("arg_key", "arg_value", separator="<tool_sep>", reads_unknown=True)
+"""The body of GLM's calls: `f<arg_key>city</arg_key><arg_value>Oslo</arg_value>`."""
 _BARS = "｜|‖"
 """The characters for the bar in DeepSeek's marks. The model's own tokens have the first one. Some
 servers decode these tokens to text with one of the other two, and some clients send such text in a
 conversation's earlier turns, from which the model may copy it.
 """
 _MINIMAX = "]<]minimax[>["
+"""The text with which each mark of MiniMax-M3 begins."""
 _FUNCTION_CALL = "function call<|role_sep|>\n"
+"""The header before the calls of GigaChat."""
 _HUNYUAN_END = "<end_of_tool_call>"
+"""A closer of Hunyuan's calls, also of those that it writes in the form of GLM."""
 _ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
-# Five functions that return a row. Each sets another `counts`: the positions in a reply at which
-# the row's openers count.
+"""The beginning of a message of HyperCLOVA X, and the header of its calls behind it."""
 _special = partial(CallRow, counts=Counts.EVERYWHERE)
+"""Return a row whose openers are special tokens of the model: they count anywhere."""
 _tagged = partial(CallRow, counts=Counts.IN_THOUGHTS)
+"""Return a row whose openers count in an answer and in a thought."""
 _tagged_with_tools = partial(CallRow, counts=Counts.IN_THOUGHTS_WITH_TOOLS)
+"""Return a row whose openers count as those of `_tagged` if the request offers tools, else as those
+of `_answering`.
+"""
 _answering = partial(CallRow, counts=Counts.IN_ANSWERS)
+"""Return a row whose openers count in an answer; in a thought they are text."""
 _whole = partial(CallRow, counts=Counts.AS_WHOLE_REPLY)
+"""Return a row whose openers count only in a reply that consists of calls alone."""
 
 
 def _dsml_forms(bar: str) -> Iterator[CallRow]:
@@ -394,6 +410,7 @@ def _forms_by_mark(rows: Iterable[tuple[str, CallRow]]) -> Mapping[str, tuple[Ca
 
 
 _MARKED = tuple(form for form in FORMS if not form.whole)
+"""The forms whose calls may stand beside other text."""
 SECTIONS = _forms_by_mark((form.section[0], form) for form in _MARKED if form.section[0])
 """Mark that opens a section -> the forms that have this section."""
 OPENERS = _forms_by_mark(
@@ -417,6 +434,7 @@ or write without an opener, and marks that end a message.
 THINKERS = frozenset(form.name for form in FORMS if form.in_thoughts)
 """The names of the forms in which models call tools within a thought (`CallRow.in_thoughts`)."""
 _LEFT = frozenset(mark[: len(mark) - cut] for mark in (*SECTIONS, *OPENERS) for cut in (0, 1))
+"""Openers of calls and sections, whole and without their last character."""
 
 
 def without_opener(text: str) -> str:

@@ -38,10 +38,15 @@ _BARE_LIMIT = 4096
 meaning.
 """
 _NAME = re.compile(r"([^{(\n]{0,256}+)([{(])")
+"""The pattern of a tool's name and, in its second group, the bracket behind it."""
 _TYPES = frozenset({"null", "boolean", "number"})
+"""The types of a value without quotes if the schema allows any type. Other text is a string."""
 _KEY = re.compile(r"""["']?([^"':,{}\[\]<\n]{1,256}+)["']?\s*+:""")
+"""The pattern of a key, with or without ordinary quotes, and its colon. Its group is the key."""
 _KEY_BEGUN = re.compile(r"""["']?[^"':,{}\[\]<]{0,256}+["']?\s*\Z""")
+"""The pattern of text that ends within a key or before its colon."""
 _WORD = re.compile(r"[^\W\d][\w.-]*+\s*\Z")
+"""The pattern of a key that may be one in any object: it begins with a letter or `_`."""
 _NUMBERS = re.compile(r"\[(?:\s*+-?(?:0|[1-9]\d*+)(?:\.\d++)?+\s*+(?:,(?!\s*+\])|(?=\])))++\]")
 """The pattern of a list of numbers that is valid JSON. Such a list is copied as a whole."""
 _UNOPENED = {it: re.compile(rf"""[^:{{}}\[\]"'<{it}]{{1,4096}}+""") for it in ("", ",")}
@@ -50,8 +55,11 @@ Key `","`: in a list, where the text ends at a comma. Key `""`: in an object, wh
 commas.
 """
 _BARE_STOP = re.compile(r"[,}\]{\[\"]")
+"""The pattern of a character at which a value without quotes may end, or of a quotation mark."""
 _UNESCAPED = re.compile(r'\\.|"', re.DOTALL)
+"""The pattern of a backslash with the character behind it, or of a quotation mark alone."""
 _BEHIND = r"(?=\s*+(?:[,}\]<\[]|\Z))"
+"""The pattern of the text that may stand behind the quote that closes a string."""
 _QUOTES = {quote: re.compile(rf"\\.|{quote}{_BEHIND}", re.DOTALL) for quote in "\"'"}
 """Ordinary quote -> the pattern of a backslash with the character behind it, or of a quote that may
 end a string: a comma, a bracket, `<` or the text's end stands behind it.
@@ -60,6 +68,9 @@ _MARK = re.compile(
     r"<\|?/?\|?(?:tool_call|function|invoke|start_function|end_function)|\[TOOL_CALLS\]"
     r"|\bcall:[\w.-]+\s*[{(]"
 )
+"""The pattern of a mark of calls in common forms. In a value whose end is doubtful, such a mark
+shows that the value may contain a call.
+"""
 
 
 class GemmaCalls:

@@ -79,21 +79,43 @@ class Head(enum.IntEnum):
 
 
 _OBJECT = re.compile(r"\s*+(?:\[\s*+)*+\{\s*+")
+"""The pattern of the beginning of an object, `{`, or of a list of objects, `[{`."""
 _OBJECT_BEGUN = re.compile(r"\s*+(?:\[\s*+)*+\Z")
+"""The pattern of text that may become a match of `_OBJECT`: blanks and `[`."""
 _KEY = re.compile(
     r"""\s*+,?\s*+(?:"([^"\\]{0,64}+)"|'([^'\\]{0,64}+)'|([A-Za-z_]\w{0,63}+))\s*+:\s*+"""
 )
+"""The pattern of a key with its colon, and of a comma before it. One of three groups has the key:
+between `"`, between `'`, without quotes.
+"""
 _KEY_BEGUN = re.compile(r"""\s*+,?\s*+(?:["'][^"'\\]{0,64}+["']?\s*+|\w{0,64}+\s*+)?\Z""")
+"""The pattern of text that may become a match of `_KEY`: it ends within the key or before the
+colon.
+"""
 _MEMBER = re.compile(r"""\s*+(?:,\s*+)?["'\w}]""")
+"""The pattern of the beginning of any further member of an object, or of its closing brace."""
 _STRING_OR_WORD = re.compile(r""""((?:[^"\\]|\\.)*+)"|'((?:[^'\\]|\\.)*+)'|[\w.+-]++(?=\s*+[,}])""")
+"""The pattern of a complete value: a string, whose content is in one of two groups, or a word or
+number with a comma or brace behind it.
+"""
 CALL = re.compile(r"\s*+([A-Za-z_][\w.-]*+)\s*+\(")
+"""The pattern of a call's beginning in Python's syntax, `f(`. Its group is the name."""
 _CALL_BEGUN = re.compile(r"\s*+(?:[A-Za-z_][\w.-]*+\s*+)?\Z")
+"""The pattern of text that may become a match of `CALL`: a name without `(`."""
 _WORD = re.compile(r"\s*+([\w.:/-]++)(\s*+)")
+"""The pattern of a bare name, in its first group, and of the blanks behind it."""
 _UNOPENED_KEY = re.compile(r"\A\s*+[\w.:/-]++\s*+(?:\w++\s*+)?")
+"""The pattern of a bare name and a key of which the model left out the opening mark: `f city`."""
 _WORD_BEGUN = re.compile(r"\s*+[\w.:/-]*+\Z")
+"""The pattern of blanks, or of a bare name that may go on."""
 _TAG = re.compile(r"""(?:"[^"\n]{0,256}+"|'[^'\n]{0,256}+'|[^"'\n<>])*+""")
+"""The pattern of the text within a tag. Only quoted text in it may have `<` and `>`."""
 _GEMMA = re.compile(r"([^{(\n<]{0,256}+)([{(]?)")
+"""The pattern of a name and, in its second group, the bracket behind it: `f{` or `f(`. That group
+is empty if the bracket has not come, or other text stands there.
+"""
 _NO_HEADER = re.compile(r"[^\w\s.:<>|\[\]｜▁`/=-]")
+"""The pattern of a character that no header (`Header`) contains."""
 
 
 def head_of(row: CallRow, text: str, tools: Schemas | None, last: bool = False) -> Head:

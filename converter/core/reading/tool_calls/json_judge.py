@@ -34,9 +34,13 @@ _BETWEEN = ",;}]"
 of this call.
 """
 _NOTHING: tuple[object, ...] = (None, "", [])
+"""Values that say nothing: a member with one of them is dropped if its key is no parameter."""
 ANY_MEMBER = re.compile(r'\{\s*+"')
 """The pattern of the beginning of a JSON object that is not empty."""
 _AS_ARGUMENTS = re.compile(r'\{|null|""|"\s*+(?:\{|null)')
+"""The pattern of the beginning of a value that may be the arguments of a call: an object, null, an
+empty string, or a string with one of the first two in it.
+"""
 
 
 class JsonCalls:

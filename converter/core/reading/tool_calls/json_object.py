@@ -18,18 +18,28 @@ from converter.core.wire.bounds import TooMuchError
 from converter.core.wire.json_reader import HIGH, LOW, STRICT, JsonPart, JsonReader, Want
 
 _PIECE = 4096
+"""How many characters of the text `JsonReader` gets at a time."""
 _TRIES = 16
 """After so many invalid values in an object, `json` is not tried on further values: for each error,
 `json` counts the lines of the whole text, which is slow.
 """
 _BLANKS = r"[ \t\r\n]*+"
+"""The pattern of the characters that are blanks in JSON."""
 _SPACE = re.compile(_BLANKS)
 _EMPTY = re.compile(rf"\{{{_BLANKS}\}}")
+"""The pattern of an empty object."""
 _KEY = re.compile(rf'{_BLANKS}"([^"\\\x00-\x1f]*+)"{_BLANKS}:{_BLANKS}')
+"""The pattern of a key without escapes, with its colon. Its group is the key."""
 _BEHIND = re.compile(rf"{_BLANKS}([,}}])")
+"""The pattern of the comma or brace behind a value. Its group is this character."""
 _HALF = re.compile(rf"{HIGH}|{LOW}")
+"""The pattern of an escaped surrogate, such as `\ud83d`: half of a character, which valid JSON has
+in pairs only.
+"""
 _BARE = re.compile(r"""[^,}"'{\[]++(?=[,}])""")
+"""The pattern of a value without quotes, up to a comma or brace: `call-1`."""
 _CLOSER = re.compile("|".join(map(re.escape, CLOSERS)))
+"""The pattern of any closer of a thought."""
 
 
 @dataclass(slots=True)

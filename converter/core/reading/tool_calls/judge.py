@@ -20,11 +20,13 @@ from converter.core.reading.tool_calls.verdict import End, Failed, JudgedCall, V
 
 type _Calls = JsonCalls | HeaderCalls | KeyedCalls | PythonCalls | GemmaCalls
 _ENDS = (End.CLOSER, End.BODY, End.OPENER)
+"""The reasons for the end of a text behind which the reply goes on."""
 _LONGEST = 256
 """The most characters at the end of a reply that are compared with the beginnings of closing marks.
 All closing marks, with blanks around them, are shorter.
 """
 _BRACKETS = re.compile(r"(?:\s*+[}\])])++")
+"""The pattern of closing brackets, with blanks before them."""
 
 
 def judge(row: CallRow, text: str, end: End, tools: Schemas, *, last: bool = False) -> Verdict:
@@ -112,3 +114,4 @@ _BODIES: Mapping[type, Callable[[Span], _Calls]] = {
     Python: PythonCalls,
     Gemma: GemmaCalls,
 }
+"""Class of a body -> the reader of calls with such a body."""

@@ -48,20 +48,31 @@ from converter.core.reading.tool_calls.verdict import End, JudgedCall
 from converter.core.wire.bounds import HELD_LIMIT
 
 _IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
+"""The pattern of an attribute of a key's tag that says that the value is a string."""
 _IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
+"""The pattern of an attribute of a key's tag that says that the value has another type."""
 _ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""")
+"""The pattern of an attribute of a tag: first its name, then three groups of which one has its
+value.
+"""
 _OF_THE_CALL = frozenset(("id", "index", "type", "call_id", "tool_call_id", "string"))
 """Attributes of a call's tag that are not arguments: `id` in `<invoke name="f" id="1">`."""
 _WORD = re.compile(r"\s*+([\w.:/-]++)")
+"""The pattern of a bare name of a tool, or of the first word of other text."""
 _LINE_END = re.compile(r"\r\n|\n")
+"""The pattern of one line end."""
 _LINE_END_LAST = re.compile(r"(?:\r\n|\n)\Z")
+"""The pattern of the line end with which a text ends."""
 _PARTS = (Kind.KEY, Kind.VALUE_END, Kind.BODY_END, Kind.CALL_END, Kind.KEY_BEGUN)
+"""The kinds of marks that may stand in a call behind its name."""
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+"""The pattern of a CDATA section. Its group is the text in it."""
 _REPEATS = 8
 """The most repetitions of the mark that closes a value. Further repetitions are text."""
 _NESTED_LIMIT = 64
 """The most levels of nested elements; models write four. Text with more has no clear meaning."""
 ITEM = "item"
+"""The name of the elements that are the items of a list: `<item>1</item><item>2</item>`."""
 
 
 class KeyedCalls:

@@ -19,6 +19,7 @@ from converter.core.reading.tool_calls.verdict import End, JudgedCall
 from converter.core.wire.bounds import PYTHON_LIMIT
 
 _LONG = r"""(?P<long>"{3}|'{3})(?:\\.|[^\\])*?(?P=long)"""
+"""The pattern of a string between three quotes."""
 _SHORT = "|".join(
     rf"""{quote}(?:\\.|[^{quote}\\]|{quote}(?!\s*+(?:[,:)\]}}]|\Z)))*+{quote}""" for quote in "\"'"
 )
@@ -27,26 +28,38 @@ _SHORT = "|".join(
 or the text's end stands.
 """
 _STRING = rf"(?s:{_LONG}|{_SHORT})"
+"""The pattern of any string."""
 _TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}},]|[^"'()\[\]{{}},<]++|<""")
+"""The pattern of a token: a string, a bracket, a comma or other text."""
 _DEEP_TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}}]|[^"'()\[\]{{}}<]++|<""")
 """The pattern of a token within the brackets of an argument, as in `days=[1, 2]`. A comma does not
 separate arguments there, so it belongs to a token with other text. Outside of such brackets
 `_TOKEN` is used, in which a comma is a token of its own.
 """
 _UNESCAPED = re.compile(r"""\\.|[\r\n"']""", re.DOTALL)
+"""The pattern of a backslash with the character behind it, or of a character of `_ESCAPES`."""
 _ESCAPES = {"\r": "\\r", "\n": "\\n", '"': '\\"', "'": "\\'"}
+"""Character in a model's string -> its escape in Python."""
 _KEYWORD = re.compile(r"\s*+([^\W\d]\w*+)\s*+=(?!=)(.*)", re.DOTALL)
+"""The pattern of an argument with its name: the groups are name and value."""
 _ARGUMENT = re.compile(r"""["'\d\-(\[{]|\w+\s*+=""")
+"""The pattern of the beginning of an argument: of a literal, or of a name with `=`."""
 _OBJECT_BEHIND = re.compile(r"\]\s*+,\s*+\{")
 """The pattern of the end of the list of calls with an object behind it: `], {`. The object may hold
 further arguments of the last call, if the model ended the list too early.
 """
 _LEADING_ZEROS = re.compile(rf"({_STRING})|(?<![\w.])0++(?=\d)")
+"""The pattern of a string, in its group, or of zeros before the digits of a number."""
 _DIGITS = re.compile(r"-?0\d+")
+"""The pattern of a whole number with a leading zero."""
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
+"""Opening bracket -> the closing one."""
 _ENDS = ("'", '"', ")", "]", "}")
+"""The last characters of an argument that is certainly complete."""
 _CONSTANTS = {"true": True, "false": False, "null": None}
+"""Constant of JSON that models write into Python -> its value."""
 _BETWEEN = frozenset(",;")
+"""The characters that may stand between two calls."""
 
 
 class PythonCalls:
