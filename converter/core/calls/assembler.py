@@ -21,12 +21,14 @@ CALLED = ("tool_calls", "function_call")
 """Finish reasons that say that the calls are complete."""
 _WHOLE = ("stop", *CALLED)
 """Finish reasons of a reply that neither a limit nor a filter has cut."""
-# Texts of the errors that a client gets for a call that must not be run. `BROKEN` contains one of
-# the two reasons below it.
 BROKEN = "the model's call of {name!r} is no whole call, so it must not be run: {why}"
+"""The error that the client gets for a call that must not be run. `why`: the reason."""
 NO_MEANING = "its arguments are no JSON object, near {near!r}"
+"""A reason in `BROKEN`: text that is no part of the arguments. `near`: this text."""
 NO_END = "its arguments have no end"
+"""A reason in `BROKEN`: the reply ended before the arguments did, and nothing had cut the reply."""
 NO_NAME = "the server's call has no name, so it must not be run"
+"""The error that the client gets for a call without a name."""
 
 
 def failure_of(name: str, why: str) -> Failure:
@@ -36,22 +38,21 @@ def failure_of(name: str, why: str) -> Failure:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tools that the request offers, and how calls of them are read.
-
-    Attributes:
-        schemas: name of a tool -> the schema of its parameters.
-        stop_strings: the request's own stop strings. If there are any, one of them may have cut a
-            call that is not whole: the reply then ends with `stop` and not with a failure.
-        call_in_name: a function that takes the text in a call's name field and `schemas`. If the
-            text is a whole call (`get_weather(city="Oslo")`), it returns the call's offered name
-            and its arguments as JSON; else two empty strings.
-        converts_values: True if values are changed to the types of the schema: `"5"` -> `5`.
-    """
+    """The tools that the request offers, and how calls of them are read."""
 
     schemas: Schemas = field(default_factory=dict)
+    """Name of a tool -> the schema of its parameters."""
     stop_strings: tuple[str, ...] = ()
+    """The request's own stop strings. If there are any, one of them may have cut a call that is not
+    whole: the reply then ends with `stop` and not with a failure.
+    """
     call_in_name: Callable[[str, Schemas], tuple[str, str]] = lambda *_: ("", "")
+    """A function that takes the text in a call's name field and `schemas`. If the text is a whole
+    call (`get_weather(city="Oslo")`), it returns the call's offered name and its arguments as JSON;
+    else two empty strings.
+    """
     converts_values: bool = False
+    """True if the assembler changes values to the types of the schema: `"5"` -> `5`."""
 
     def parameters(self, name: str) -> Collection[str]:
         """Return the names of the parameters of a tool; empty if no such tool is offered."""

@@ -23,8 +23,8 @@ class FreeText:
     """
 
     waiting = has_unfit = mended = False
-    unfit = ""  # text that breaks the call: none can
-    not_plain = None  # characters to look for in text that is sent on unread: none is sent unread
+    unfit = ""  # no text breaks the call
+    not_plain = None  # None: all text must be read
 
     def __init__(self) -> None:
         self.begun = self.complete = self.has_text = False

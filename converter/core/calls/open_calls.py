@@ -35,57 +35,56 @@ from converter.core.model.events import NO_INDEX, ToolCall
 
 
 class NameRelation(enum.Enum):
-    """The relation of the name in a piece to the name of the call that it may continue.
-
-    Attributes:
-        NO_NAME: the piece has no name.
-        SAME_NAME: it repeats the call's name.
-        NAME_PART: it is a further part of the call's name, or its first.
-        OTHER_NAME: it is the name of another call.
-    """
+    """The relation of the name in a piece to the name of the call that it may continue."""
 
     NO_NAME = enum.auto()
+    """The piece has no name."""
     SAME_NAME = enum.auto()
+    """The piece repeats the call's name."""
     NAME_PART = enum.auto()
+    """The piece has a further part of the call's name, or its first part."""
     OTHER_NAME = enum.auto()
+    """The piece has the name of another call."""
 
 
 @dataclass(slots=True)
 class Call:
-    """A call, as far as its pieces have come.
-
-    Attributes:
-        arguments: reads the text of the arguments.
-        finish_reason: the finish reason of a reply with this call: `function_call` if the server
-            sent it in that field, which APIs had before `tool_calls`; else `tool_calls`.
-        from_text: True if the call was read from text.
-        index: the index with which the call is emitted; -1 before its first event is emitted.
-        id: as it is emitted.
-        name: as it is emitted: an offered name, if the server's name means one.
-        server_name: the name as the server sent it.
-        server_id: the id as the server sent it.
-        is_over: True if no further piece of the call can come. Its text may still be held.
-        sent_as_object: True if the server sent the arguments as an object, which no limit can have
-            cut.
-        held_pieces: the pieces that came before the first event was emitted.
-        inner: name and arguments of a whole call in the name field, two empty strings if it holds
-            none; None before the field was searched.
-        values: changes values to the types of the tool's schema; None if no value needs that.
-    """
+    """A call, as far as its pieces have come."""
 
     arguments: Arguments | FreeText
+    """The reader of the text of the arguments."""
     finish_reason: str
+    """The finish reason of a reply with this call: `function_call` if the server sent it in that
+    field, which APIs had before `tool_calls`; else `tool_calls`.
+    """
     from_text: bool = False
+    """True if the call was read from text of the model. False if the server sent it as a call."""
     index: int = -1
+    """The index with which the call is emitted; -1 before its first event is emitted."""
     id: str = ""
+    """The id with which the call is emitted; empty before its first event is emitted."""
     name: str = ""
+    """The name with which the call is emitted: the offered name that the server's name means, else
+    the server's name. Empty before the first event is emitted.
+    """
     server_name: str = ""
+    """The name as the server sent it, as far as its parts have come."""
     server_id: str = ""
+    """The id as the server sent it."""
     is_over: bool = False
+    """True if no further piece of the call can come. Text of the call may still be held."""
     sent_as_object: bool = False
+    """True if the server sent the arguments as an object, which no limit can have cut."""
     held_pieces: list[ToolCall] = field(default_factory=list)
-    inner: tuple[str, str] | None = None  # a call in the name field: its name, its arguments
+    """The pieces that came before the call's first event was emitted."""
+    inner: tuple[str, str] | None = None
+    """The name and arguments of a whole call that stands in the name field; two empty strings if
+    none stands there; None before the field was searched.
+    """
     values: ArgumentValues | None = None
+    """The machine that changes values to the types of the tool's schema; None if no value needs a
+    change.
+    """
 
     @property
     def is_text(self) -> bool:

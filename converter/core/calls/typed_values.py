@@ -36,19 +36,16 @@ _VALUE_PARTS = (JsonPart.OPEN, JsonPart.BEGUN, JsonPart.SCALAR)
 
 @dataclass(slots=True)
 class _Level:
-    """An object or list whose end has not come yet.
-
-    Attributes:
-        schema: of the object or list.
-        is_list: True for a list.
-        key: the key of the value that comes next or is being read; None before a key.
-        is_added: True if this list was not sent: it was added around a single value.
-    """
+    """An object or list whose end has not come yet."""
 
     schema: Schema
+    """The schema of the object or list."""
     is_list: bool = False
+    """True for a list, False for an object."""
     key: str | None = None
+    """In an object, the key of the value that comes next or is being read; None before a key."""
     is_added: bool = False
+    """True if the model did not write this list: it was added around a single value."""
 
 
 class ArgumentValues:

@@ -23,18 +23,18 @@ OTHER_KEYS = ("id", "type", "tool_call_id", "index")
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """A JSON object, or a list of such objects: `{"name": "f", "arguments": {"city": "Oslo"}}`.
-
-    Attributes:
-        only_call_keys: True if an object must have arguments, and no keys beside those of the name
-            (`NAME_KEYS`), of the arguments (`ARGUMENT_KEYS`) and `OTHER_KEYS`.
-        name_is_key: True if an object has the tool's name as its only key and the arguments as the
-            value (Apertus): `{"f": {"city": "Oslo"}}`.
-    """
+    """A JSON object, or a list of such objects: `{"name": "f", "arguments": {"city": "Oslo"}}`."""
 
     only_call_keys: bool = False
+    """True if an object must have arguments, and no keys beside those of the name (`NAME_KEYS`), of
+    the arguments (`ARGUMENT_KEYS`) and `OTHER_KEYS`.
+    """
     name_is_key: bool = False
+    """True if an object has the tool's name as its only key and the arguments as the value
+    (Apertus): `{"f": {"city": "Oslo"}}`.
+    """
     starts: ClassVar[Sequence[str]] = ("{", "[")
+    """The characters with which the body may begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,18 @@ class Header:
     is a call without arguments, if the tool requires none.
 
     In `to=functions.f<|message|>{"city": "Oslo"}` the header is `to=functions.f<|message|>`.
-
-    Attributes:
-        pattern: a regular expression for the header without its first mark (`f<|message|>`). Its
-            group `name` is the tool's name.
-        tail: a mark that may stand behind the arguments, before the call's closer; empty for none.
-        starts: the first marks that a header may have (`to=functions.`); an empty text if it may
-            begin without a mark.
     """
 
     pattern: str
+    """A regular expression for the header without its first mark (`f<|message|>`). Its group `name`
+    is the tool's name.
+    """
     tail: str = ""
+    """A mark that may stand between the arguments and the call's closer; empty for none."""
     starts: Sequence[str] = ("",)
+    """The first marks that a header may have (`to=functions.`). An empty text among them means that
+    the header may begin without a mark.
+    """
 
     def name_in(self, header: str, *, alone: bool) -> str:
         """Return the tool's name in `header`, from which the first mark was removed:
@@ -77,44 +77,47 @@ class Keyed:
     - keys and values in turn, behind the bare name:
       `f<arg_key>city</arg_key><arg_value>Oslo</arg_value>`;
     - nested elements, named by the keys: `<invoke name="f"><at><city>Oslo</city></at></invoke>`.
-
-    Attributes:
-        starts: the marks before the tool's name (`<function=`); an empty text if a call may begin
-            with the bare name.
-        body_closers: the marks that close a call within its opener and closer (`</function>`).
-        name_separator: a mark that may stand behind a bare name, before the first key
-            (`<tool_sep>`).
-        key_openers: the marks before the name of a key (`<parameter=`, `<arg_key>`).
-        key_closer: the mark behind the name of a key (`>`, `</arg_key>`). In a tag with the tool's
-            name it stands behind that name too.
-        type_marks: the two marks around the type of a value, `<arg_type>` and `</arg_type>`. The
-            model may write the type between key and value. Empty for none.
-        value_opener: the mark before a value (`<arg_value>`), which the model may leave out; empty
-            for none.
-        value_closers: the marks that close a value (`</parameter>`). If `nested_values`, the
-            beginning of such a mark (`</`), behind which the key and `>` stand.
-        nested_values: True if values are nested elements.
-        may_lack_closer: True if a call may lack the mark that closes it.
-        has_line_ends: True if models write a line end before a value and behind it. These line ends
-            are no part of the value.
-        may_have_cdata: True if a value may stand in a CDATA section.
-        unknown_keys_are_json: True if the value of a key that is no parameter of the tool is read
-            as JSON; if it is not JSON, it is a string.
     """
 
     starts: Sequence[str] = ("",)
+    """The marks before the tool's name (`<function=`). An empty text among them means that the call
+    may begin with the bare name.
+    """
     body_closers: Sequence[str] = ()
+    """The marks that close the body (`</function>`), before the call's own closer."""
     name_separator: str = ""
+    """A mark that may stand between a bare name and the first key (`<tool_sep>`); empty for none.
+    """
     key_openers: Sequence[str]
+    """The marks before the name of a key (`<parameter=`, `<arg_key>`)."""
     key_closer: str = ">"
+    """The mark behind the name of a key (`>`, `</arg_key>`). It also stands behind a tool's name
+    that is in a tag.
+    """
     type_marks: tuple[str, str] = ("", "")
+    """The two marks around the type of a value, `<arg_type>` and `</arg_type>`, which the model may
+    write between key and value; two empty texts for none.
+    """
     value_opener: str = ""
+    """The mark before a value (`<arg_value>`), which the model may leave out; empty for none."""
     value_closers: Sequence[str]
+    """The marks that close a value (`</parameter>`). If `nested_values`, they are only the
+    beginning of such a mark (`</`), and the key and `>` follow.
+    """
     nested_values: bool = False
+    """True if values are nested elements: `<at><city>Oslo</city></at>`."""
     may_lack_closer: bool = False
+    """True if models may leave out the mark that closes the body."""
     has_line_ends: bool = False
+    """True if models write a line end before a value and behind it. These line ends are no part of
+    the value.
+    """
     may_have_cdata: bool = False
+    """True if a value may stand in a CDATA section: `<![CDATA[Oslo]]>`."""
     unknown_keys_are_json: bool = False
+    """True if the value of a key that is no parameter of the tool is read as JSON. A value that is
+    not JSON is then a string.
+    """
 
     @property
     def bare(self) -> bool:
@@ -135,30 +138,26 @@ class Keyed:
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """Calls in Python's syntax: `[f(city="Oslo"), g()]`, or without brackets a call on each line.
-
-    Attributes:
-        starts: the characters with which the body may begin; an empty text if it may begin with a
-            tool's name.
-        object_body: how JSON objects are read, which models sometimes write between the marks of
-            this form in place of Python.
-    """
+    """Calls in Python's syntax: `[f(city="Oslo"), g()]`, or one call a line without brackets."""
 
     starts: Sequence[str] = ("[",)
+    """The characters with which the body may begin. An empty text among them means that it may
+    begin with a tool's name.
+    """
     object_body: Json = field(default_factory=Json)
+    """The body as which JSON objects are read. Models sometimes write such objects in place of
+    Python.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Gemma:
-    """Gemma's own syntax: `call:f{city:<|"|>Oslo<|"|>}`.
-
-    Attributes:
-        quote: the mark at both ends of a string, `<|"|>`.
-        starts: the marks before the tool's name.
-    """
+    """Gemma's own syntax: `call:f{city:<|"|>Oslo<|"|>}`."""
 
     quote: str
+    """The mark at both ends of a string: `<|"|>`."""
     starts: Sequence[str] = ("call:", "call ", ":")
+    """The marks before the tool's name: `call:`."""
 
 
 type Body = Json | Header | Keyed | Python | Gemma

@@ -8,29 +8,31 @@ from converter.core.reading.tool_calls.bodies import Body
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CallRow(Row):
-    """A form: a syntax in which models write tool calls into their text.
-
-    Attributes:
-        body: the kind of text that stands between the opener and closer of a call.
-        section: the opener and closer around all calls of a reply; two empty texts if the form has
-            no such marks.
-        alone: True if models may leave out the opener of a call outside a section, so that the call
-            begins with its body.
-        ends_before: marks before which a call ends if its closer is missing. Within strings these
-            marks do not count.
-        thought_suffix: text that must follow an opener within a thought, so that the opener counts
-            there (`functions` behind `<|channel|>commentary to=`); empty for none.
-        in_thoughts: True if models are known to write a call of this form at the end of a thought,
-            to close the thought behind it, and to mean the call. Then such a call is emitted. If
-            False, it may count as a draft, which stays a part of the thought.
-    """
+    """A form: a syntax in which models write tool calls into their text."""
 
     body: Body
+    """The kind of text that stands between the opener and closer of a call."""
     section: tuple[str, str] = ("", "")
+    """The opener and closer around all calls of a reply; two empty texts if the form has no such
+    marks.
+    """
     alone: bool = False
+    """True if models may leave out the opener of a call outside a section, so that the call begins
+    with its body.
+    """
     ends_before: tuple[str, ...] = ()
+    """The marks before which a call ends if its closer is missing. Within strings these marks do
+    not count.
+    """
     thought_suffix: str = ""
+    """The text that must follow an opener in a thought, without which the opener is text there:
+    `functions` behind `<|channel|>commentary to=`. Empty for none.
+    """
     in_thoughts: bool = False
+    """True if models are known to end a thought with a call of this form that they mean: such a
+    call is emitted, although the thought is closed behind it. If False, the call may count as a
+    draft, which stays a part of the thought.
+    """
 
     @property
     def whole(self) -> bool:

@@ -18,49 +18,46 @@ NO_FORM = "it does not go on as calls of its form do"
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools that a request offers.
-
-    Attributes:
-        schemas: the JSON schemas of the tools' parameters, by the tools' names.
-        parallel: True if a reply may have several calls.
-        wants_json: True if the request asks for an answer in JSON.
-    """
+    """The tools that a request offers."""
 
     schemas: Mapping[str, Mapping[str, object]]
+    """Name of a tool -> the JSON schema of its parameters."""
     parallel: bool = True
+    """True if a reply may have several calls."""
     wants_json: bool = False
+    """True if the request asks for an answer in JSON."""
 
 
 @dataclass(slots=True)
 class CallsRead:
-    """Counts and names of the calls that were read from the text of a reply.
-
-    Attributes:
-        held_characters: how many characters of an incomplete call are held now.
-        text_forms: name of a form -> how many whole calls of this form were read from the reply's
-            text, also from a thought between marks in this text.
-        thought_forms: name of a form -> how many whole calls of this form were read from thoughts
-            that the server sent in a field of their own.
-        cut_calls: the names of tools in calls that were emitted but were cut off within their
-            arguments.
-        calls_left_text: the names of tools in calls that were cut off so early that they are
-            emitted as text.
-        repetitions: the names of tools in calls that were dropped, because they repeat a call in
-            the reply's thought.
-        mended_calls: the names of tools in calls whose arguments were not quite JSON, also in the
-            calls that the server sent itself.
-        typed_arguments: the names of arguments whose values were converted to a type of the schema,
-            also in the calls that the server sent itself.
-    """
+    """Counts and names of the calls that were read from the text of a reply."""
 
     held_characters: int = 0
+    """How many characters of an incomplete call are held now."""
     text_forms: Counter[str] = field(default_factory=Counter)
+    """Name of a form -> how many whole calls of this form were read from the reply's text, with
+    those in a thought between marks in this text.
+    """
     thought_forms: Counter[str] = field(default_factory=Counter)
+    """Name of a form -> how many whole calls of this form were read from thoughts that the server
+    sent in a field of their own.
+    """
     cut_calls: list[str] = field(default_factory=list)
+    """The tools' names in calls that were emitted but were cut off within their arguments."""
     calls_left_text: list[str] = field(default_factory=list)
+    """The tools' names in calls that were cut off so early that they are emitted as text."""
     repetitions: list[str] = field(default_factory=list)
+    """The tools' names in calls that were dropped, because they repeat a call in the reply's
+    thought.
+    """
     mended_calls: list[str] = field(default_factory=list)
+    """The tools' names in calls whose arguments were not quite JSON, with those of the calls that
+    the server sent itself.
+    """
     typed_arguments: list[str] = field(default_factory=list)
+    """The names of arguments whose values were converted to a type of the schema, with those of the
+    calls that the server sent itself.
+    """
 
     @property
     def hints(self) -> list[str]:

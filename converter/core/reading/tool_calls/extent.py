@@ -21,21 +21,18 @@ in its middle.
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point at which a call may end.
-
-    Attributes:
-        reason: the reason why the call may end here.
-        body_end: the offset behind the call's body.
-        end: the offset behind the mark that closes the call; the same as `body_end` if no mark
-            closes the call.
-        in_string: True if the mark that closes the call seems to stand in a string. It may close
-            the call nevertheless, if the model has left this string open.
-    """
+    """A point at which a call may end."""
 
     reason: End
+    """The reason why the call may end here."""
     body_end: int
+    """The offset at which the call's body ends."""
     end: int
+    """The offset behind the mark that closes the call; `body_end` if no mark closes the call."""
     in_string: bool = False
+    """True if the mark that closes the call seems to stand in a string. It may close the call
+    nevertheless, because models sometimes leave a string open.
+    """
 
 
 @dataclass(frozen=True)
@@ -44,43 +41,44 @@ class EndMarks:
     (`keyed_marks.Marks` are the marks that were found in a text.)
 
     "The outer bracket" means the first bracket of the body, `{` in `{"name": "f"}`.
-
-    Attributes:
-        closers: the marks that close the call or its section.
-        body_closers: the marks that close the body (`</function>`). If one of `next_marks` follows,
-            such a mark is part of a value.
-        next_marks: the marks with which a body goes on: those before a key, and those that close a
-            value.
-        openers: the openers of calls. On a new line, an opener ends the call, and another call
-            begins.
-        ends_before: the marks before which the call ends, also within a line, but not in a string.
-        has_brackets: True if the body has strings and brackets, and ends with its outer bracket.
-        quote: the form's own mark around strings (`<|"|>`); empty for none.
-        word_begins_call: True if a word behind a closed outer bracket may begin the next call, as
-            `g` in `f(), g()`.
-        ignored: the marks that are ignored behind the closed outer bracket.
-        has_header: True if a header with the tool's name stands before the outer bracket.
-        header_marks: the marks that begin the header of the next call, behind the closed outer
-            bracket.
-        thought_closers: the closers of the thought in which the call stands; empty outside
-            thoughts. If the body does not go on behind such a closer, the call was a draft.
-        is_pairs: True if the body consists of keys and values behind a bare name. Then a mark of
-            `closers`, too, is part of a value if one of `next_marks` follows.
     """
 
     closers: tuple[str, ...]
+    """The marks that close the call or its section."""
     body_closers: tuple[str, ...] = ()
+    """The marks that close the body (`</function>`). Such a mark is text of a value if one of
+    `next_marks` follows.
+    """
     next_marks: tuple[str, ...] = ()
+    """The marks with which a body goes on: those before a key, and those that close a value."""
     openers: tuple[str, ...] = ()
+    """The openers of calls. An opener on a new line ends the call, because another call begins
+    there.
+    """
     ends_before: tuple[str, ...] = ()
+    """The marks before which the call ends, also in the middle of a line, but not in a string."""
     has_brackets: bool = False
+    """True if the body has strings and brackets, and ends with its outer bracket."""
     quote: str = ""
+    """The form's own mark around strings (`<|"|>`); empty for none."""
     word_begins_call: bool = False
+    """True if a word behind the closed outer bracket may begin the next call: `g` in `f(), g()`."""
     ignored: tuple[str, ...] = ()
+    """The marks that are ignored behind the closed outer bracket."""
     has_header: bool = False
+    """True if a header with the tool's name stands before the outer bracket."""
     header_marks: tuple[str, ...] = ()
+    """The marks that begin the header of the next call, if they stand behind the closed outer
+    bracket.
+    """
     thought_closers: tuple[str, ...] = ()
+    """The closers of the thought in which the call stands; empty outside thoughts. If the body does
+    not go on behind such a closer, the call was a draft.
+    """
     is_pairs: bool = False
+    """True if the body consists of keys and values behind a bare name. A mark of `closers` is then
+    text of a value if one of `next_marks` follows.
+    """
 
     @cached_property
     def search(self) -> MarkSearch:

@@ -401,6 +401,9 @@ FORMS = (
     _whole("python", body=Python(object_body=STRICT)),
     _whole("json", body=STRICT),
 )
+"""The table of forms. If several forms share a mark, the form counts whose head fits; of several
+such forms, the first one counts.
+"""
 
 
 def _forms_by_mark(rows: Iterable[tuple[str, CallRow]]) -> Mapping[str, tuple[CallRow, ...]]:

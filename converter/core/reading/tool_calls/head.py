@@ -39,43 +39,40 @@ WAITING. No API allows longer names of tools.
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """Facts about the calls of a reply that are known before the reply comes.
-
-    Attributes:
-        tools: name of an offered tool -> the schema of its parameters.
-        id_prefix: the beginning of the ids that the calls get.
-        choice: the index of the choice, among the reply's choices, to which the calls belong.
-        most: the most calls that the reply may have.
-        in_sentences: True if a call in the middle of a sentence counts as soon as its closer has
-            come. False for the engine that reads thoughts (`ThoughtCalls`): there such a call
-            counts only if certain text follows (`COUNTED`).
-    """
+    """Facts about the calls of a reply that are known before the reply comes."""
 
     tools: Schemas
+    """Name of an offered tool -> the schema of its parameters."""
     id_prefix: str = "call_"
+    """The beginning of the id that each call gets."""
     choice: int = 0
+    """The index, among the reply's choices, of the choice to which the calls belong."""
     most: int = MOST_CALLS
+    """How many calls the reply may have at most."""
     in_sentences: bool = True
+    """True if a call in the middle of a sentence counts as soon as its closer has come. False for
+    the engine that reads thoughts (`ThoughtCalls`): there the text behind the call decides
+    (`COUNTED` in `engine.states`).
+    """
 
 
 class Head(enum.IntEnum):
     """The state of a head. If a mark belongs to several forms, the form counts whose head has the
     state that stands first in this list.
-
-    Attributes:
-        NAMED: complete, with the name of an offered tool.
-        WAITING: not complete; more text is needed.
-        UNNAMED: the beginning of an object, such as `{"arguments": {`, in which the name may stand
-            behind the arguments.
-        UNOFFERED: complete, but no offered tool has the name.
-        NONE: not the head of a call.
     """
 
     NAMED = enum.auto()
+    """The head is complete and has the name of an offered tool."""
     WAITING = enum.auto()
+    """The head is not complete: more text is needed."""
     UNNAMED = enum.auto()
+    """The head is the beginning of an object without a name so far, such as `{"arguments": {`. The
+    name may stand behind the arguments.
+    """
     UNOFFERED = enum.auto()
+    """The head is complete, but no offered tool has its name."""
     NONE = enum.auto()
+    """The text is not the head of a call."""
 
 
 _OBJECT = re.compile(r"\s*+(?:\[\s*+)*+\{\s*+")

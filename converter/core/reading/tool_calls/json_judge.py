@@ -128,36 +128,31 @@ def read_arguments(span: Span, name: str, at: int) -> tuple[str, int]:
 
 @dataclass(slots=True)
 class _Call:
-    """A call, and its name and arguments as far as they were read from the members of its object.
-
-    Attributes:
-        span: the text in which the call stands.
-        name: the tool's name; empty until it was read.
-        only_call_keys: True if the call's object may have no other keys than those of calls
-            (`Json.only_call_keys`).
-        name_is_key: True if the tool's name is the only key of the call's object
-            (`Json.name_is_key`).
-        has_header: True if a header with the name stands before the object of the arguments:
-            `f{"city": "Oslo"}`.
-        arguments_read: True if the arguments were read.
-        name_is_outside: True if no object has both the name and the arguments: the name is in a
-            header, or is the key whose value is the object of the arguments (`name_is_key`). A
-            further member, such as `id`, can then only be an argument.
-        arguments: the arguments so far, as a JSON object.
-        doubtful_members: members beside the object of the arguments that may be arguments too. For
-            each: the key, the JSON of the value, and True if the value may also be the object of
-            all arguments.
-    """
+    """A call: its name and arguments, as far as they were read from the members of its object."""
 
     span: Span
+    """The text in which the call stands."""
     name: str = ""
+    """The tool's name; empty until it was read."""
     only_call_keys: bool = False
+    """True if the call's object may have only keys of calls (`Json.only_call_keys`)."""
     name_is_key: bool = False
+    """True if the tool's name is the only key of the call's object (`Json.name_is_key`)."""
     has_header: bool = False
+    """"""
     arguments_read: bool = False
+    """True if the object of the arguments was read."""
     name_is_outside: bool = False
+    """True if no object has both the name and the arguments, because the name is in a header, or is
+    the key whose value is the object of the arguments (`name_is_key`). A further member, such as
+    `id`, can then only be an argument.
+    """
     arguments: str = "{}"
+    """The JSON object of the arguments, as far as they were read."""
     doubtful_members: list[tuple[str, str, bool]] = field(default_factory=list)
+    """The members beside the object of the arguments that may be arguments too. For each: the key,
+    the JSON of the value, and True if the value may also be the object of all arguments.
+    """
 
     def take_object(self, read: JsonObject) -> int:
         """Set name and arguments from `read`, the call's object. Return the offset behind the

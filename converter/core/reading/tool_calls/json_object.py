@@ -26,6 +26,7 @@ _TRIES = 16
 _BLANKS = r"[ \t\r\n]*+"
 """The pattern of the characters that are blanks in JSON."""
 _SPACE = re.compile(_BLANKS)
+"""`_BLANKS`, compiled."""
 _EMPTY = re.compile(rf"\{{{_BLANKS}\}}")
 """The pattern of an empty object."""
 _KEY = re.compile(rf'{_BLANKS}"([^"\\\x00-\x1f]*+)"{_BLANKS}:{_BLANKS}')
@@ -44,29 +45,26 @@ _CLOSER = re.compile("|".join(map(re.escape, CLOSERS)))
 
 @dataclass(slots=True)
 class JsonObject:
-    """A JSON object that was read from a text, whole or up to the end of the text.
-
-    Attributes:
-        members: the complete members: key, and the JSON of the value.
-        end: the offset behind the object. If `is_invalid`, the offset of the text that is not JSON.
-        closed: True if the object has its closing brace.
-        is_invalid: True if the object contains text that is not JSON and cannot be mended.
-        open_key: the key whose value is incomplete at the end of the text; `None` if no value is.
-        open_value: the JSON of the incomplete value so far.
-        missing_brackets: the closing brackets that the incomplete value lacks; an empty text if
-            only the closing brace of the object is missing; `None` if more than brackets is
-            missing.
-        may_be_mended: True if the object may have been mended, so that it may differ from its text.
-    """
+    """A JSON object that was read from a text, whole or up to the end of the text."""
 
     members: list[tuple[str, str]] = field(default_factory=list)
+    """The complete members of the object: for each its key, and the JSON of its value."""
     end: int = 0
+    """The offset behind the object. If `is_invalid`, the offset of the text that is not JSON."""
     closed: bool = False
+    """True if the object has its closing brace."""
     is_invalid: bool = False
+    """True if the object contains text that is not JSON and cannot be mended."""
     open_key: str | None = None
+    """The key whose value is incomplete at the end of the text; `None` if no value is."""
     open_value: str = ""
+    """The JSON of the value of `open_key`, as far as the value has come."""
     missing_brackets: str | None = None
+    """The closing brackets that the value of `open_key` lacks; an empty text if only the closing
+    brace of the object is missing; `None` if more than brackets is missing.
+    """
     may_be_mended: bool = False
+    """True if the object may have been mended, so that it may differ from its text."""
 
     def complete(self) -> None:
         """Close the object. Add the brackets that an incomplete value lacks; drop the value and its

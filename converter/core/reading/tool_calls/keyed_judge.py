@@ -302,6 +302,7 @@ class _Call:
             raise Broken(self._name)
 
     def _has_parameter(self, name: str) -> bool:
+        """Return True if the tool has a parameter of this name."""
         return name in properties_of(self._schema)
 
     def _lacks(self, name: str) -> bool:

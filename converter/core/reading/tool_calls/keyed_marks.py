@@ -19,32 +19,30 @@ from converter.core.reading.tool_calls.verdict import End
 
 
 class Kind(enum.Enum):
-    """The kinds of marks in a call with keys and values.
-
-    Attributes:
-        HEAD: a tag with the tool's name: `<function=f>`.
-        KEY: the mark of a key: `<parameter=city>`.
-        VALUE_END: a mark that closes a value: `</parameter>`.
-        BODY_END: a mark that closes a call: `</function>`.
-        CALL_END: the closer of a call or of its section: `</tool_call>`.
-        OPENER: the opener of a call or of its section: `<tool_call>`.
-        INNER_TAG: a tag without a key, `<parameter>`. Because `</parameter>` closes it too, the
-            text between the two counts as a value within the value.
-        KEY_BEGUN: the first characters of the mark before a key, `<parameter`, without the rest.
-        END: not a mark: the text ends.
-        TEXT: not a mark: text that is not blank stands before the next mark.
-    """
+    """The kinds of marks in a call with keys and values."""
 
     HEAD = "head"
+    """A tag with the tool's name: `<function=f>`."""
     KEY = "key"
+    """A mark with the name of a key: `<parameter=city>`."""
     VALUE_END = "close"
+    """A mark that closes a value: `</parameter>`."""
     BODY_END = "end"
+    """A mark that closes the body of a call: `</function>`."""
     CALL_END = "outer"
+    """The closer of a call or of its section: `</tool_call>`."""
     OPENER = "opener"
+    """The opener of a call or of its section: `<tool_call>`."""
     INNER_TAG = "opened"
+    """A tag without a key, `<parameter>`, in the text of a value. `</parameter>` closes it too, so
+    the text between the two tags counts as a value within the value.
+    """
     KEY_BEGUN = "begun"
+    """The first characters of the mark before a key, `<parameter`, without the rest."""
     END = ""
+    """No mark: the text ends."""
     TEXT = "words"
+    """No mark: text that is not blank stands before the next mark."""
 
 
 _STEPS = {Kind.KEY: 1, Kind.INNER_TAG: 1, Kind.VALUE_END: -1}
@@ -56,41 +54,37 @@ _OF_CALLS = (Kind.HEAD, Kind.OPENER, *CALL_ENDS)
 
 
 class Half(enum.Enum):
-    """The kind of an incomplete mark with which a reply ends.
-
-    Attributes:
-        NONE: the reply does not end within a mark.
-        OPENING: the beginning of an opener, of the mark before a key, or of a tag with the tool's
-            name (`<param`).
-        CLOSING: the beginning of a mark that closes a value, a call or a section (`</`).
-        EITHER: OPENING and CLOSING are both possible, as for `<`.
-    """
+    """The kind of an incomplete mark with which a reply ends."""
 
     NONE = enum.auto()
+    """The reply does not end within a mark."""
     OPENING = enum.auto()
+    """The reply ends with the beginning of an opener, of the mark before a key, or of a tag with
+    the tool's name: `<param`.
+    """
     CLOSING = enum.auto()
+    """The reply ends with the beginning of a mark that closes a value, a call or a section: `</`.
+    """
     EITHER = enum.auto()
+    """The reply ends with text that may begin a mark of OPENING and one of CLOSING: `<`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A mark in the text of a call.
-
-    Attributes:
-        kind: the kind of the mark.
-        begin: the offset of the mark.
-        end: the offset behind the mark.
-        tag: the text in the mark that has the key or the tool's name: `city` in
-            `<parameter=city>`, `"f" id=1` in `<invoke name="f" id=1>`.
-        has_value_mark: False for a KEY if the model left out the mark before its value
-            (`Keyed.value_opener`).
-    """
+    """A mark in the text of a call."""
 
     kind: Kind
+    """The kind of the mark."""
     begin: int
+    """The offset of the mark in the text of the span."""
     end: int
+    """The offset behind the mark in the text of the span."""
     tag: str = ""
+    """"""
     has_value_mark: bool = True
+    """True if the mark before the value (`Keyed.value_opener`) stands behind this mark. False for a
+    KEY behind which the model left it out.
+    """
 
 
 class Marks:

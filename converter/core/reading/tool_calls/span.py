@@ -52,22 +52,20 @@ class Unclosed(Exception):  # noqa: N818 - as above
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The text of a candidate, from the body's beginning to a point at which the call may end.
-
-    Attributes:
-        row: the form of the call.
-        text: the text. If a mark ended it (`ends_at_mark`), `judge` has put a line end in place of
-            the mark.
-        end: the reason why the text ends.
-        tools: name of an offered tool -> the schema of its parameters.
-        is_last: True if no later mark can close a value that is open at the end of the text.
-    """
+    """The text of a candidate, from the body's beginning to a point at which the call may end."""
 
     row: CallRow
+    """The form of the call."""
     text: str
+    """The text that `judge` got. If a mark ended it (`ends_at_mark`), a line end stands in place of
+    the mark.
+    """
     end: End
+    """The reason why the text ends."""
     tools: Schemas
+    """Name of an offered tool -> the schema of its parameters."""
     is_last: bool
+    """True if no later mark can close a value that is open at the end of the text."""
 
     @property
     def ends_at_mark(self) -> bool:

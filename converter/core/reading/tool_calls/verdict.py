@@ -5,78 +5,70 @@ from dataclasses import dataclass
 
 
 class End(enum.Enum):
-    """The reason why the text of a candidate ends.
-
-    Attributes:
-        CLOSER: the call's closer stands behind the text.
-        BODY: the body itself ends, with its last bracket or `</function>`.
-        OPENER: an opener of another call stands behind the text, or a mark of
-            `CallRow.ends_before`.
-        STOP: the model has ended the reply. A call that lacks only closing marks or brackets is
-            whole.
-        CUT: the reply was cut off, at a limit, by an error or by the client; or the closer of the
-            thought around the call stands behind the text. A call that lacks its end is incomplete.
-    """
+    """The reason why the text of a candidate ends."""
 
     CLOSER = enum.auto()
+    """The call's closer stands behind the text."""
     BODY = enum.auto()
+    """The body itself ends there, with its last bracket or `</function>`."""
     OPENER = enum.auto()
+    """An opener of another call stands behind the text, or a mark of `CallRow.ends_before`."""
     STOP = enum.auto()
+    """The model has ended the reply there. A call that lacks only closing marks or brackets is
+    whole.
+    """
     CUT = enum.auto()
+    """The reply was cut off there, at a limit, by an error or by the client; or the closer of the
+    thought around the call stands behind the text. A call that lacks its end is then incomplete.
+    """
 
 
 class Failed(enum.Enum):
-    """The reason why a text is not a whole call.
-
-    Attributes:
-        TEXT: the text is ordinary text.
-        BROKEN: the text is a call without a clear meaning, which must not run. The client gets an
-            error if the call does not stand in a sentence or a thought; else it gets the text.
-        UNCLOSED: a value or a bracket is open at the end of the text, and a later mark may close
-            it. The engine holds the text until that mark comes or the reply ends.
-    """
+    """The reason why a text is not a whole call."""
 
     TEXT = enum.auto()
+    """The text is ordinary text."""
     BROKEN = enum.auto()
+    """The text is a call without a clear meaning, which must not run. The client gets an error if
+    the call does not stand in a sentence or a thought; else it gets the text.
+    """
     UNCLOSED = enum.auto()
+    """A value or a bracket is open at the end of the text, and a later mark may close it. The
+    engine holds the text until that mark comes or the reply ends.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCall:
-    """A call that was read from a candidate's text.
-
-    Attributes:
-        name: the name of an offered tool.
-        arguments: the arguments, as a JSON object. If `is_cut`, only the beginning of the object.
-        id: the id that the model wrote; empty if it wrote none.
-        is_cut: True if the reply was cut off in the call.
-        end: the offset behind the call, in the text.
-        text_before: ordinary text before this call and behind the previous call; empty if there is
-            none.
-    """
+    """A call that was read from a candidate's text."""
 
     name: str
+    """The name of an offered tool."""
     arguments: str
+    """The arguments as a JSON object. If `is_cut`, only the beginning of this object."""
     id: str = ""
+    """The id that the model wrote; empty if it wrote none."""
     is_cut: bool = False
+    """True if the reply was cut off in the call."""
     end: int = 0
+    """The offset behind the call in the candidate's text."""
     text_before: str = ""
+    """The ordinary text between the previous call and this call; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a text.
-
-    Attributes:
-        calls: the calls in the text, from its beginning on.
-        failed: the reason why the text behind the last call is not a call, or the whole text if it
-            has no call. `None` if there are calls and nothing behind them looks like another call.
-        broken_tool: if `failed` is BROKEN, the name of the tool in that call.
-    """
+    """The verdict on a text."""
 
     calls: tuple[JudgedCall, ...] = ()
+    """The calls in the text, in their order. The last one may be cut off (`is_cut`)."""
     failed: Failed | None = None
+    """The reason why the text behind the last call, or the whole text if it has no call, is not a
+    call. `None` if there are calls and nothing behind them looks like another call.
+    """
     broken_tool: str = ""
+    """The name of the tool in the call without a clear meaning, if `failed` is BROKEN; else empty.
+    """
 
     @property
     def length(self) -> int:
