@@ -177,8 +177,8 @@ def _separate_replies(body: bytes) -> tuple[bytes, bytes]:
 
 
 def _joined_at_thought_end(recording: Recording, first: bytes, second: bytes) -> Joined | None:
-    """Return the two replies, the first one divided where its thought spends the budget; before its
-    finish, if it has no answer. Return `None` if its thought ends otherwise.
+    """Return the two replies. The first one is divided where its thought spends the budget; if it
+    has no answer, before its finish. Return `None` if its thought ends for another reason.
     """
     reading, limits = reading_for(recording, whole=False), recording.awaited().limits
     choice = parse_reply(first, Form.STREAM, OPENAI_CHAT).choice()

@@ -65,7 +65,7 @@ ERROR_LAWS = (
 
 
 def laws_of(recording: Recording) -> Iterator[Law]:
-    """Yield the laws that apply to a recording; `limits.LIMITS` has the reasons for the others.
+    """Yield the laws that apply to a recording; `limits.LIMITS` says why a law does not apply.
 
     Raises ValueError for a recording that this version cannot read.
     """

@@ -185,7 +185,7 @@ class _Reader:
         return len(self.rest) if end is None else end
 
     def _pattern(self, offset: int) -> re.Pattern[str]:
-        """Return the pattern of what may come at `offset` in the reader's state."""
+        """Return the pattern of a piece of the rest at `offset`, in the reader's state."""
         head = not self.rest[:offset].strip()
         stray = head and (self.head or self.ended)
         bare, called = self.bare and not stray, head and self.called

@@ -172,7 +172,7 @@ class Reply:
         return False
 
     def _without_head(self, data: bytes) -> bytes:
-        """Return the part of `data` that is body; keep the rest in `head`."""
+        """Return the part of `data` that is body. The head goes to `head`."""
         self.head += data
         head, separator, body = self.head.partition(b"\r\n\r\n")
         if not separator:
@@ -263,7 +263,7 @@ class RunningTask:
 
 
 def run_task(task: Task) -> Outcome:
-    """Run a task, then check each of its replies; return what was measured, and the faults."""
+    """Run a task, then check each of its replies; return its times and faults."""
     running = RunningTask(task)
     wall, replies = running.run(), running.replies
     first = [reply.first - reply.begun for reply in replies]

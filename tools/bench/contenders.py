@@ -9,9 +9,9 @@ from converter.addon.exchange.settings import OPTIONS
 from tools.bench.replies import CALLED
 
 BARE = "bare mitmdump"
-"""The name of mitmdump without the addon, to which all others are compared."""
+"""The name of mitmdump without the addon, the contender with which all others are compared."""
 BARE_ARGUMENTS = ("-s", str(Path(__file__).with_name("identity.py")))
-"""Its arguments: an addon that only streams each reply."""
+"""The arguments of this mitmdump: an addon that only streams each reply."""
 WORKERS_PREFIX = "workers:"
 """`workers:N` as a first argument starts `think-addon --workers N` in place of one mitmdump. Such a
 process uses uvloop if it is installed.
@@ -19,8 +19,8 @@ process uses uvloop if it is installed.
 BURSTS = ("burst, 1 ", "burst, 32")
 """Beginnings of names of loads whose replies come at once."""
 STREAMS = (*BURSTS, "paced")
-"""Beginnings of names of loads. Contenders that differ only in the kind of their replies take part
-in no others.
+"""Beginnings of names of loads with streams. Contenders that differ only in the kind of their
+replies are measured under these loads alone.
 """
 FOLDER, SOURCE = "{folder}", "{source}"
 """Placeholders in a row's arguments: for the folder of the proxy's own files (recordings, stores),

@@ -47,7 +47,7 @@ cold, and the median leaves it out.
 _SECONDS_TO_START = 120
 """How long the server and each proxy may take to start."""
 VARIANTS = ("none", "kept", "by id")
-"""The names of the variants; the others are compared to the first one."""
+"""The names of the variants. The second and the third are compared with the first."""
 _FIRST = {"role": "user", "content": "How many streams are open?"}
 """The user's message in the first turn."""
 _AGAIN = {"role": "user", "content": "And how many are closed?"}

@@ -22,7 +22,7 @@ LITELLM = "litellm"
 ROUTER = "claude-code-router"
 """The name of claude-code-router."""
 ROUTER_PACKAGE = "@musistudio/claude-code-router@2.0.0"
-"""Its npm package, with the version that was tried."""
+"""The npm package of claude-code-router, with the version that was tried."""
 LOADS = ("burst, 1 ", "burst, 32", "paced, 32", "whole")
 """Beginnings of the names of loads under which these proxies run."""
 
@@ -37,7 +37,7 @@ for Anthropic clients, but leaves tags in the text, so its OpenAI row need not t
 
 
 def rows(wanted: bool) -> tuple[Contender, ...]:
-    """Return the contenders of other projects if they are wanted (`--peers`); otherwise none."""
+    """Return the contenders of other projects if `wanted` is True (`--peers`); else none."""
     return ROWS if wanted else ()
 
 

@@ -247,7 +247,9 @@ class TurnSender:
     def _record(
         self, conversation: Conversation, expected: list[str], process: str, reply: Any
     ) -> None:
-        """Compare the reply with the expected texts, and note both for the next turn."""
+        """Compare the reply with the expected texts, count the result, and add the texts to the
+        conversation.
+        """
         texts = conversation.kind.reply_texts(reply)
         self.result.exact += texts == expected
         if texts != expected:

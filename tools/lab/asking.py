@@ -19,7 +19,7 @@ from tests.support.sdks import SAMPLING, anthropic_client, openai_client
 from tools.lab.servers import MODEL
 
 DIALECTS = ("chat", "messages", "responses", "ollama")
-"""The names of the dialects in which questions are asked."""
+"""The names of the dialects in which the lab sends questions."""
 DELIVERIES = {True: "streamed", False: "whole"}
 """True for a stream -> the name of this delivery."""
 WEATHER: dict[str, Any] = {
@@ -93,7 +93,7 @@ class Question:
     schema: bool = False
     """True if the request demands JSON that fits `SCHEMA`."""
     choices: int = 1
-    """How many replies the request asks for."""
+    """How many choices the request asks for."""
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ class Answer:
     error: str = ""
     """Status and message of the error; empty if there was none."""
     others: list["Answer"] = field(default_factory=list)
-    """The answers of the other choices, if the request asks for several."""
+    """The answers of the further choices, if the request asked for several."""
 
 
 def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:

@@ -103,11 +103,11 @@ class Case:
     name: str
     """The name of the row."""
     question: Question
-    """The question that is asked."""
+    """The question of this case."""
     judge: Judge
     """Returns the fault of an answer."""
     dialects: tuple[str, ...] = DIALECTS
-    """The dialects in which the question is asked."""
+    """The dialects in which the question is sent."""
     judges_errors: bool = False
     """True if the judge decides about an error; else every error is a fault."""
     skipped_servers: tuple[str, ...] = ()

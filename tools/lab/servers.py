@@ -29,7 +29,7 @@ WINDOW = 65536
 SECONDS_TO_START = 600
 """Limit until a server answers. vLLM takes 46 seconds, but minutes while other programs run."""
 LOADING_GGUF = ("ollama", "llama-cpp-python")
-"""Servers that load the model from a GGUF file. The others load a folder (safetensors)."""
+"""Servers that load the model from a GGUF file. All other servers load a folder (safetensors)."""
 _MODEL_MAKER = TESTS / "tiny_model" / "make_model.py"
 """The script that makes the model's folder."""
 _GGUF = TESTS / "tiny_model" / "tiny-think.gguf"

@@ -16,7 +16,7 @@ KEPT = Path(__file__).parent / "newest.json"
 README, PAGE = ROOT / "README.md", ROOT / "docs" / "lab.md"
 BEGIN, END = "<!-- lab: begin -->", "<!-- lab: end -->"
 NOT_TRIED = "–"
-"""The cell of a case that a server was not asked."""
+"""The cell of a case whose question a server did not get."""
 ALL_RIGHT = "yes"
 """The cell of a case without faults."""
 

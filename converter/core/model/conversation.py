@@ -234,7 +234,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All that a request asks for."""
+    """A request as values: its turns, its tools, and its settings."""
 
     model: str
     """The name of the requested model."""

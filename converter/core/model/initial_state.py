@@ -13,12 +13,12 @@ class InitialState(enum.Enum):
     choose none, the marks in a whole reply decide.
     """
     TEXT = "text"
-    """In the answer."""
+    """The reply begins in the answer."""
     THINKING = "thinking"
-    """In a thought."""
+    """The reply begins in a thought."""
     LIKELY_THINKING = "likely thinking"
-    """In a thought, as guessed from the model's name, from llama.cpp's prompt, or from what earlier
-    replies showed (a lesson).
+    """The reply probably begins in a thought: a guess from the model's name, from llama.cpp's
+    prompt, or from earlier replies (a lesson).
     """
 
     def or_else(self, other: "InitialState") -> "InitialState":

@@ -110,9 +110,9 @@ class Store:
             previous: the id of the entry before; empty at the beginning of a conversation.
             names: further names under which the entry is found. A name that another entry has is
                 left out.
-            line: a name that moves on with a conversation; empty for none. If an entry has it, the
-                new entry follows this one instead of `previous`, and takes the name from it. If
-                no entry has it, `line` has no effect.
+            line: a name that the newest entry of a growing conversation has; empty for none. If an
+                entry has this name, the new entry follows that entry and not `previous`, and takes
+                the name from it. If no entry has the name, `line` has no effect.
         """
         entry = self._stored(key), value, self._stored(previous), [*map(self._stored, names)]
         self._call(partial(self.store.keep, *entry, self._stored(line)))
@@ -320,9 +320,9 @@ class Memory(Store):
             value: the entry's value.
             previous: the id of the entry before; empty at the beginning of a conversation.
             names: further names for the entry. A name that another entry has is left out.
-            line: the name of a growing conversation; empty for none. If an entry has this name, it
-                is the entry before the new one, instead of `previous`, and the new entry gets the
-                name from it. If no entry has the name, `line` has no effect.
+            line: a name that the newest entry of a growing conversation has; empty for none. If an
+                entry has this name, the new entry follows that entry and not `previous`, and takes
+                the name from it. If no entry has the name, `line` has no effect.
         """
         self.begin(partial(super().keep, key, value, previous, [*names], line))
 

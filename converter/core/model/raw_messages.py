@@ -223,7 +223,7 @@ def prompt_part(name: str, message: object) -> PromptPart:
 
 
 def prompt_texts(body: Mapping[str, object]) -> dict[str, str]:
-    """Return the text of each part of the prompt, by the part's name; see `prompt_pieces`."""
+    """Return the text of each part of the prompt, by the part's name ("message 3 (user)")."""
     return {name: prompt_part(name, piece).text for name, piece in prompt_pieces(body)}
 
 

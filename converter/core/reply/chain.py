@@ -41,8 +41,8 @@ class Stage(Protocol):
         the stage may do more than pass text on.
 
         Text without these characters is called plain. The fast path sends plain text to the client
-        without this stage; the stage gets it later, as one text. If the stage returns `ToolCall`
-        for another `kind`, it holds the text as that of a call, and nothing is sent.
+        without this stage; the stage gets it later, as one text. A stage that returns `ToolCall`
+        for text or thinking holds it as the text of a call, and nothing is sent.
         """
 
 

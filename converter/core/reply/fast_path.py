@@ -323,9 +323,9 @@ class FastPath:
     def _fits_route(
         self, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> bool:
-        """Return True if a frame of the learned shape was written as the learned route would write
-        it, or has no text, or has text that a stage holds: what was learned can then stay. `read`,
-        `staged`, `out`: the events of decoder and stages, and the encoder's frames, as in `learn`.
+        """Return True if the learned shape and route can stay. They can if a frame of this shape
+        was written as the route would write it, or has no text, or has text that a stage holds.
+        `read`, `staged`, `out`: as in `learn`.
         """
         bare, became = _without_opaque(read), _without_opaque(staged)
         if not became:

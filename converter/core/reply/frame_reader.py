@@ -45,7 +45,7 @@ class FrameReader:
         return (frame, events) if _is_lost(rescued) else (mended, rescued)
 
     def _mended(self, frame: Frame) -> Frame | None:
-        """Return a frame that can be read in place of `frame`, which cannot: the same without its
+        """Return a readable frame in place of `frame`, which cannot be read: its JSON without
         faults; a frame without bytes if the client need not get it; None if it cannot be mended.
         """
         if (frame.data or b"").lstrip().startswith(b":"):

@@ -62,7 +62,8 @@ class GrowingCall:
 
 class GrowingBlocks[Other]:
     """The blocks of one choice, in the order in which they began. A caller may `append` parts of
-    its own type `Other` between them, such as images; `Never` if it has none.
+    its own type `Other` between them, such as images. `Other` is `Never` for a caller without such
+    parts.
     """
 
     def __init__(self) -> None:
@@ -78,8 +79,9 @@ class GrowingBlocks[Other]:
         )
 
     def feed(self, event: Event) -> None:
-        """Add an event of the choice. Text goes to the open block of its kind, or begins one; a
-        piece of a call goes to the call that has the piece's index and id, or begins one.
+        """Add an event of the choice. Text goes to the open block of its kind; a piece of a call
+        goes to the call with its index and id. If there is none, the event begins a block or a
+        call.
         """
         match event:
             case Text():

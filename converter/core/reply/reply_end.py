@@ -75,8 +75,8 @@ class ReplyEnd:
         self.failure: Failure | None = None
 
     def feed(self, events: Sequence[Event]) -> Sequence[Event]:
-        """Return `events`, up to the first that shows that the reply is not whole; in its place a
-        `Failure`.
+        """Return `events`. If one of them shows that the reply is not whole, return a `Failure` in
+        place of it, and behind it only an `End`.
         """
         if self.failure is None and _USUAL.issuperset(map(type, events)):
             self._spoke.update(

@@ -166,7 +166,9 @@ class Summary:
             self.read_from.append(event.read_from)
 
     def _end_thought(self, choice: int, at: float) -> None:
-        """End the open thought of this choice, if there is one, and add its time."""
+        """End the open thought of this choice, if there is one, and add its duration to
+        `thinking_time`.
+        """
         began = self._began.pop(choice, None)
         self.thinking_time += at - began if began is not None else 0.0
 

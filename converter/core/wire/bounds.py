@@ -121,9 +121,9 @@ BLANKS_LIMIT = Bound(
 )
 """Models write fewer blanks. If blanks never end, the stream must still go on."""
 GUESS_LIMIT = Bound(400, _CHARACTERS, "the end of a thought that is only guessed", "it passes")
-"""How much text is held behind the place where a thought may have ended, until more of the reply
-shows whether it ended there. 400 characters are a short answer, which a slow model writes in some
-seconds.
+"""How much text is held behind the offset at which a thought may have ended, until more of the
+reply shows whether it ended there. 400 characters are a short answer, which a slow model writes in
+some seconds.
 """
 COMPARED_LIMIT = Bound(
     _M,

@@ -44,9 +44,7 @@ HIGH, LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 """Patterns of the escapes for the two halves of a surrogate pair: the first half, and the second.
 """
 _ESCAPE = rf'\\["\\/bfnrt]|{HIGH}{LOW}|(?!{HIGH}|{LOW})\\u[0-9a-fA-F]{{4}}'
-"""The pattern of an escape that is valid JSON, and is no half of a surrogate pair without the
-other.
-"""
+"""The pattern of an escape that is valid JSON: not one half of a surrogate pair alone."""
 _PLAIN = {
     '"': re.compile(rf'(?:[^"\\\x00-\x1f]++|{_ESCAPE})++'),
     "'": re.compile(rf"(?:[^'\"\\\x00-\x1f]++|{_ESCAPE})++"),
@@ -78,7 +76,7 @@ _BEGUN = re.compile(
     r"|-?(?:0|[1-9]\d*)?(?:(?<=\d)\.\d*)?(?:(?<=\d)[eE][-+]?\d*)?"
 )
 """The pattern of the beginning of `true`, `false`, `null` or a number. It matches as many
-characters as can still become one of these.
+characters as can still become such a value.
 """
 _COMMENTS = {"/*": "*/", "//": "\n", "#": "\n"}
 """The text that begins a comment -> the text that ends it."""

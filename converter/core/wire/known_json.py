@@ -30,7 +30,7 @@ _LIST = re.compile(rb"(\[)[ \t\n\r]*+")
 _NEXT = re.compile(rb"[ \t\n\r]*+([,\]])[ \t\n\r]*+")
 """The pattern of the comma or the closing bracket behind an element of a list."""
 _NEXT_IN_TEXT = re.compile(r"[ \t\n\r]*+([,\]])[ \t\n\r]*+")
-"""`_NEXT` for text instead of bytes."""
+"""The same pattern as `_NEXT`, for text and not for bytes."""
 _END = re.compile(rb"[ \t\n\r]*+")
 """The pattern of the blanks that may stand behind the object."""
 _BEHIND = frozenset(b",]} \t\n\r")
@@ -166,8 +166,8 @@ class _Reading:
         self._before: int | None = None
 
     def object(self, lists: Collection[str]) -> ReadObject:
-        """Return the object in the bytes; see `read`. Raises ValueError, RecursionError or
-        StopIteration.
+        """Return the object in the bytes, as `read` describes it. Raises ValueError, RecursionError
+        or StopIteration.
         """
         members, lists_read = dict[str, KeptValue](), dict[str, KeptList]()
         value = dict[str, object]()

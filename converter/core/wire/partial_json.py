@@ -16,9 +16,9 @@ from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT, UNFIT_LIMIT, To
 from converter.core.wire.json_reader import OUTSIDE, STRICT, JsonPart, JsonReader, Want
 
 WRAPPED = "arguments"
-"""The key of the object that is made for arguments that are plain text: `{"arguments": "text"}`."""
+"""The key of the object that holds arguments that are plain text: `{"arguments": "text"}`."""
 _NOTHING = ("", "null", "None")
-"""Texts that models write in place of an object if a call has no arguments."""
+"""Texts that models write for a call without arguments, where an object is expected."""
 _BEHIND = re.compile(r"[\s}\],;`]*+(?:<|$)")
 """The pattern of text behind an object that means nothing, up to a mark or the text's end."""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -33,8 +33,8 @@ def means_nothing(behind: str) -> bool:
 
 
 def mended(text: str) -> str:
-    """Return the JSON of the object that a text is, mended where needed; empty if the text is not
-    one whole object.
+    """Return a text as the JSON of one object, mended where needed; empty if the text is not one
+    whole object.
     """
     read = PartialJson()
     as_json = read.feed(text)
@@ -167,7 +167,7 @@ class PartialJson:
 
     def _put_aside(self, text: str) -> None:
         """Add `text` to the text that is not a part of the object (`unfit`). Raises TooMuchError if
-        this text is too long; behind the object's end, drop what is too long instead.
+        this text is too long; behind the object's end, text beyond `HELD_LIMIT` is dropped.
         """
         self._unfit_length += len(text)
         if self.complete:

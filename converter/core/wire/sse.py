@@ -166,7 +166,7 @@ class MislabelledBody(FrameDecoder):
 
     def cut(self, chunk: bytes) -> list[bytes]:
         """Return the bytes of each frame that `chunk` completes; an empty list for a whole body,
-        and while the bytes do not show which of the two this is.
+        and while it is not certain whether this is a whole body.
         """
         if self._is_whole is False:
             return super().cut(chunk)
