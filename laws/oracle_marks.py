@@ -27,7 +27,7 @@ _CALL_BEHIND_MARK = re.compile(
     rf"\s*(?:(?:{_CLOSER})\s*)?+(?:[\[{{]|<[^/])|"
     r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
 )
-_CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")  # behind a mark without words and a blank before it
+_CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")  # behind a mark not parted by a blank
 _CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # text behind a mark, up to the text's end
 
 _TEMPLATE = rf"""

@@ -195,7 +195,7 @@ class FastPath:
     """The fast path of one stream: its shape, and its routes by kind of text.
 
     Arguments:
-        tell: a function that each call of `rewrite` calls with the events of the rewritten frames.
+        note: a function that each call of `rewrite` calls with the events of the rewritten frames.
         counter: the name of the field with the number of a client's frame; empty if frames have no
             numbers.
 
@@ -210,11 +210,11 @@ class FastPath:
         decoder: Decoder,
         stages: Stages,
         encoder: Encoder,
-        tell: Callable[[list[Event]], object],
+        note: Callable[[list[Event]], object],
         counter: str = "",
     ) -> None:
         self.changes, self.text, self.waiting = False, "", 0
-        self._decoder, self._stages, self.encoder, self._tell = decoder, stages, encoder, tell
+        self._decoder, self._stages, self.encoder, self._note = decoder, stages, encoder, note
         self._counter = json_text.write(counter) + b":" if counter else b""
         self._shape: _Shape | None = None
         self._routes: dict[TextKind, _Route] = {}
@@ -248,7 +248,7 @@ class FastPath:
         self.changes = route is _HELD or route.template is not None
         if route is _HELD:
             return len(texts), b""
-        self._tell([read if stays else _fill(route.sample, text)])
+        self._note([read if stays else _fill(route.sample, text)])
         first = self.encoder.record_unparsed_text(kind, text, len(texts))
         taken = raws[begin : begin + len(texts)]
         return len(texts), route.template.write(texts, first) if route.template else b"".join(taken)
