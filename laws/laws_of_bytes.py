@@ -127,7 +127,7 @@ def _check_ends(recording: Recording, streams: list[Variant], came: bytes, name:
     sent = parse_reply(last, recording.server_form, recording.server_dialect, fields)
     for variant in streams:
         message = read_message(body_of(recording, variant, [came]), variant)
-        fails = variant.client is RESPONSES and sent.choice().cut_call  # no client must run it
+        fails = variant.client is RESPONSES and sent.choice().cut_call  # which no client must run
         ends = sent.complete and not fails
         if ends == bool(message.get("error")):
             end = message.get("error") or message.get("stop_reason")

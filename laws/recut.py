@@ -13,7 +13,7 @@ from laws.text_completions import is_text
 type Json = dict[str, Any]
 type Cut = Callable[[str], list[str]]
 _FIELDS = ("content", "reasoning_content", "reasoning")  # fields of a delta with text or thinking
-NATIVE_TEXT = {"text_delta": "text", "thinking_delta": "thinking"}  # Messages' delta -> field
+NATIVE_TEXT = {"text_delta": "text", "thinking_delta": "thinking"}  # delta of Messages -> its field
 
 
 @dataclass(frozen=True)

@@ -235,7 +235,7 @@ class FastPath:
             return 0, b""
         shape, kind, plain, route, stays = ready
         texts = shape.plain_texts(raws, begin, plain)
-        # The stage that holds a call gets the text later and at once, and takes a bounded number of
+        # The stage that holds a call gets the text later and as one. It takes a bounded number of
         # characters (`Engine.plain`): rewrite only the frames whose text fits.
         if route is _HELD:
             sizes = accumulate(map(len, texts), initial=self.waiting)

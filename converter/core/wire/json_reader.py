@@ -96,7 +96,7 @@ class JsonPart(enum.Enum):
     END = enum.auto()  # the quote that ends a key or a string value
     NAME = enum.auto()  # a whole key that was written without quotes
     BEGUN = enum.auto()  # the beginning of a number or literal that may go on
-    SCALAR = enum.auto()  # a whole number or literal, or what BEGUN still lacked
+    SCALAR = enum.auto()  # a whole number or literal, or its rest behind BEGUN
     UNFIT = enum.auto()  # text that is not JSON
 
 
