@@ -38,6 +38,7 @@ _GARBAGE = (
     b": ping\n\n",
     b"null",
 )
+"""Bytes that are put into a reply, or behind it."""
 
 
 def law_1(recording: Recording, drawn: int) -> None:

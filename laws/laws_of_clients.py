@@ -18,6 +18,7 @@ from laws.variants import Variant, body_of, variants
 
 type Message = dict[str, Any]
 _OUTER_FIELDS = ("id", "model", "role", "stop_reason", "stop_sequence")
+"""Fields of a message, beside its content and counts, that the SDK must return."""
 _KINDS = ("text", "thinking", "tool_use")  # types of the blocks that every SDK returns
 _FAILED = 502
 """The status of an error response."""
@@ -52,6 +53,7 @@ def import_sdk_reading() -> Any:
 
 
 def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
+    """Check that the SDK returns the blocks and fields of a message, or raises its error."""
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error"):
@@ -69,6 +71,7 @@ def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
 
 @contextmanager
 def _sdk_errors_as_broken_law(variant: Variant, sdk: str) -> Iterator[None]:
+    """Raise BrokenLawError for any error that an SDK raises in the block."""
     try:
         yield
     except Exception as error:
@@ -130,6 +133,7 @@ def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
 
 
 def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
+    """Check that the SDK returns the items, id and counts of a response, or raises its error."""
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error") and variant.form is Form.WHOLE:
@@ -146,6 +150,7 @@ def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
 
 
 def _check_ollama(case: Case, variant: Variant, _: Any, sdk: Any) -> None:
+    """Check that the `ollama` package returns the blocks, finish and counts of a reply."""
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error"):
@@ -165,3 +170,4 @@ _CHECKS = {
     OPENAI_CHAT: _check_openai,
     RESPONSES: _check_responses,
 }
+"""Dialect of a client -> the check of its reply by its SDK."""

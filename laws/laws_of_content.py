@@ -64,6 +64,7 @@ def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) ->
 
 
 def _check_message_is_complete(case: Case, variant: Variant) -> None:
+    """Check that a message lacks no text, call, finish or count of the server's reply."""
     message, choice = message_of(case.recording, variant), case.reply.choice()
     if case.recording.awaited().request.shows_thinking and "content" in message:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
@@ -184,6 +185,7 @@ def _parsed(written: str) -> object:
 
 
 def _check_completion_is_complete(case: Case, variant: Variant) -> None:
+    """Check the same for a chat completion, with all fields beside the text."""
     sent, got = case.reply, completion_of(case.recording, variant)
     # for a body without choices the client gets an error
     if sent.choices or variant.form is Form.STREAM:
@@ -224,6 +226,7 @@ def _check_completion_is_complete(case: Case, variant: Variant) -> None:
 
 
 def _facts_beside_content(reply: ParsedReply) -> list[tuple[object, ...]]:
+    """Return counts, comments and the end of a reply, as pairs to compare."""
     marks = ("usage", "comments", "done", "complete")
     return [(name, getattr(reply, name)) for name in marks]
 
@@ -275,6 +278,7 @@ def law_5(recording: Recording, _: int) -> None:
 
 
 def _check_blocks_by_oracle(case: Case, variant: Variant, reading: Reading) -> None:
+    """Check that a message has the blocks that the oracle reads."""
     message = message_of(case.recording, variant)
     if "content" not in message:
         return

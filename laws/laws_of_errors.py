@@ -92,6 +92,7 @@ def error_7(recording: Recording, _: int) -> None:
 
 
 def _message_raised_by_sdk(client: Dialect, got: Answer) -> str:
+    """Return the message of the error that the client's SDK raises; empty for none."""
     sdk = import_sdk_reading()
     if client is OLLAMA:
         return str(sdk.ollama_error(got.body, got.status))

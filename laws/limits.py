@@ -71,6 +71,7 @@ _RANK = {"thinking": 0, "raw": 1, "text": 1, "call": 2}  # kind -> its place in 
 
 
 def _has_pieces_out_of_order(case: Case) -> bool:
+    """Return True if a choice has its thinking, text and calls in another order."""
     orders = (
         [_RANK[piece.kind] for piece in choice.pieces] for choice in case.reply.choices.values()
     )
@@ -78,6 +79,7 @@ def _has_pieces_out_of_order(case: Case) -> bool:
 
 
 def _has_content_behind_a_call(case: Case) -> bool:
+    """Return True if text or thinking comes behind a call."""
     kinds = [
         "call" if piece.kind == "call" else "words"
         for choice in case.reply.choices.values()
@@ -87,6 +89,7 @@ def _has_content_behind_a_call(case: Case) -> bool:
 
 
 def _has_different_thoughts(case: Case) -> bool:
+    """Return True if two reasoning fields of a choice hold different thinking."""
     return any(len(set(choice.thoughts.values())) > 1 for choice in case.reply.choices.values())
 
 
@@ -112,6 +115,7 @@ def _is_not_utf8(case: Case) -> bool:
 
 
 def _has_cut_call(case: Case) -> bool:
+    """Return True if the addon read a call that is cut off, or left one as text."""
     if case.recording.awaited().expected.calls.read is None:
         return False
     return bool(case.calls_read.cut_calls or case.calls_read.calls_left_text)
@@ -120,9 +124,11 @@ def _has_cut_call(case: Case) -> bool:
 _CALL_MARKS = [
     mark for mark in (*OPENERS, *SECTIONS, *CLOSERS) if len(mark) > 2 and mark[0] in "<[|"
 ]
+"""Marks of calls that are long enough not to stand in other text by chance."""
 
 
 def _has_forbidden_call(case: Case) -> bool:
+    """Return True if the client forbids calls, and a mark of a call is in the reply."""
     choices = case.reply.choices.values()
     text = "".join(each.joined("text", "raw", "thinking") for each in choices)
     forbidden = case.recording.awaited().expected.calls.forbidden
@@ -130,6 +136,7 @@ def _has_forbidden_call(case: Case) -> bool:
 
 
 def _has_repeated_call(case: Case) -> bool:
+    """Return True if the addon dropped a call that repeats an earlier one."""
     read = case.recording.awaited().expected.calls.read
     return read is not None and bool(case.calls_read.repetitions)
 
@@ -230,6 +237,7 @@ LIMITS = (
         _is_not_utf8,
     ),
 )
+"""A row for each kind of case to which some laws do not apply."""
 
 
 def limit_of(law: int, case: Case) -> Limit | None:

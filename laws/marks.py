@@ -46,6 +46,7 @@ def count_mark(mark: str, texts: Iterable[str]) -> int:
 
 
 def _pattern_of(mark: str) -> re.Pattern[str]:
+    """Return the pattern of a mark, in which `SUFFIX` and `GAP` match any text."""
     return re.compile(re.escape(mark).replace(SUFFIX, _SUFFIX).replace(GAP, _GAP))
 
 

@@ -56,6 +56,7 @@ def read(
 def _read(
     text: str, families: tuple[ThoughtRow, ...], start: str, options: tuple[bool, bool, bool, bool]
 ) -> tuple[Block, ...]:
+    """Return the blocks of a text: neighbouring text joined, and blank thoughts left out."""
     blocks: list[Block] = []
     for block in _Reader(families, *options, text).blocks(start):
         if block.kind == "text" and blocks and blocks[-1].kind == "text":
@@ -383,6 +384,7 @@ def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | N
 
 
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(any_of(CLOSERS))}))*")
+"""The pattern of closers of calls, with blanks before them."""
 _LONGEST = 200
 """How many characters of the rest are searched for an incomplete mark."""
 _GROUPS = {"said": "closer", "word": "tail"}  # group of a thought's text -> group of its closer

@@ -18,6 +18,7 @@ class Block:
 
 
 _PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+"""The pattern of an attribute; the groups are its name, and its value in one of two quotes."""
 
 
 def with_attributes(before: str, text: str, written: str) -> Block:
@@ -42,6 +43,7 @@ def thought_block(thought: str, values: dict[str, str] | None) -> Block:
 
 
 def _confidence(written: str) -> float:
+    """Return the confidence as a number; 0.5 if it is missing, unreadable or infinite."""
     try:
         return float(written) if math.isfinite(float(written)) else 0.5
     except ValueError:

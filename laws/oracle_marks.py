@@ -18,9 +18,11 @@ _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
 NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute
 _QUOTED = r"""(?:"[^"]*"|'[^']*')"""  # the value of an attribute
 ATTRIBUTES = rf"(?=\s)(?:\s+{NAME}\s*=\s*{_QUOTED})*\s*"
+"""The pattern of the attributes in a tag, with blanks around them."""
 _ANY_SUFFIX = r"[0-9A-Za-z_-]{1,32}"  # the text for which `SUFFIX` stands in a mark
 _HEADER = r"(?:(?!to=)[^<]){0,48}+"  # up to 48 characters of a gpt-oss header
 _GAP = rf"(?=\W)(?!<\|message){_HEADER}(?:<\|constrain\|>{_HEADER})?"
+"""The pattern of the text for which `GAP` stands: part of a header of gpt-oss."""
 _QUOTES = "\"'`“‘«‹„「『(["  # before a mark, they show that the mark is only quoted
 _CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)  # any closer of a thought
 _CALL_BEHIND_MARK = re.compile(
@@ -86,6 +88,7 @@ TOOL_MARKS = {
     if form.counts is not Counts.AS_WHOLE_REPLY
     for mark, tool in _tool_marks_of(form)
 }
+"""Each mark before calls in the addon's table of forms, with its closer."""
 
 
 @dataclass(frozen=True)

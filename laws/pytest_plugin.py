@@ -8,8 +8,9 @@ names a folder.
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -19,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from converter.core.dialects.table import Dialect
     from converter.extras.recordings.library import Library
     from converter.extras.recordings.recording import Recording
     from laws.laws import Law
@@ -113,7 +113,7 @@ def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
     Nothing changes where our package is loaded already, or is the one that the project imports:
     modules that were loaded twice would not recognise each other's values.
     """
-    ours = isinstance(node, RecordingFile | _RecordingItem)
+    ours = isinstance(node, RecordingFile | RecordingItem)
     if (
         not ours
         or _is_ours(sys.modules.get("converter"))
@@ -174,21 +174,21 @@ class RecordingFile(pytest.File):
             recording = library.load(self.path.stem)
             applying, dialects = list(laws.laws_of(recording)), list(recording.dialects)
         except Exception as error:  # a damaged file must not stop the others
-            yield DamagedItem.from_parent(self, name="can be read", error=error)
+            reason = " ".join(str(error).split()) or type(error).__name__
+            reason = reason if self.path.stem in reason else f"{self.path.name}: {reason}"
+            yield RecordingItem.from_parent(self, name="can be read", find_fault=lambda: reason)
             return
+        cuts = self.config.getoption("think_cuts")
         for law in applying:
-            yield LawItem.from_parent(
-                self, name=str(law), law=law, recording=recording, library=library
-            )
+            find_fault = partial(_fault_by_law, law, recording, library, cuts)
+            yield RecordingItem.from_parent(self, name=str(law), find_fault=find_fault)
         for dialect in dialects:
             name = f"golden for {dialect.name.lower()} clients"
-            yield GoldenItem.from_parent(
-                self, name=name, dialect=dialect, recording=recording, library=library
-            )
+            find_fault = partial(library.golden_difference, recording, dialect)
+            yield RecordingItem.from_parent(self, name=name, find_fault=find_fault)
         if library.expectation_path(recording.name).exists():
-            yield ExpectationItem.from_parent(
-                self, name="reads as expected", recording=recording, library=library
-            )
+            find_fault = partial(library.expectation_difference, recording)
+            yield RecordingItem.from_parent(self, name="reads as expected", find_fault=find_fault)
 
 
 def _relative_to_cwd(folder: Path) -> Path:
@@ -197,11 +197,35 @@ def _relative_to_cwd(folder: Path) -> Path:
     return folder if here.parts[:1] == ("..",) else here
 
 
-class _RecordingItem(pytest.Item):
-    """A test whose failure shows only its message, without a traceback."""
+def _fault_by_law(law: "Law", recording: "Recording", library: "Library", cuts: int | None) -> str:
+    """Return the first difference by which a recording breaks a law; empty if the law holds. Skip
+    the test if an SDK is missing. `cuts`: how many random cuts to check; `None` for `DRAWN`.
+    """
+    from laws import laws  # noqa: PLC0415
+
+    try:
+        broken = laws.check_one(law, recording, *([] if cuts is None else [cuts]))
+    except laws.NotInstalledError as missing:
+        pytest.skip(str(missing))
+    return broken[0].message(library.command_line("check", recording.name)) if broken else ""
+
+
+class RecordingItem(pytest.Item):
+    """A test of a recording: against a law, a golden or a person's expectation. `find_fault`
+    returns the message of the failure; an empty text if the recording passes.
+    """
+
+    def __init__(self, *, find_fault: Callable[[], str], **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self._find_fault = find_fault
+
+    def runtest(self) -> None:
+        """Raise RecordingFailureError if the recording has a fault."""
+        if fault := self._find_fault():
+            raise RecordingFailureError(fault)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the message of a failure, or pytest's own text of any other error."""
+        """Return the message of a failure alone, or pytest's text of another error."""
         if isinstance(excinfo.value, RecordingFailureError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
@@ -209,72 +233,3 @@ class _RecordingItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, None, str]:
         """Return the file, and the headline of a failure: the recording's and the test's name."""
         return self.path, None, f"{self.path.stem}::{self.name}"
-
-
-class DamagedItem(_RecordingItem):
-    """A test that fails because its file cannot be read."""
-
-    def __init__(self, *, error: Exception, **keywords: Any) -> None:
-        super().__init__(**keywords)
-        self._error = error
-
-    def runtest(self) -> None:
-        """Raise RecordingFailureError with the reason in one line."""
-        message = " ".join(str(self._error).split()) or type(self._error).__name__
-        raise RecordingFailureError(
-            message if self.path.stem in message else f"{self.path.name}: {message}"
-        )
-
-
-class LawItem(_RecordingItem):
-    """A test of a recording against one law."""
-
-    def __init__(
-        self, *, law: "Law", recording: "Recording", library: "Library", **keywords: Any
-    ) -> None:
-        super().__init__(**keywords)
-        self._law, self._recording, self._library = law, recording, library
-
-    def runtest(self) -> None:
-        """Raise RecordingFailureError with the first difference; skip where an SDK is missing."""
-        from laws import laws, variants  # noqa: PLC0415
-
-        cuts = self.config.getoption("think_cuts")
-        try:
-            broken = laws.check_one(
-                self._law, self._recording, variants.DRAWN if cuts is None else cuts
-            )
-        except laws.NotInstalledError as missing:
-            pytest.skip(str(missing))
-        if broken:
-            raise RecordingFailureError(
-                broken[0].message(self._library.command_line("check", self._recording.name))
-            )
-
-
-class GoldenItem(_RecordingItem):
-    """A test of a recording against its golden for the clients of one dialect."""
-
-    def __init__(
-        self, *, dialect: "Dialect", recording: "Recording", library: "Library", **keywords: Any
-    ) -> None:
-        super().__init__(**keywords)
-        self._dialect, self._recording, self._library = dialect, recording, library
-
-    def runtest(self) -> None:
-        """Raise RecordingFailureError with the lines that differ from the golden."""
-        if stale := self._library.golden_difference(self._recording, self._dialect):
-            raise RecordingFailureError(stale)
-
-
-class ExpectationItem(_RecordingItem):
-    """A test of a recording against a file with the thinking and text that a person expects."""
-
-    def __init__(self, *, recording: "Recording", library: "Library", **keywords: Any) -> None:
-        super().__init__(**keywords)
-        self._recording, self._library = recording, library
-
-    def runtest(self) -> None:
-        """Raise RecordingFailureError with the parts that the addon reads otherwise."""
-        if unmet := self._library.expectation_difference(self._recording):
-            raise RecordingFailureError(unmet)

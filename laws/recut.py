@@ -79,6 +79,7 @@ def text_frame_of(value: Json) -> TextFrame | None:
 
 
 def _text_fields(delta: Json) -> tuple[str, ...]:
+    """Return the fields that may hold the text of this delta."""
     if "index" in delta:  # in a text completion, the choice itself is the delta
         return ("text",)
     if "type" not in delta:

@@ -10,6 +10,7 @@ from laws.recut import NATIVE_TEXT, Cut, Json, frame_of
 from laws.reply_parser import frames, value_of
 
 _NATIVE_PIECES = {**NATIVE_TEXT, "input_json_delta": "partial_json", "signature_delta": "signature"}
+"""Type of a delta of Messages -> the delta's field with the piece."""
 _DONE = b"data: [DONE]\n\n"  # the last frame of a chat completions stream
 
 
@@ -41,6 +42,7 @@ def _fold_openai(values: list[Json]) -> Json:
 
 
 def _add_fields(message: Json, delta: Json) -> None:
+    """Append the fields of a delta to those of the message."""
     for name, value in delta.items():
         if name == "tool_calls":
             _add_calls(message.setdefault(name, []), value or [])
@@ -84,6 +86,7 @@ def _fold_anthropic(values: list[Json]) -> Json:
 
 
 def _with_parsed_input(block: Json) -> Json:
+    """Return a block; the input of a call is read from its written JSON."""
     written = block.pop("written")
     if block["type"] != "tool_use":
         return block
@@ -157,6 +160,7 @@ def _unfold_anthropic(message: Json, cut: Cut) -> Iterator[Json]:
 
 
 def _empty_block(block: Json) -> Json:
+    """Return a block as it begins in a stream, without its content."""
     if block["type"] not in ("text", "thinking", "tool_use"):
         return block
     empty: Json = {"text": "", "thinking": "", "signature": "", "input": {}}

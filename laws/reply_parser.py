@@ -67,6 +67,8 @@ def parse_reply(
 
 
 class _OpenAIParser:
+    """Parses the frames of chat completions, or a whole completion, into `reply`."""
+
     def __init__(self, mapped: Mapping[str, Mapped], form: Form) -> None:
         self._form = form
         rows = {**REASONING_FIELDS, **mapped}
@@ -129,6 +131,8 @@ def _add_other_fields(choice: ParsedChoice, fields: Json, read: Sequence[str]) -
 
 
 class _AnthropicParser:
+    """Parses the events of a Messages stream, or a whole message, into `reply`."""
+
     def __init__(self) -> None:
         self.reply = ParsedReply()
 

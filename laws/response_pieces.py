@@ -46,6 +46,7 @@ def unfold(response: Json, cut: Callable[[str], list[str]]) -> Iterator[Json]:
 
 
 def _empty_item(item: Json) -> Json:
+    """Return an item as it begins in a stream, without its content."""
     empty: Json = {"content": [], "summary": [], "arguments": ""}
     return {name: copy.copy(empty.get(name, value)) for name, value in item.items()}
 

@@ -15,6 +15,7 @@ type Json = dict[str, Any]
 LAST = ("completed", "incomplete", "failed")  # a stream's last events, which have the response
 _STARTED = ("created", "in_progress")  # the first two events of a stream
 _EMPTY_AT_BEGINNING = {"message": "content", "reasoning": "summary", "function_call": "arguments"}
+"""Type of an item -> its field that is empty when the item begins."""
 _IN_PIECES = (*_EMPTY_AT_BEGINNING, "custom_tool_call")  # types of items whose text comes in deltas
 _STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}  # reason -> `stop_reason`
 
@@ -73,6 +74,7 @@ class StrictResponseReader:
             self._pieces += [event["delta"]] if kind.endswith(".delta") else []
 
     def _check_finished_item(self, item: Json) -> None:
+        """Check that a finished item is the open one, and has the text of its deltas."""
         must(self._open is not None and self._open["id"] == item["id"], "another item is done")
         pieces = "".join(self._pieces)
         # items of other types have no deltas

@@ -17,12 +17,14 @@ ALLOWED_DELTAS = {
     "thinking": {"thinking_delta", "signature_delta"},
     "tool_use": {"input_json_delta"},
 }
+"""Type of a block -> the types of its deltas."""
 FIELD_OF_DELTA = {
     "text_delta": "text",
     "thinking_delta": "thinking",
     "input_json_delta": "partial_json",
     "signature_delta": "signature",
 }
+"""Type of a delta -> its field with the value."""
 EMPTY: dict[str, dict[str, object]] = {
     "text": {"text": ""},
     "thinking": {"thinking": "", "signature": ""},
@@ -41,6 +43,7 @@ ALLOWED_NEXT = {
     "message_stop": set(),
     "error": set(),
 }
+"""Type of an event -> the types of events that may follow it."""
 _EMPTY_MESSAGE: dict[str, object] = {
     "type": "message",
     "role": "assistant",

@@ -26,6 +26,7 @@ def as_chat(value: Json, form: Form) -> Json:
 
 
 def _replace_text(choice: Json, **fields: Any) -> Json:
+    """Return a choice with these fields in place of its text."""
     return {**{name: value for name, value in choice.items() if name != "text"}, **fields}
 
 

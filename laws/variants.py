@@ -94,6 +94,7 @@ def rewrite(
 
 
 def _rewritten(recording: Recording, variant: Variant, pieces: Iterable[bytes]) -> list[bytes]:
+    """Return the pieces that a client gets if the server sends `pieces`."""
     rewriter = recording.rewriter(variant.client, variant.form)
     try:
         out = [piece for chunk in pieces for piece in rewriter.feed(chunk)] + rewriter.close()
