@@ -96,7 +96,7 @@ class GemmaQuotes:
     def feed(self, text: str, in_string: bool) -> str:
         """Take the next piece of the object; return the text that can be emitted now.
 
-        `in_string`: True if the pieces before end within a JSON string.
+        `in_string`: True if the pieces before this one end within a JSON string.
         """
         text, self._held = self._held + text, ""
         if self._inside or "<" in text:

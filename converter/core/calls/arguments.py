@@ -19,15 +19,15 @@ from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
 from converter.core.wire.partial_json import PartialJson, means_nothing
 
 CUSTOM_INPUT = "input"
-"""The name of the parameter that is made for the input of a tool without a schema, which takes free
-text (a `custom` tool).
+"""The key under which the input of a `custom` tool is put into an object. Such a tool has no
+schema, and its input is free text.
 """
 ARGUMENT_KEYS = ("arguments", "parameters", "params", "args", "kwargs", "input", "tool_input")
 """Fields in which servers and models put a call's arguments. The APIs have the first one."""
 REMEMBERED = 4096
-"""If another call begins before the arguments of a call are complete, their text is kept up to this
-number of characters. A later object that repeats kept arguments is dropped; one that repeats
-longer arguments makes the call broken.
+"""Up to how many characters of a call's incomplete arguments are kept when another call begins. A
+later object that repeats kept arguments is dropped; an object that repeats longer arguments makes
+the call broken.
 """
 QUOTED = 60
 """How many characters an error message quotes of text that is not part of the arguments."""
@@ -71,7 +71,7 @@ class Arguments:
         self._length = 0  # characters of the object so far
         self._again: PartialJson | None = None  # reads an object behind the first one
         self._repeat: list[str] = []  # pieces of the object behind the first one
-        self._tail = ""  # text behind the object that is no object
+        self._tail = ""  # text behind the object, if it is not an object too
         self.mended = False
 
     @staticmethod
@@ -191,7 +191,7 @@ class Arguments:
     def _feed_behind(self, text: str) -> str:
         """Take text behind the complete object; return the JSON that can be emitted now.
 
-        That is empty, unless an object follows a held `{}` and replaces it.
+        This JSON is empty, unless an object follows a held `{}` and replaces it.
         """
         if self._held and text.lstrip()[:1] == "{":
             self._held, self._object, self._text, self._length = "", self._new_object(), [], 0

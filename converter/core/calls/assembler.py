@@ -18,9 +18,9 @@ from converter.core.model.events import Event, Failure, Finish, TextKind, ToolCa
 from converter.core.wire.bounds import MOST_CALLS, WAITING_LIMIT, TooMuchError, fault_of
 
 CALLED = ("tool_calls", "function_call")
-"""Finish reasons that say that the calls are complete."""
+"""The finish reasons of a reply whose calls are complete."""
 _WHOLE = ("stop", *CALLED)
-"""Finish reasons of a reply that neither a limit nor a filter has cut."""
+"""The finish reasons of a reply that neither a limit nor a filter has cut."""
 BROKEN = "the model's call of {name!r} is no whole call, so it must not be run: {why}"
 """The error that the client gets for a call that must not be run. `why`: the reason."""
 NO_MEANING = "its arguments are no JSON object, near {near!r}"

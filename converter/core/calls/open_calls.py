@@ -113,7 +113,7 @@ class Call:
     def with_types(self, text: str, *, is_last: bool = False) -> str:
         """Change the values in a piece of the arguments to the types of the schema; return it.
 
-        `is_last`: no further piece comes, even if the arguments are cut.
+        `is_last`: True if no further piece comes, even if the arguments are cut.
         """
         if self.values is None:
             return text
@@ -134,7 +134,8 @@ class Call:
     def may_have_ended(self) -> bool:
         """True if the call may be at its end, so that the next piece may begin another call.
 
-        Its object is complete, or so far the empty `{}`. Free text may end anywhere.
+        The object of its arguments is then complete, or is the empty `{}` so far. Free text may end
+        anywhere.
         """
         return self.has_arguments if self.is_text else self.complete or self.arguments.waiting
 
@@ -194,7 +195,9 @@ class OpenCalls:
         return has_all or not (self.contains_name(name) or may_become(name, self._schemas))
 
     def _begins(self, call: Call, event: ToolCall) -> bool:
-        """Return True if the piece begins another call, and does not continue `call`."""
+        """Return True if the piece begins another call, by the table in the module's docstring;
+        False if it continues `call`.
+        """
         has_new_id = event.id not in ("", call.server_id)
         match self._compare_name(call, event.name)[0]:
             case NameRelation.NO_NAME:
@@ -224,7 +227,7 @@ class OpenCalls:
         elif call.has_arguments or (whole and offered_name(call.server_name, schemas)):
             goes_on = False
         elif piece.startswith(call.server_name):
-            goes_on, joined = True, piece  # this server repeats the name so far in each piece
+            goes_on, joined = True, piece  # some servers repeat the name so far in each piece
         else:
             begun = meant or may_become(joined, schemas) or self.contains_name(call.server_name)
             goes_on = bool(begun) and not whole

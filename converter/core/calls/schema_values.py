@@ -1,4 +1,6 @@
-"""Read the schemas of tools: which JSON types a value may have; and write text as such a value."""
+"""Read from the schemas of tools which JSON types a value may have, and write a model's text as a
+value of such a type.
+"""
 
 import ast
 import json
@@ -65,10 +67,10 @@ def types_of(schema: Schema, name: str) -> frozenset[str]:
 
 
 def subschema(schema: Schema, name: str, root: Schema | None = None) -> Schema:
-    """Return the schema of the property `name`, or, if `schema` is that of a list, of its items.
+    """Return the schema of the property `name` of an object's schema, or of the items of a list's.
 
     Empty if there is none. `root`: the tool's whole schema, in which references are looked up; None
-    if `schema` is the whole.
+    if `schema` is the whole schema.
     """
     schema = resolve(schema, schema if root is None else root)
     properties = schema.get("properties")
@@ -80,7 +82,7 @@ def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
     """Return the JSON types that a schema allows; empty if it allows any.
 
     A schema without types has those that follow from its `properties`, `items`, `enum` or `const`.
-    `root`: the tool's whole schema; `depth`: of this schema within unions.
+    `root`: the tool's whole schema. `depth`: how many unions stand around `schema`.
     """
     if not isinstance(schema, Mapping) or depth > REFERENCE_LIMIT:
         return frozenset()
@@ -123,7 +125,8 @@ def resolve(schema: Schema, root: Schema) -> Schema:
 
 
 def as_type(text: str, types: frozenset[str]) -> str:
-    """Return a text that a model wrote as a value, as JSON of one of the `types`; else as a string.
+    """Return the JSON of the value that a model wrote as `text`: a value of one of the `types` if
+    the text can be read as one, else a string.
 
     `5` -> `5` if `types` has `number`, otherwise `"5"`; `True` -> `true` if it has `boolean`.
     """
@@ -150,7 +153,7 @@ def _json(text: str) -> object:
 
 
 def _escaped(text: str) -> object:
-    """Return the value of JSON that is escaped as if it stood within a string; None if it is not.
+    """Return the value of JSON that has the escapes of a string; None if `text` is no such JSON.
 
     `{\\"a\\": 1}` -> `{"a": 1}`.
     """

@@ -26,9 +26,8 @@ from converter.core.wire.json_reader import JsonPart, JsonReader, Want
 from converter.core.wire.json_text import objects
 
 _KINDS = {"{": "object", '"': "string", "t": "boolean", "f": "boolean"}
-"""First character of a value -> its type. Any other character counts as the first of a number, also
-`[` of a list and `n` of null. There the type does not matter: it decides whether a single value is
-put into a list, and a list or null never is (`_put_in_list`).
+"""First character of a value -> its type. A value with any other first character counts as a
+number, also a list and null: `_put_in_list` has dealt with those two before it uses the types.
 """
 _VALUE_PARTS = (JsonPart.OPEN, JsonPart.BEGUN, JsonPart.SCALAR)
 """The parts of JSON with which a value that is no string begins or goes on."""
@@ -53,7 +52,7 @@ class ArgumentValues:
     that the schema asks for.
 
     Arguments:
-        schema: of the tool's parameters.
+        schema: the schema of the tool's parameters.
 
     Attributes:
         changed: the names of the arguments whose values were changed.
@@ -63,7 +62,7 @@ class ArgumentValues:
         self._root = schema
         self._reader = JsonReader(Want.VALUE)
         self._levels: list[_Level] = []
-        self._string: list[str] | None = None  # pieces of a key or string that is held
+        self._string: list[str] | None = None  # pieces of the key or string that is held
         self._length = 0
         self._in_scalar = False
         self._out: list[str] = []
@@ -127,7 +126,9 @@ class ArgumentValues:
             self._end_value()
 
     def _end_string(self) -> None:
-        """End a key or string: emit a held one, a string as a value of the schema's type."""
+        """Read the end of a key or string. If it was held, emit it now; a held string becomes a
+        value of the type that the schema allows.
+        """
         if self._string is None:
             self._out.append('"')
             self._end_value()
@@ -181,8 +182,8 @@ class ArgumentValues:
     def _convert(self, written: str) -> str:
         """Return the JSON string `written` as a value of the type that the schema allows here.
 
-        `"5"` -> `5`; `"a"` -> `["a"]` for a list of strings. If it cannot be read as such a value,
-        `written` itself.
+        `"5"` -> `5`; `"a"` -> `["a"]` for a list of strings. Return `written` itself if it cannot
+        be read as such a value.
         """
         schema, text = self._wanted(), json.loads(written).replace(QUOTE, '"')
         converted = as_type(text, type_names(schema, self._root))
@@ -204,7 +205,7 @@ class ArgumentValues:
 
 
 def non_null(schema: Schema, root: Schema) -> Schema:
-    """Return the schema that counts: without its reference, and without a union with null.
+    """Return `schema` without a reference, and without a union with null.
 
     Pydantic writes an optional argument as such a union:
     `{"anyOf": [{"type": "string"}, {"type": "null"}]}` -> `{"type": "string"}`.

@@ -106,7 +106,7 @@ class Extent:
         self._base = 0  # the offset of the unread text (`_rest`)
 
     def feed(self, text: str, last: bool = False) -> Point | None:
-        """Read the next text, behind text that was held because it could not be decided. Return
+        """Read `text`, behind the unread text that is held because it could not be decided. Return
         the next point at which the call may end; `None` if there is none so far.
 
         `last`: True if no more text comes.
@@ -209,8 +209,8 @@ class Extent:
         `EndMarks.next_marks`; or with a closer, if `mark` is no closer itself. Behind one of
         `EndMarks.thought_closers`, any other text with which a body may go on counts too.
 
-        Return False without a look at this text for a mark of which it shows nothing: an opener,
-        for example. Raises `NeedMore` if the text is too short to decide; never if `last`.
+        Return False for a mark behind which no body goes on, such as an opener. Raises `NeedMore`
+        if the text is too short to decide; never if `last`.
         """
         marks = self._marks
         is_draft = mark in marks.thought_closers and not self.quoted

@@ -437,7 +437,9 @@ or write without an opener, and marks that end a message.
 THINKERS = frozenset(form.name for form in FORMS if form.in_thoughts)
 """The names of the forms in which models call tools within a thought (`CallRow.in_thoughts`)."""
 _LEFT = frozenset(mark[: len(mark) - cut] for mark in (*SECTIONS, *OPENERS) for cut in (0, 1))
-"""Openers of calls and sections, whole and without their last character."""
+"""The openers that `without_opener` removes: of calls and sections, whole or without their last
+character.
+"""
 
 
 def without_opener(text: str) -> str:

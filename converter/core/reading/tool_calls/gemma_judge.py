@@ -31,11 +31,11 @@ from converter.core.reading.tool_calls.verdict import End, JudgedCall
 
 _LIMIT = 64
 """The most levels of objects and lists within each other. Models write three or four. A text with
-more has no clear meaning.
+more levels has no clear meaning.
 """
 _BARE_LIMIT = 4096
-"""The most characters of a value without quotes and brackets. A text with a longer one has no clear
-meaning.
+"""The most characters of a value without quotes and brackets. A text with a longer value has no
+clear meaning.
 """
 _NAME = re.compile(r"([^{(\n]{0,256}+)([{(])")
 """The pattern of a tool's name and, in its second group, the bracket behind it."""
@@ -50,9 +50,8 @@ _WORD = re.compile(r"[^\W\d][\w.-]*+\s*\Z")
 _NUMBERS = re.compile(r"\[(?:\s*+-?(?:0|[1-9]\d*+)(?:\.\d++)?+\s*+(?:,(?!\s*+\])|(?=\])))++\]")
 """The pattern of a list of numbers that is valid JSON. Such a list is copied as a whole."""
 _UNOPENED = {it: re.compile(rf"""[^:{{}}\[\]"'<{it}]{{1,4096}}+""") for it in ("", ",")}
-"""The patterns of the text of a string whose opening quote the model left out: `city:Oslo<|"|>`.
-Key `","`: in a list, where the text ends at a comma. Key `""`: in an object, where it may have
-commas.
+"""The patterns of the text of a string whose opening quote the model left out: `city:Oslo<|"|>`. In
+a list (key `","`) the text ends at a comma; in an object (key `""`) it may have commas.
 """
 _BARE_STOP = re.compile(r"[,}\]{\[\"]")
 """The pattern of a character at which a value without quotes may end, or of a quotation mark."""
@@ -285,7 +284,7 @@ class _Values:
         the offset behind the value, which ends before a bracket, or before a comma with a key of
         the schema `around` behind it.
 
-        `schema`: that of the value. `around`: that of the object around it; `None` in a list.
+        `schema`: the schema of the value. `around`: that of the object around it; `None` in a list.
         """
         quoted, most = False, at + _BARE_LIMIT
         for match in _BARE_STOP.finditer(self._text, at, most):

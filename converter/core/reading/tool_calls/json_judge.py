@@ -92,7 +92,7 @@ class HeaderCalls:
     def read(self, at: int) -> JudgedCall:
         """Read the call whose header begins at the offset `at`. A header alone is a call without
         arguments, if a mark ended the text and the tool requires no argument. Raises NoCall for any
-        other header alone, and for one without the name of an offered tool.
+        other header alone, and for a header without the name of an offered tool.
         """
         span, body, text = self._span, self._span.row.body, self._span.text
         assert isinstance(body, Header)
@@ -139,7 +139,9 @@ class _Call:
     name_is_key: bool = False
     """True if the tool's name is the only key of the call's object (`Json.name_is_key`)."""
     has_header: bool = False
-    """"""
+    """True if a header with the name stands before the object of the arguments:
+    `f{"city": "Oslo"}`.
+    """
     arguments_read: bool = False
     """True if the object of the arguments was read."""
     name_is_outside: bool = False
@@ -187,9 +189,9 @@ class _Call:
 
         The members stand there alone, `{"name": "f"}, "path": "/x"}`, or in an object of their own,
         `{"name": "f"}, {"path": "/x"}`. An object with a name is another call and is not read. If
-        the call has arguments, and its form has no closer, only members behind a comma are read. An
-        object behind the object of the arguments replaces it if that was empty, or else must repeat
-        it: raises Broken if the two differ.
+        the call has arguments, and its form has no closer, only members behind a comma are read. A
+        further object of arguments replaces the first one if that was empty. Else it must have the
+        same values: raises Broken if it has others.
         """
         span, text = self.span, self.span.text
         while True:

@@ -20,8 +20,8 @@ from converter.core.wire.json_reader import HIGH, LOW, STRICT, JsonPart, JsonRea
 _PIECE = 4096
 """How many characters of the text `JsonReader` gets at a time."""
 _TRIES = 16
-"""After so many invalid values in an object, `json` is not tried on further values: for each error,
-`json` counts the lines of the whole text, which is slow.
+"""The most invalid values in an object on which `json` is tried. It is not tried on further values,
+because it counts the lines of the whole text at each error, which is slow.
 """
 _BLANKS = r"[ \t\r\n]*+"
 """The pattern of the characters that are blanks in JSON."""
@@ -34,7 +34,7 @@ _KEY = re.compile(rf'{_BLANKS}"([^"\\\x00-\x1f]*+)"{_BLANKS}:{_BLANKS}')
 _BEHIND = re.compile(rf"{_BLANKS}([,}}])")
 """The pattern of the comma or brace behind a value. Its group is this character."""
 _HALF = re.compile(rf"{HIGH}|{LOW}")
-"""The pattern of an escaped surrogate, such as `\ud83d`: half of a character, which valid JSON has
+"""The pattern of an escaped surrogate, such as `\\ud83d`: half of a character, which valid JSON has
 in pairs only.
 """
 _BARE = re.compile(r"""[^,}"'{\[]++(?=[,}])""")

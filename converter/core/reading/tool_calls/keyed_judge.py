@@ -7,7 +7,8 @@ that closes a value therefore counts only under two conditions:
 1. Behind the mark stands the next parameter, the call's end, or another call.
 2. No inner value is open at the mark: each was closed before.
 
-If no mark fulfils both for a value, the call is read once more, leniently. Then a value also ends:
+If no mark fulfils both conditions for a value, the call is read once more, leniently. Then a value
+also ends:
 
 - before the mark of another parameter, which the tool has and the call does not have yet;
 - at a mark that fulfils only the first condition;
@@ -95,9 +96,9 @@ class KeyedCalls:
         return begin if self._marks.kind_behind(at, self._marks.index(at)) is Kind.HEAD else -1
 
     def read(self, at: int) -> JudgedCall:
-        """Read the call that begins at the offset `at`. If it is Unclosed, read it leniently. If
-        that fails too, the call stays Unclosed while a later mark may close it, and at the end of
-        the reply; else the error of the lenient reading is raised.
+        """Read the call that begins at the offset `at`. If that raises Unclosed, read the call once
+        more, leniently. If that fails too, raises Unclosed if a later mark may close the call or
+        the reply ends; else the error of the lenient reading.
         """
         span = self._span
         try:
@@ -427,7 +428,7 @@ class _Call:
     def _element(self, index: int, schema: Schema, depth: int) -> tuple[str, int]:
         """Return the JSON of the value of a nested element, and the index of the mark behind it:
         `<at><city>Oslo</city></at>` -> `{"city": "Oslo"}`. `index`: the index of the mark `<at>`.
-        `schema`: that of the value. `depth`: how many elements stand around this one.
+        `schema`: the schema of the value. `depth`: how many elements stand around this one.
         """
         marks, mark = self._marks, self._marks.all[index]
         at, index, name = mark.end, index + 1, mark.tag
@@ -457,10 +458,10 @@ class _Call:
         return JsonObject([*members.items()]).text, index + 1
 
     def _take_unopened(self, index: int) -> tuple[int, int]:
-        """Add an argument of whose opening tag only the first characters stand there: the mark with
-        this index. In nested elements, the argument's closing tag has its name. Return the offset
-        behind the closing tag, and the index of the next mark. If no closing tag with the name of a
-        missing argument follows, raises Broken or NoCall (`_fail`).
+        """Add an argument whose opening tag is damaged: only its first characters stand there, the
+        mark with the index `index`. In nested elements, the closing tag has the argument's name.
+        Return the offset behind the closing tag, and the index of the next mark. If no closing tag
+        with the name of a missing argument follows, raises Broken or NoCall (`_fail`).
         """
         mark = self._marks.all[index]
         closer = self._marks.all[index + 1] if index + 1 < len(self._marks) else None
@@ -474,8 +475,8 @@ class _Call:
 
 def _types_in_tag(written: str) -> frozenset[str]:
     """Return the JSON types of a value by the attributes in the tag of its key: `string="true"` or
-    `type="str"` -> a string, any other type -> all types but string. Return an empty set if they
-    name no type. `written`: the attributes.
+    `type="str"` -> a string, any other type -> all types but string. Return an empty set if the
+    attributes name no type. `written`: the attributes.
     """
     if _IS_STRING.search(written):
         return frozenset({"string"})

@@ -80,7 +80,9 @@ class Mark:
     end: int
     """The offset behind the mark in the text of the span."""
     tag: str = ""
-    """"""
+    """The text in the mark that has the key or the tool's name: `city` in `<parameter=city>`,
+    `"f" id=1` in `<invoke name="f" id=1>`.
+    """
     has_value_mark: bool = True
     """True if the mark before the value (`Keyed.value_opener`) stands behind this mark. False for a
     KEY behind which the model left it out.
