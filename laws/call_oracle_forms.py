@@ -111,6 +111,7 @@ def _gemma_syntaxes(body: Gemma, form: CallRow) -> Iterator[tuple[str, Reader]]:
 
 
 def _any_of(marks: Sequence[str]) -> str:
+    """Return the pattern of any of these marks; a longer mark comes first."""
     return f"(?:{'|'.join(map(re.escape, sorted(marks, key=len, reverse=True)))})"
 
 

@@ -87,6 +87,7 @@ def _lines(value: object, path: str) -> list[str]:
 
 
 def _text_of_event(event: object) -> str:
+    """Return an event as text for the error."""
     if isinstance(event, tuple):
         return " ".join(map(_text_of_part, event))
     return event if isinstance(event, str) else repr(event)

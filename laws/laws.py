@@ -17,17 +17,6 @@ from laws.laws_of_errors import error_4, error_7, error_8
 from laws.limits import Case, limit_of
 from laws.variants import DRAWN
 
-__all__ = [
-    "ERROR_LAWS",
-    "LAWS",
-    "Broken",
-    "Law",
-    "NotInstalledError",
-    "check",
-    "check_one",
-    "laws_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Law:

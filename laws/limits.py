@@ -37,6 +37,7 @@ class Case:
 
     @cached_property
     def _findings(self) -> Findings:
+        """The addon's findings, after it has read the whole reply."""
         rewriter = self.recording.rewriter(self.recording.client, self.recording.client_form)
         rewriter.feed(self.recording.body)
         rewriter.close()
@@ -94,6 +95,7 @@ def _has_different_thoughts(case: Case) -> bool:
 
 
 def _has_unread_frames(case: Case) -> bool:
+    """Return True if a complete reply has frames that are not of its dialect."""
     return case.reply.complete and case.reply.unread > 0
 
 
@@ -146,6 +148,7 @@ _SHOWN_BY_BYTES = (["budget"], ["unanswered"])
 
 
 def _has_unsorted_choices(case: Case) -> bool:
+    """Return True if a choice with a higher index comes before one with a lower."""
     return [*case.reply.choices] != sorted(case.reply.choices)
 
 

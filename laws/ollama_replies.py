@@ -85,6 +85,7 @@ _STOPS = {"stop": "end_turn", "length": "max_tokens"}  # finish -> `stop_reason`
 
 
 def _blocks(reply: ParsedReply) -> Iterator[Json]:
+    """Yield a reply's thinking, text and calls as blocks of the Messages API."""
     choice = reply.choice()
     for kind in ("thinking", "text"):
         if text := choice.joined(kind):

@@ -201,11 +201,12 @@ def _fault_by_law(law: "Law", recording: "Recording", library: "Library", cuts: 
     """Return the first difference by which a recording breaks a law; empty if the law holds. Skip
     the test if an SDK is missing. `cuts`: how many random cuts to check; `None` for `DRAWN`.
     """
-    from laws import laws  # noqa: PLC0415
+    from laws.laws import check_one  # noqa: PLC0415
+    from laws.laws_of_clients import NotInstalledError  # noqa: PLC0415
 
     try:
-        broken = laws.check_one(law, recording, *([] if cuts is None else [cuts]))
-    except laws.NotInstalledError as missing:
+        broken = check_one(law, recording, *([] if cuts is None else [cuts]))
+    except NotInstalledError as missing:
         pytest.skip(str(missing))
     return broken[0].message(library.command_line("check", recording.name)) if broken else ""
 

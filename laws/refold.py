@@ -57,6 +57,7 @@ def _add_fields(message: Json, delta: Json) -> None:
 
 
 def _add_calls(calls: list[Json], entries: list[Json]) -> None:
+    """Append the pieces of calls to the calls of the message."""
     for position, entry in enumerate(entries):
         index = position if entry.get("index") is None else entry["index"]
         while len(calls) <= index:

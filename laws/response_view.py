@@ -52,6 +52,7 @@ class StrictResponseReader:
         return self.response
 
     def _check_begin_or_end(self, kind: str, response: Json) -> None:
+        """Check one of the first two events, or the last one."""
         if kind in _STARTED:
             self._kinds.append(kind)
             must(response["output"] == [], f"{kind} has items")
@@ -121,6 +122,7 @@ def as_message(response: Json) -> Json:
 
 
 def _block_of_item(item: Json) -> Json:
+    """Return an item of a response as a block of the Messages API."""
     if item["type"] == "function_call":
         name, arguments = item["name"], json.loads(item["arguments"])
         return {"type": "tool_use", "id": item["call_id"], "name": name, "input": arguments}

@@ -14,8 +14,8 @@ from converter.core.dialects.table import ANTHROPIC
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire.sse import FrameDecoder
 from converter.extras.recordings.recording import Recording
-from laws import laws
 from laws.laws import ERROR_LAWS, LAWS, check, check_one, laws_of
+from laws.laws_of_clients import NotInstalledError
 from laws.variants import DRAWN
 from tests.support.frames import DONE, END, ROLE, data, delta, finish, stream, text
 from tests.support.native_streams import STREAMS
@@ -216,6 +216,6 @@ def test_a_missing_sdk_has_its_own_error_and_is_left_out_of_a_check(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "laws.sdk_reading", None)
     monkeypatch.delattr("laws.sdk_reading", raising=False)
-    with pytest.raises(laws.NotInstalledError, match="pip install anthropic ollama openai"):
+    with pytest.raises(NotInstalledError, match="pip install anthropic ollama openai"):
         check_one(LAWS[6], GOOD["tags"]())
     assert check(GOOD["tags"]()) == []
