@@ -132,7 +132,7 @@ def probe(server: str, insecure: bool = False, authority: str = "") -> tuple[str
         if reply is None:
             fault = f"{server} does not answer yet"
         elif wants_key(reply):
-            fault = key_remedy(server, link.key)
+            fault = key_remedy(server, link.api_key)
         elif listed:
             if behind := find_server_behind(link):
                 logger.warning(

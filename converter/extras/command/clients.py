@@ -25,19 +25,19 @@ class ClientFacts:
     Attributes:
         proxy_url: the proxy's address.
         model: the model's name, as the server lists it.
-        window: the tokens of the model's context window, None if unknown.
+        window_tokens: the tokens of the model's context window, None if unknown.
         sees_pictures: True if the server reports that its model reads pictures.
     """
 
     proxy_url: str
     model: str
-    window: int | None = None
+    window_tokens: int | None = None
     sees_pictures: bool = False
 
     @property
     def output(self) -> int | None:
         """The tokens of the longest reply, None if the context window is unknown."""
-        return self.window and min(self.window // SHARE_OF_OUTPUT, MOST_OUTPUT)
+        return self.window_tokens and min(self.window_tokens // SHARE_OF_OUTPUT, MOST_OUTPUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _claude_variables(facts: ClientFacts) -> Mapping[str, object]:
         "ANTHROPIC_BASE_URL": facts.proxy_url,
         "ANTHROPIC_AUTH_TOKEN": NO_KEY,
         **{f"ANTHROPIC_{name}": facts.model for name in models},
-        "CLAUDE_CODE_MAX_CONTEXT_TOKENS": facts.window,
+        "CLAUDE_CODE_MAX_CONTEXT_TOKENS": facts.window_tokens,
         "CLAUDE_CODE_MAX_OUTPUT_TOKENS": facts.output,
         # With this variable Claude Code 2.1.332 sends a tool's description only when the model
         # looks for the tool: the first prompt has 23,000 tokens in place of 40,000, and a tool that
@@ -124,7 +124,7 @@ def _aider_variables(facts: ClientFacts) -> Mapping[str, object]:
     Without such a file aider looks for a description at GitHub, and asks its user about an unknown
     model at each start.
     """
-    sizes = {"max_input_tokens": facts.window, "max_output_tokens": facts.output}
+    sizes = {"max_input_tokens": facts.window_tokens, "max_output_tokens": facts.output}
     described: dict[str, object] = {"litellm_provider": "openai", "mode": "chat"}
     described |= {name: size for name, size in sizes.items() if size}
     return {
@@ -136,8 +136,8 @@ def _aider_variables(facts: ClientFacts) -> Mapping[str, object]:
 def _opencode_config(facts: ClientFacts) -> Mapping[str, object]:
     """Return opencode's configuration, as in `opencode.json`, with the proxy as its provider."""
     model: dict[str, object] = {"name": facts.model, "reasoning": True}
-    if facts.window:
-        model["limit"] = {"context": facts.window, "output": facts.output}
+    if facts.window_tokens:
+        model["limit"] = {"context": facts.window_tokens, "output": facts.output}
     if facts.sees_pictures:
         model["modalities"] = {"input": ["text", "image"], "output": ["text"]}
     provider = {
@@ -154,7 +154,7 @@ def _codex_config(facts: ClientFacts) -> Mapping[str, object]:
     settings: dict[str, object] = {
         "model": facts.model,
         "model_provider": "local",
-        "model_context_window": facts.window,
+        "model_context_window": facts.window_tokens,
         "model_reasoning_summary": "auto",
         "web_search": "disabled",  # Only OpenAI's own servers can run Codex's web search.
         **{f"model_providers.local.{name}": value for name, value in provider.items()},

@@ -97,7 +97,7 @@ class Finding:
     Attributes:
         topic: the topic, which is the line's first word, such as `thinking`.
         text: the line's text after the topic.
-        options: the addon's options that the finding calls for.
+        addon_options: the addon's options that the finding calls for.
         is_fault: True if the user should mend something; the line is marked `!`.
         needed_by: the clients that need the addon because of this finding, and why; empty if none
             does.
@@ -105,7 +105,7 @@ class Finding:
 
     topic: str
     text: str
-    options: tuple[str, ...] = ()
+    addon_options: tuple[str, ...] = ()
     is_fault: bool = False
     needed_by: str = ""
 
@@ -162,8 +162,8 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     replies = {path: link.response(path) for path in IDENTITY_PATHS}
     server = recognise_server(replies)
     if any(map(wants_key, replies.values())):
-        text = f"wants {'another' if link.key else 'an'} API key: {KEY_TYPED} think-addon doctor"
-        raise CommandError(f"{link.address} {text} {link.address}")
+        wanted = f"{link.address} wants {'another' if link.api_key else 'an'} API key"
+        raise CommandError(f"{wanted}: {KEY_TYPED} think-addon doctor {link.address}")
     if server is None:
         raise CommandError(
             f"{link.address} does not answer as a model server does: give the address of one,"
@@ -419,6 +419,6 @@ def tools_finding(streamed: StreamedReply, server: Server, parses: bool = True) 
 
 def proxy_command(address: str, findings: Iterable[Finding]) -> str:
     """Return the command that starts the proxy with the options of all findings."""
-    options = dict.fromkeys(option for finding in findings for option in finding.options)
+    options = dict.fromkeys(option for finding in findings for option in finding.addon_options)
     arguments = (each for option in options for each in ("--set", option))
     return shell_lines.command(["think-addon", address, *arguments])

@@ -155,7 +155,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
         # provider's prefix that the client needs.
         if name != "run" and named == facts.model:
             del rest[where]
-        if small := window_warning(_TITLES.get(name, ""), facts.window):
+        if small := window_warning(_TITLES.get(name, ""), facts.window_tokens):
             print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
         variables = {**inherited_values(proxy), **_variables(client.variables(facts), Path(folder))}
         return _run_program([path, *client.arguments(facts), *rest], variables)

@@ -89,7 +89,7 @@ class ServerLink:
 
     Attributes:
         address: the server's URL without a path, such as `http://localhost:8000`.
-        key: the server's API key.
+        api_key: the server's API key.
         patience_seconds: seconds to wait for a reply.
         insecure: True if any certificate of the server is accepted.
         authority_file: the file of the certificate authority that signed the server's certificate;
@@ -97,7 +97,7 @@ class ServerLink:
     """
 
     address: str
-    key: str = ""
+    api_key: str = ""
     patience_seconds: float = PATIENCE
     insecure: bool = False
     authority_file: str = ""
@@ -181,7 +181,7 @@ class ServerLink:
             raise CommandError(f"no model server at {self.address}: {fault}") from None
         with closing(connection):
             posted = None if body is None else json_text.write(body)
-            own = credentials({"x-api-key": self.key} if self.key else {})
+            own = credentials({"x-api-key": self.api_key} if self.api_key else {})
             headers |= {"content-type": "application/json", **own}
             connection.request("GET" if body is None else "POST", path, posted, headers)
             yield connection.getresponse()

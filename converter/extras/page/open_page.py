@@ -84,7 +84,7 @@ class OpenPage:
     list_rows: ListRows
     message_came: asyncio.Event = field(default_factory=asyncio.Event)
     _sent_rows: dict[str, Row] = field(default_factory=dict)
-    _chosen: dict[str, _Chosen] = field(default_factory=dict)
+    _chosen_exchanges: dict[str, _Chosen] = field(default_factory=dict)
     _wire: _WireView | None = None
 
     def receive(self, message: object) -> None:
@@ -94,7 +94,7 @@ class OpenPage:
         match message:
             case {"choose": [*names]}:
                 wanted = [name for name in names if isinstance(name, str)][:MOST_CHOSEN]
-                self._chosen = {name: _Chosen(name) for name in wanted}
+                self._chosen_exchanges = {name: _Chosen(name) for name in wanted}
                 self._wire = None
             case {"wire": {"id": str(name), "from": int(begin)}}:
                 whole = self._wire.all_steps if self._wire and self._wire.flow_id == name else None
@@ -121,7 +121,7 @@ class OpenPage:
         await self.list_rows.refresh()
         chosen = [
             exchange
-            for each in list(self._chosen.values())
+            for each in list(self._chosen_exchanges.values())
             if (exchange := await self._changes_of(each))
         ]
         listed, sent, now = self.list_rows.rows, self._sent_rows, time.time()
@@ -139,7 +139,7 @@ class OpenPage:
         """
         flow = self.list_rows.find(chosen.flow_id)
         if flow is None:
-            del self._chosen[chosen.flow_id]
+            del self._chosen_exchanges[chosen.flow_id]
             return {"id": chosen.flow_id, "gone": True}
         if chosen.running_reader:
             return await self._followed_changes(flow, chosen, chosen.running_reader)

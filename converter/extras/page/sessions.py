@@ -56,7 +56,7 @@ class Session:
         name: the id of its first exchange.
         begin_order: the number of exchanges that were added before the session's first.
         fewest_messages: the number of messages in its shortest request.
-        newest_exchange: the id of its newest exchange.
+        newest_exchange_id: the id of its newest exchange.
         parent_name: the name of the session of which it is a branch; empty if it is no branch.
         exchange_ids: the ids of its exchanges.
     """
@@ -64,7 +64,7 @@ class Session:
     name: str
     begin_order: int
     fewest_messages: int
-    newest_exchange: str
+    newest_exchange_id: str
     parent_name: str = ""
     exchange_ids: list[str] = field(default_factory=list)
 
@@ -138,7 +138,7 @@ class Sessions:
         if wish == COMPACTION:
             self._summed_up[client] = session
         session.fewest_messages = min(session.fewest_messages, len(messages))
-        session.newest_exchange = exchange
+        session.newest_exchange_id = exchange
         self._append_exchange(exchange, session)
         return taken + self._note_calls(session, client, messages[same:])
 
@@ -198,7 +198,7 @@ class Sessions:
         best, most = None, 0
         for session in (each for key in keys for each in self._openings.get(key, ())):
             if len(messages) > min(session.fewest_messages, opening):
-                same = shared_count(self._messages(session.newest_exchange), messages)
+                same = shared_count(self._messages(session.newest_exchange_id), messages)
                 if same >= max(session.fewest_messages, most):
                     best, most = session, same
         return best, most

@@ -196,11 +196,11 @@ def to_flow(recording: Recording, began: float = BEGAN) -> http.HTTPFlow:
     server = connection.Server(address=(HOST, int(PORT)), id=_id_for(recording, "server"))
     kept = http.HTTPFlow(client, server)
     kept.id, kept.timestamp_created = _id_for(recording, "flow"), began
-    times = [began + chunk.at for chunk in recording.chunks] or [began]
+    times = [began + chunk.at_seconds for chunk in recording.chunks] or [began]
     if recording.abort_reason:
         kept.error = flow.Error(recording.abort_reason, times[-1])
     summary = recording.replayed().summary.values()
-    cuts = [(len(chunk.data), chunk.at) for chunk in recording.chunks]
+    cuts = [(len(chunk.data), chunk.at_seconds) for chunk in recording.chunks]
     noted = cuts, recording.abort_reason, recording.options, recording.facts
     kept.metadata[METADATA] = write_notes(noted, summary)
     kept.comment = describe_thinking(summary) if summary.get("thoughts") else ""

@@ -100,7 +100,7 @@ def _head_lines(recording: Recording, client: Dialect) -> Iterator[str]:
 def _body_lines(recording: Recording, replay: Replay) -> Iterator[str]:
     """Yield the lines of a golden for each chunk of the server and each piece for the client."""
     for step in replay.steps:
-        yield f">> +{step.chunk.at:.3f} s"
+        yield f">> +{step.chunk.at_seconds:.3f} s"
         yield from _indented_lines(step.chunk.data)
         yield from _client_lines(step.client_bytes, step.chunk.data)
     if recording.abort_reason:

@@ -157,7 +157,7 @@ class Recorder(Watcher):
         except RecordingError as error:
             return [(None, got, got)], f"Only the client's bytes are kept: {error}"
         steps: list[WireStep] = [
-            (step.chunk.at, step.chunk.data, step.client_bytes) for step in replay.steps
+            (step.chunk.at_seconds, step.chunk.data, step.client_bytes) for step in replay.steps
         ]
         steps += [(None, b"", replay.end)] if replay.end and not replay.broke_off else []
         other = "The client got other bytes than these, which the addon would write now."

@@ -32,9 +32,9 @@ class RecordingError(FileError):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Bytes of the server as they arrived, `at` seconds after the client's request began."""
+    """Bytes of the server as they arrived, `at_seconds` after the client's request began."""
 
-    at: float
+    at_seconds: float
     data: bytes
 
 
@@ -295,7 +295,7 @@ class Recording:
         if broken and Form.WHOLE in (self.server_form, form):
             return Replay(all_held, b"", broke_off=True)
         steps = tuple(
-            ReplayStep(chunk, b"".join(rewriter.feed(chunk.data, chunk.at)))
+            ReplayStep(chunk, b"".join(rewriter.feed(chunk.data, chunk.at_seconds)))
             for chunk in self.chunks
         )
         end = b"".join(rewriter.close())

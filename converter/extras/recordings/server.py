@@ -120,7 +120,7 @@ class RecordedServer(ThreadingHTTPServer):
         if best := self._nearest(continued, lambda each: request_fit(each.sent_request, *first)):
             return best.server_reply, best.second_chunks, bool(best.abort_reason)
         if best := self._nearest(recordings, lambda each: request_fit(each.request, *request)):
-            last = best.chunks[-1].at if best.chunks else 0.0
+            last = best.chunks[-1].at_seconds if best.chunks else 0.0
             return best.client_reply, [Chunk(last, best.client_reply.body)], bool(best.abort_reason)
         return None
 
@@ -288,7 +288,7 @@ def wait_for_chunks(chunks: Sequence[Chunk], arrived: float, pace: float) -> Ite
     passed since `arrived`, when the request came (`time.monotonic`).
     """
     for chunk in chunks:
-        wait = arrived + chunk.at / pace - monotonic()
+        wait = arrived + chunk.at_seconds / pace - monotonic()
         if wait > 0:
             sleep(wait)
         yield chunk.data

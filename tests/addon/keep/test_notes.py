@@ -13,7 +13,7 @@ ROWS = rows_of(__file__)
 
 FACTS = NotedFacts("vllm", True, "thinking", 7, True)
 RECORDING = exchange(ended="gone", facts=FACTS)
-CUTS = [(len(chunk.data), chunk.at) for chunk in RECORDING.chunks]
+CUTS = [(len(chunk.data), chunk.at_seconds) for chunk in RECORDING.chunks]
 WRITTEN = CUTS, "gone", RECORDING.options, FACTS
 NOTED = json.loads(notes.write_notes(WRITTEN, {}))
 

@@ -39,26 +39,26 @@ def test_every_family_is_recognised_and_switched_on_where_it_is_not(family: obje
     assert f"between {family.open.strip()} and {family.close.strip()}" in finding.text
     twin = next(row for row in TABLE if row.open == family.open)
     asks = twin.ambiguous_in_prose and twin not in for_model("small")
-    assert finding.options == (("think_tags=auto", f"think_tags={twin.name}") if asks else ())
+    assert finding.addon_options == (("think_tags=auto", f"think_tags={twin.name}") if asks else ())
 
 
 def test_a_closer_alone_sets_the_initial_state_where_nobody_else_does() -> None:
     assert "the template has opened it" in read("why</think>84").text
-    assert read("why</think>84").options == ("think_start=thinking",)
+    assert read("why</think>84").addon_options == ("think_start=thinking",)
     for server in ("vllm", "llama.cpp"):
         served = read("why</think>84", server=server)
-        assert (served.options, "so no option is needed" in served.text) == ((), True)
+        assert (served.addon_options, "so no option is needed" in served.text) == ((), True)
     guessed = read("why</think>84", model="DeepSeek-R1")
-    assert (guessed.options, "--set think_start=thinking" in guessed.text) == ((), True)
+    assert (guessed.addon_options, "--set think_start=thinking" in guessed.text) == ((), True)
 
 
 def test_a_tag_that_no_family_reads_is_shown_with_the_option_that_reads_it() -> None:
-    assert read("<mythink>why</mythink>84").options == (
+    assert read("<mythink>why</mythink>84").addon_options == (
         "think_tags=auto",
         "think_tags=<mythink> </mythink>",
     )
-    assert read("[MY_THOUGHTS]why").options[1] == "think_tags=[MY_THOUGHTS] [/MY_THOUGHTS]"
-    assert read("<b>84</i>").options == ()
+    assert read("[MY_THOUGHTS]why").addon_options[1] == "think_tags=[MY_THOUGHTS] [/MY_THOUGHTS]"
+    assert read("<b>84</i>").addon_options == ()
 
 
 @pytest.mark.parametrize(

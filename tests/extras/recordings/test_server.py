@@ -161,4 +161,4 @@ def test_each_chunk_waits_for_its_time(pace: float, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(paces, "monotonic", lambda: now[0])
     monkeypatch.setattr(paces, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
     sent = [now[0] - 100.0 for _ in paces.wait_for_chunks(paced.chunks, 100.0, pace)]
-    assert sent == pytest.approx([chunk.at / pace for chunk in paced.chunks])
+    assert sent == pytest.approx([chunk.at_seconds / pace for chunk in paced.chunks])

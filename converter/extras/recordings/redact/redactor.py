@@ -202,7 +202,7 @@ class Redaction:
         """
         ends = list(accumulate(len(chunk.data) for chunk in chunks))
         body, borders = self.redacted_body(b"".join(chunk.data for chunk in chunks), stream, ends)
-        times = accumulate((round(max(chunk.at, 0.0), 3) for chunk in chunks), max)
+        times = accumulate((round(max(chunk.at_seconds, 0.0), 3) for chunk in chunks), max)
         cut = (body[start:end] for start, end in pairwise([0, *borders]))
         return tuple(Chunk(at, data) for at, data in zip(times, cut, strict=True) if data)
 

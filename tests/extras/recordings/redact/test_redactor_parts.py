@@ -24,11 +24,11 @@ def test_times_are_rounded_and_never_run_backwards() -> None:
     raw = replace(
         raw,
         chunks=tuple(
-            replace(chunk, at=at)
+            replace(chunk, at_seconds=at)
             for chunk, at in zip(raw.chunks, [-1, 0.5, 0.12345, 2.00049], strict=True)
         ),
     )
-    assert [(chunk.at, chunk.data) for chunk in redacted(raw).chunks] == [
+    assert [(chunk.at_seconds, chunk.data) for chunk in redacted(raw).chunks] == [
         (0, b"a"),
         (0.5, b"c"),
         (2.0, b"d"),
