@@ -163,9 +163,9 @@ class Assembler:
             is_open = any(each.sent and not each.complete for each in self._calls.growing)
             if is_open or not self._calls.is_named(call):
                 break
-            # If the name field holds a whole call, the arguments in that field count, unless the
-            # server sends other ones in the field for arguments. Nothing, `{}` and the same
-            # arguments are no other ones.
+            # If the name field holds a whole call, its arguments count, unless the server sends
+            # different arguments in the field for arguments. Wait while that field has nothing, or
+            # a part of `{}` or of the same arguments.
             name, inner = self._inner_call(call)
             text = call.held_arguments.strip()
             if name and not call.is_over and ("{}".startswith(text) or inner.startswith(text)):

@@ -23,8 +23,10 @@ class FreeText:
     """
 
     waiting = has_unfit = mended = False
-    unfit = ""  # no text breaks the call
-    not_plain = None  # None: all text must be read
+    unfit = ""
+    """Text that breaks the call (see `Arguments.unfit`). There is none, because any text is fit."""
+    not_plain = None
+    """None, because `feed` must read all text (see `Arguments.not_plain`)."""
 
     def __init__(self) -> None:
         self.begun = self.complete = self.has_text = False

@@ -17,9 +17,13 @@ _MARK = re.compile(
     r"<\|[^<>|]*\|>|<｜[^<>｜]*｜>|</?(?:think|thinking|tool_calls?|function|invoke|parameters?"
     r"|arg_key|arg_value|minimax:tool_call)/?>|\[/?[A-Z_]+\]"
 )
-"""A special token, or a tag of call syntax. The written name is split into parts at these marks."""
+"""The pattern of a mark at which a written name is split into parts: a special token, or a tag of
+call syntax.
+"""
 _OPENER = re.compile(r"<(?:function|invoke|tool_call)(?:=|\s+name=)(?P<name>[^<>]*)>?")
-"""A tag that contains a name: `<function=get_weather>`. Its name becomes a part by itself."""
+"""The pattern of a tag that contains a name: `<function=get_weather>`. Only the name is kept,
+between two marks.
+"""
 _HEADER_WORDS = re.compile(
     r"(?i:(?:analysis|assistant|call|code|commentary|constrain|final|functions?|json|to|tool"
     r"|tool_call)(?:\s++|\Z))++"

@@ -54,8 +54,8 @@ class Call:
     arguments: Arguments | FreeText
     """The reader of the text of the arguments."""
     finish_reason: str
-    """The finish reason of a reply with this call: `function_call` if the server sent it in that
-    field, which APIs had before `tool_calls`; else `tool_calls`.
+    """The finish reason of a reply with this call: `function_call` if the server sent the call in
+    the field of this name, which APIs had before `tool_calls`; else `tool_calls`.
     """
     from_text: bool = False
     """True if the call was read from text of the model. False if the server sent it as a call."""

@@ -51,12 +51,12 @@ class CallsRead:
     thought.
     """
     mended_calls: list[str] = field(default_factory=list)
-    """The tools' names in calls whose arguments were not quite JSON, with those of the calls that
-    the server sent itself.
+    """The tools' names in calls whose arguments were not quite JSON: in calls that were read from
+    text, and in calls that the server sent itself.
     """
     typed_arguments: list[str] = field(default_factory=list)
-    """The names of arguments whose values were converted to a type of the schema, with those of the
-    calls that the server sent itself.
+    """The names of arguments whose values were converted to a type of the schema: in calls that
+    were read from text, and in calls that the server sent itself.
     """
 
     @property

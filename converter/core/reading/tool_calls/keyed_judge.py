@@ -59,7 +59,7 @@ value.
 _OF_THE_CALL = frozenset(("id", "index", "type", "call_id", "tool_call_id", "string"))
 """Attributes of a call's tag that are not arguments: `id` in `<invoke name="f" id="1">`."""
 _WORD = re.compile(r"\s*+([\w.:/-]++)")
-"""The pattern of a bare name of a tool, or of the first word of other text."""
+"""The pattern of the first word of a text, which may be the bare name of a tool."""
 _LINE_END = re.compile(r"\r\n|\n")
 """The pattern of one line end."""
 _LINE_END_LAST = re.compile(r"(?:\r\n|\n)\Z")
@@ -266,7 +266,7 @@ class _Call:
             match = HEADER.fullmatch(mark.tag)
             name, types = (match[1], _types_in_tag(match[2])) if match else ("", types)
         # `<parameter=city=Oslo>`: the value stands in the tag of its key, and is not read. Without
-        # it the call has no clear meaning.
+        # this value the call has no clear meaning.
         in_tag = "=" in name and not self._has_parameter(name)
         if not name or in_tag or not (mark.has_value_mark or self._lacks(name)):
             self._fail()
