@@ -236,9 +236,6 @@ def join_texts(texts: Iterable[str]) -> str:
     return joined
 
 
-# Writers of the assistant's messages.
-
-
 def _write_assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
     """Return the assistant's message with these blocks, as a list. Where its thoughts are written
     depends on `settings.history`, and, if the message has calls, on `settings.tool_turn_history`.
@@ -269,9 +266,6 @@ def _write_assistant(blocks: Sequence[Block], settings: RequestSettings) -> list
     if calls:
         message["tool_calls"] = calls
     return [message]
-
-
-# Writers of the user's messages and of tool messages.
 
 
 def _write_user(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:

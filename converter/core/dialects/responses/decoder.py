@@ -132,7 +132,7 @@ class ResponsesDecoder(DialectDecoder):
         word = string_of(as_object(response.get("incomplete_details")).get("reason"))
         ended = "tool_calls" if self._called else "stop"
         if response.get("status") == "incomplete":
-            # `length` counts only if the server gives no reason, or an unknown one.
+            # This finish is emitted if the server gives no reason, or an unknown one.
             ended = "length"
         meaning = meaning_of(word)
         yield Finish(meaning if is_standard(meaning) else ended, server_word=word)

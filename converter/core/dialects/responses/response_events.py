@@ -161,7 +161,7 @@ class ResponsesEncoder(BlockWriter):
             return error_body(str(error["message"]), status, code=str(error["code"]))
         if repeated is None:
             return self._result
-        # This answer must have a `usage`, even if the server did not count.
+        # The answer of `/responses/compact` must have a `usage`, even if the server did not count.
         usage = self._result["usage"] or usage_json(Usage(0, 0), 0, 0)
         return compaction.compact_body({**self._result, "usage": usage}, repeated, self._context.id)
 
@@ -312,8 +312,8 @@ class ResponsesEncoder(BlockWriter):
         return self._item.feed(text) if self._item else []
 
     def _end_block(self, kind: str, signature: str) -> Iterator[dict[str, object]]:  # noqa: ARG002
-        """Yield the events that end the open item, and add the item to `output`. Yield
-        nothing for an item that `_begin_block` has sent complete.
+        """Yield the events that end the open item, and add the item to `output`. Yield nothing for
+        an item that `_begin_block` has sent complete.
         """
         if self._item is None:
             return
