@@ -4,13 +4,13 @@ on a reply are in `converter.core.wire.bounds`.
 
 from converter.core.wire.bounds import Bound
 
-LONGEST_HEAD = Bound(64 << 10, "bytes", "a reply's head, a chunk's, and trailers")
+LONGEST_HEAD = Bound(64 << 10, "bytes", "the head of a reply or of a chunk, and trailers")
 """For comparison: h11 accepts 16 KiB, nginx and browsers up to 256 KiB, mitmproxy any length."""
 ANSWER_LIMIT = Bound(
     16 << 20,
     "bytes",
-    "what a server says about itself, or a prompt's tokens",
-    "it is as if the server had not answered",
+    "a server's reply to a probe: about itself, or a prompt's tokens",
+    "the reply counts as missing",
 )
 """For comparison: the longest answer that is needed is the list of a long prompt's tokens, some
 megabytes.
@@ -18,7 +18,7 @@ megabytes.
 KNOWN_TURNS = Bound(
     16,
     "requests",
-    "long requests that the next one of their conversation repeats, with their bytes",
+    "bodies kept because the conversation's next request repeats them",
     "the oldest go",
 )
 """The parsed messages of so many last requests are kept, so that a next request that repeats them
@@ -28,14 +28,14 @@ time.
 KNOWN_TURNS_BYTES = Bound(
     16 << 20,
     "bytes",
-    "long requests that are repeated, all together; one of small values counts for more",
+    "those bodies, all together; one of small values counts for more",
     "the oldest go",
 )
 """The bytes of all requests that `KNOWN_TURNS` counts. They are enough for some agents whose
 context windows are full.
 """
 LONGEST_PROMPT = Bound(
-    1 << 20, "bytes", "a request that is compared with the one before it", "not compared"
+    1 << 20, "bytes", "a request that is compared with the conversation's last one", "not compared"
 )
 """About the length of a prompt of 200,000 tokens. The extra `prompt_cache` compares two requests to
 find where a cached prompt breaks. A longer request is not compared, because all other

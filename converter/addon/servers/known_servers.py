@@ -28,11 +28,11 @@ from converter.core.model.initial_state import InitialState
 from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 
-MOST_LESSONS = Bound(1000, "entries", "what is known of servers; models of a list", "the oldest go")
+MOST_LESSONS = Bound(1000, "entries", "lessons about servers; models of a list", "the oldest go")
 """How many lessons about all servers are kept, and how many models of a server's list. A machine
 has a few servers. The bound keeps a client that invents names of models from filling the memory.
 """
-MOST_SHARED = Bound(300, "lessons", "what processes tell each other of one server", "the oldest go")
+MOST_SHARED = Bound(300, "lessons", "shared lessons about one server", "the oldest go")
 """How many lessons about one server are shared. A server has a few lessons for each model and each
 refused schema. The store that processes share has all lessons about one server in one entry.
 """

@@ -58,9 +58,9 @@ def fault_of(error: Exception) -> tuple[str, int]:
 BODY_LIMIT = Bound(
     64 * _M,
     _BYTES,
-    "a body: a reply that must be whole, or one that is kept",
-    "of a reply that must be whole, status 502, and the server's connection is closed; of one that "
-    "is kept, the first part",
+    "a body: of a reply that is read as a whole, or that is kept",
+    "of one that is read as a whole: status 502, and the server's connection is closed; of one that"
+    " is kept: the first part is kept",
 )
 """A thousand times as much as a long reply, so that replies with `logprobs` are below. The bound is
 there because a download of a file must not fill the memory.
@@ -69,7 +69,7 @@ FRAME_LIMIT = Bound(4 * _M, _BYTES, "one frame of a stream")
 """A frame usually has some hundred bytes, and one with an inline picture is still shorter than
 this.
 """
-DEEPEST = Bound(100, "levels", "objects within each other that a rescued frame keeps", "`null`")
+DEEPEST = Bound(100, "levels", "nested objects of a frame that is mended", "`null`")
 """The most levels that `json_text.rescue` keeps of a frame that is not valid JSON; `null` replaces
 deeper values. A reply has about ten levels. Parsers of clients fail at 500 to 10,000 levels.
 """
@@ -78,11 +78,11 @@ MOST_CHOICES = Bound(16_384, "choices", "choices of a reply", "a frame that cann
 
 # Bounds of text that waits before it goes out.
 
-WAITING_LIMIT = Bound(4 * _M, _CHARACTERS, "arguments of tool calls that wait")
+WAITING_LIMIT = Bound(4 * _M, _CHARACTERS, "held arguments of tool calls")
 """Arguments wait until the name of their call is complete, or until an earlier call has ended. A
 file that a model writes with a tool is far shorter.
 """
-UNFIT_LIMIT = Bound(_M, _CHARACTERS, "arguments of a tool call that are no object")
+UNFIT_LIMIT = Bound(_M, _CHARACTERS, "arguments of a tool call that are not a JSON object")
 """Such arguments wait for the end of the call. Only then it is known whether they are a JSON string
 that holds an object, or the value of a tool's only parameter `input`.
 """
@@ -101,8 +101,8 @@ MOST_CALLS = Bound(
 HELD_LIMIT = Bound(
     256 * _K,
     _CHARACTERS,
-    "a call in text that may be none, and a value in it",
-    "a call is text, a value a string",
+    "text that may be a call, and a value in it",
+    "the call becomes text, the value a string",
 )
 """Text that may be a tool call is held until it is certain whether it is a call. The longest such
 text is a file in the arguments of a tool that writes files.
@@ -116,11 +116,11 @@ never closed must not hold the rest of the reply.
 BLANKS_LIMIT = Bound(
     4 * _K,
     _CHARACTERS,
-    "blanks in a row: in arguments, around a thought, before an answer",
-    "in arguments they are left out, around a thought they pass, before an answer they begin it",
+    "successive blanks: in arguments, around a thought, before an answer",
+    "left out in arguments; sent around a thought; the answer begins with them",
 )
 """Models write fewer blanks. If blanks never end, the stream must still go on."""
-GUESS_LIMIT = Bound(400, _CHARACTERS, "the end of a thought that is only guessed", "it passes")
+GUESS_LIMIT = Bound(400, _CHARACTERS, "held text where a thought's end is guessed", "it passes")
 """How much text is held behind the offset at which a thought may have ended, until more of the
 reply shows whether it ended there. 400 characters are a short answer, which a slow model writes in
 some seconds.
@@ -128,8 +128,8 @@ some seconds.
 COMPARED_LIMIT = Bound(
     _M,
     _CHARACTERS,
-    "a thought that is compared with what other names say",
-    "what comes at the same place is taken to repeat it",
+    "a thought that is compared with other fields of the same frame",
+    "text at the same offset counts as its repetition",
 )
 """How much of a thought is kept to compare it with the other field in which a server sends the same
 thought. The longest thoughts have a tenth of this length.
@@ -138,16 +138,16 @@ thought. The longest thoughts have a tenth of this length.
 # Bounds of data that is remembered, and shown to people.
 
 LONGEST_THOUGHT = Bound(
-    _M, _CHARACTERS, "a thought for events", "the client gets all, the rest is not told"
+    _M, _CHARACTERS, "a thought for watchers", "watchers get the first part, the client all"
 )
 """How much of a thought is kept for watchers. The longest thoughts have a tenth of this length."""
 MOST_PARTS = Bound(1000, "parts", "blocks and items of a server's own endpoint", "the oldest go")
 """How many blocks (Messages) or items (Responses) of a stream a decoder remembers. Only the newest
 get further events.
 """
-MOST_NAMES = Bound(50, "names", "names of fields in a note", "they are not named")
+MOST_NAMES = Bound(50, "names", "names of fields in a note", "the others are not named")
 """A line of the log with so many names is still readable."""
-MOST_FAULTS = Bound(10, "faults", "faults of one reply that are told apart", "a sum")
+MOST_FAULTS = Bound(10, "faults", "faults of one reply that are listed", "a sum")
 """How many different faults of one reply are noted. Further faults have the same causes."""
 
 

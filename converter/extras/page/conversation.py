@@ -40,7 +40,7 @@ from converter.extras.page.remedy import as_arguments, remedy_of
 SEARCH_LIMIT = Bound(
     64 << 20,
     "characters",
-    "words of conversations that the page's search remembers",
+    "text of conversations that is kept for the page's search",
     "read again for the next search",
 )
 """Enough for the conversations of a long day."""

@@ -25,7 +25,7 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import encodable
 
-TRACED_TEXT = Bound(128 << 10, "characters", "words of a reply in a span", "the rest is not told")
+TRACED_TEXT = Bound(128 << 10, "characters", "text of a reply in a span", "the rest is left out")
 """There is a bound, because collectors accept only some megabytes in a batch of spans."""
 
 

@@ -34,7 +34,7 @@ from converter.core.wire.printable import bounded
 TERMINAL_LIMIT = Bound(
     512 << 10,
     "characters",
-    "words of replies that wait for the terminal",
+    "text of replies that waits for the terminal",
     "not printed, and a line says how many",
 )
 """There is a bound, because a terminal that accepts no output must not fill the memory."""
