@@ -1,4 +1,6 @@
-"""`think-addon doctor URL`: ask a server what it is and how its model thinks; say what follows."""
+"""`think-addon doctor URL`: ask a server what it is and how its model thinks; print which options
+follow.
+"""
 
 import argparse
 import re

@@ -352,7 +352,7 @@ def _proxy_for(chosen: LaunchArguments, client: Client) -> Iterator[str]:
         tempfile.TemporaryFile("w+") as log,
         subprocess.Popen(
             command,
-            # This pipe closes when this process ends, even by a kill. The proxy then ends too.
+            # The proxy ends when this pipe closes: at the end of this process, even by a kill.
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

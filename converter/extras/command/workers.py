@@ -44,8 +44,8 @@ files of the authority, and `_LAST_FILE` last.
 _FILE_OPTIONS = ("-w", "--save-stream-file")
 """Options of mitmdump whose next argument names a file that mitmdump writes."""
 _OWN_TARGET = (*_FILE_OPTIONS, "save_stream_file=", "think_metrics=")
-"""How arguments begin that name a file or a port which two processes cannot share. The folder of
-`think_record` and the target of `think_thoughts` can be shared.
+"""The beginnings of arguments that name a file or a port of which each process needs its own. The
+folder of `think_record` and the target of `think_thoughts` can be shared.
 """
 
 _spawn = get_context("spawn")

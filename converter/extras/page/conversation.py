@@ -46,8 +46,7 @@ SEARCH_LIMIT = Bound(
 """Enough for the conversations of a long day."""
 
 _BEGAN_INSIDE_NOTE = "Guessed: the reply was taken to begin inside a thought."
-"""The note for a reply whose text was read, by a guess, as thinking from its first character on.
-"""
+"""The note for a reply whose text was guessed to be thinking from its first character on."""
 _PROMPTED_NOTE = "Added: a text in the prompt that asks the model to think."
 """The note for a request to which the addon has added a text."""
 _WITHHELD_NOTE = "Withheld: the client got no thinking."
@@ -108,7 +107,8 @@ def _end_values(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
     - `notes`: a line for each mend and each guess of the addon. A failure that the reply itself or
       `ended` shows has no line.
     - `kept`: True if the exchange can be kept as a recording.
-    - `remedy`: options that read a misread reply rightly, else empty.
+    - `remedy`: the options with which a misread reply would have been read rightly, as arguments;
+      empty for any other reply.
     """
     noted, ended = notes_of(flow), flow.error.msg if flow.error else ""
     parts = (part for turn in answer.turns for part in turn.parts)

@@ -48,10 +48,9 @@ class ListRows:
         self._sessions = Sessions(self._messages)
         self.rows: dict[str, Row] = {}
         self._stale: dict[str, None] = {}
-        # The ids of flows whose requests are still arriving, as keys. A request must be put into
-        # its session before a later request is. But mitmweb signals that a request has arrived only
-        # some time after it has. So each refresh looks at these flows too, in the order in which
-        # they began.
+        # The ids of flows whose requests are still arriving, as keys. Requests must be put into
+        # sessions in the order in which they began, but mitmweb signals the arrival of a request
+        # late. So each refresh looks at these flows, even if mitmweb has signalled nothing.
         self._arriving: dict[str, None] = {}
         self._lock = asyncio.Lock()
 

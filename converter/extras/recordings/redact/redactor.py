@@ -190,7 +190,7 @@ class Redaction:
         """
         got, answered = recording.client_reply, recording.server_reply
         if (got.body, got.content_type) == (recording.body, answered.content_type):
-            # The client got the server's reply unchanged, so it is redacted already.
+            # The client got the server's bytes unchanged, and these are redacted in `chunks`.
             body = b"".join(chunk.data for chunk in chunks)
         else:
             body, _ = self.redacted_body(got.body, is_stream(got.content_type, got.body))
