@@ -24,8 +24,8 @@ class Law:
 
     number: int  # the number in `docs/recordings.md`
     title: str  # the law in a few words
-    # takes a recording, and how often to cut it at random; raises BrokenLawError
     holds: Callable[[Recording, int], None]
+    """Takes a recording, and how often to cut it at random. Raises BrokenLawError."""
 
     def __str__(self) -> str:
         return f"law {self.number} {self.title}"

@@ -87,8 +87,8 @@ class ParsedReply:
     """A reply as its server sent it, or as a client received it."""
 
     choices: dict[int, ParsedChoice] = field(default_factory=dict)  # the choices by their index
-    # the values of all fields beside choices, usage and error, by the field's name
     frame_fields: dict[str, list[object]] = field(default_factory=dict)
+    """Field of a frame, beside choices, usage and error -> all its values."""
     usage: Json = field(default_factory=dict)  # the counts of tokens
     done: bool = False  # True if the server reported the end of the reply
     error: bool = False  # True if the server reported an error

@@ -24,7 +24,7 @@ DRAWN = 8
 the recording's name is the seed.
 """
 _CONTENT_TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
-_NAMES = {
+_CLIENT_NAMES = {
     OPENAI_CHAT: "chat completions client",
     ANTHROPIC: "Anthropic client",
     RESPONSES: "Responses client",
@@ -34,7 +34,7 @@ IN_BLOCKS = (ANTHROPIC, RESPONSES, OLLAMA)
 """Dialects whose replies are compared as the blocks of a message, whoever the server is."""
 IN_FIELDS = (OPENAI_CHAT, OLLAMA)
 """Dialects in which all thoughts share a field, and so does all text."""
-_FORMS = {Form.STREAM: "streamed", Form.WHOLE: "whole"}
+_FORM_NAMES = {Form.STREAM: "streamed", Form.WHOLE: "whole"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Variant:
     form: Form  # the form in which the client gets the reply
 
     def __str__(self) -> str:
-        return f"{_NAMES[self.client]}, {_FORMS[self.form]}"
+        return f"{_CLIENT_NAMES[self.client]}, {_FORM_NAMES[self.form]}"
 
 
 def variants(recording: Recording, dialect: Dialect | None = None) -> Iterator[Variant]:
