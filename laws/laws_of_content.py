@@ -185,7 +185,7 @@ def _parsed(written: str) -> object:
 
 
 def _check_completion_is_complete(case: Case, variant: Variant) -> None:
-    """Check the same for a chat completion, with all fields beside the text."""
+    """Check that a completion lacks no text, call, finish, count or other field of the reply."""
     sent, got = case.reply, completion_of(case.recording, variant)
     # for a body without choices the client gets an error
     if sent.choices or variant.form is Form.STREAM:

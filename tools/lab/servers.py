@@ -54,7 +54,7 @@ _R1_TEMPLATE = ("--chat-template", str(TESTS / "tiny_model" / "r1.jinja"))
 _REPORT_CACHED = ("--enable-prompt-tokens-details",)
 """Options of vLLM: report the cached tokens."""
 _VLLM_R1 = ("--reasoning-parser", "deepseek_r1")
-"""Options of vLLM: a parser of thinking that does not fit the model's own template."""
+"""Options of vLLM: the parser of DeepSeek R1's thinking."""
 _VLLM_CALLS = ("--enable-auto-tool-choice", "--tool-call-parser")
 """Options of vLLM: parse tool calls; the name of a parser follows."""
 CONFIGURATIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
