@@ -193,7 +193,7 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     facts = read(reported, model)
     yield window_finding(facts.window, server)
     if facts.abilities:
-        yield Finding("told", ", ".join(facts.abilities))
+        yield Finding("abilities", ", ".join(facts.abilities))
     body = {**_question_body(model, TOOL_QUESTION), "tools": [TOOL]}
     called = link.stream(body, lambda reply: bool(reply.called_tools))
     # A server without a parser of calls may refuse a request with tools unless it has
