@@ -51,19 +51,19 @@ class KeptExchanges(Watcher):
         """Close the old file when `think_page` has changed, open the new one, and add its exchanges
         to mitmweb's list. An error is logged.
         """
-        view, path = flow_list(), str(value_of("think_page") or "")
-        if "think_page" not in updated or path == self._path or view is None:
+        view, option = flow_list(), str(value_of("think_page") or "")
+        if "think_page" not in updated or option == self._path or view is None:
             return
         self.done()
-        self._path = path
-        if not path:
+        self._path, path = option, Path(option).expanduser()
+        if not option:
             return
         # Imported here, because SQLite takes a megabyte of memory and most proxies have no such
         # file.
         from converter.extras.page.exchange_file import ExchangeFile  # noqa: PLC0415
 
         try:
-            file = ExchangeFile(Path(path).expanduser())
+            file = ExchangeFile(path)
             flows = _read(file.flows())
         except OSError as error:
             _log.error("think: think_page: expected a file of exchanges, got %s: %s", path, error)

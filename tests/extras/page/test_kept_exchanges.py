@@ -84,11 +84,11 @@ def test_an_exchange_that_is_deleted_at_once_is_not_kept(tmp_path: Path) -> None
 
 
 def test_a_file_of_something_else_is_reported_and_left_alone(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "kept.sqlite"
-    path.write_text(before := "words, and no database at all " * 40)
-    with caplog.at_level(logging.ERROR), started(path) as there:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (path := tmp_path / "kept.sqlite").write_text(before := "words, and no database at all " * 40)
+    with caplog.at_level(logging.ERROR), started(Path("~/kept.sqlite")) as there:
         ended(there)
-    assert "think_page: expected a file of exchanges, got" in caplog.text
+    assert f"think_page: expected a file of exchanges, got {path}: " in caplog.text
     assert path.read_text() == before
