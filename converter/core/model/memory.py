@@ -100,7 +100,7 @@ class Store:
         return None
 
     def keep(
-        self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
+        self, key: str, value: bytes, previous: str, names: Iterable[str], moving_name: str = ""
     ) -> None:
         """Keep an entry with the id `key`, in place of an entry with the same id.
 
@@ -110,12 +110,13 @@ class Store:
             previous: the id of the entry before; empty at the beginning of a conversation.
             names: further names under which the entry is found. A name that another entry has is
                 left out.
-            line: a name that the newest entry of a growing conversation has; empty for none. If an
-                entry has this name, the new entry follows that entry and not `previous`, and takes
-                the name from it. If no entry has the name, `line` has no effect.
+            moving_name: a name that always belongs to the newest entry of a conversation; empty for
+                none. The first entry gets it in `names`. Each later `keep` moves it to the new
+                entry, which then follows the entry that had it, whatever `previous` is. If no entry
+                has it, it is ignored.
         """
         entry = self._stored(key), value, self._stored(previous), [*map(self._stored, names)]
-        self._call(partial(self.store.keep, *entry, self._stored(line)))
+        self._call(partial(self.store.keep, *entry, self._stored(moving_name)))
 
     def forget(self, key: str) -> bool:
         """Drop the entry with this id. Return False if there is none."""
@@ -172,7 +173,7 @@ class BoundedStore(Store):
         self._lock = RLock()
 
     def keep(
-        self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
+        self, key: str, value: bytes, previous: str, names: Iterable[str], moving_name: str = ""
     ) -> None:
         """Keep an entry (parameters as in `Store.keep`), and drop others until the store is within
         its bounds. An entry that alone exceeds the bounds is not kept.
@@ -180,9 +181,9 @@ class BoundedStore(Store):
         with self._operation():
             self._evict()
             self.forget(key)
-            last = self.find(line)
+            last = self.find(moving_name)
             free = [name for name in names if not self.find(name)]
-            entry = Entry(value, last or previous, [*free, line] if last else free)
+            entry = Entry(value, last or previous, [*free, moving_name] if last else free)
             if entry.size <= self.bounds.size and self.bounds.keeps:
                 self._add(key, entry)
                 self._evict()
@@ -310,7 +311,7 @@ class Memory(Store):
         value: bytes,
         previous: str = "",
         names: Iterable[str] = (),
-        line: str = "",
+        moving_name: str = "",
     ) -> None:
         """Begin to keep an entry, in place of an entry with the same id. An entry that is larger
         than the bounds of the whole store is not kept.
@@ -320,11 +321,12 @@ class Memory(Store):
             value: the entry's value.
             previous: the id of the entry before; empty at the beginning of a conversation.
             names: further names for the entry. A name that another entry has is left out.
-            line: a name that the newest entry of a growing conversation has; empty for none. If an
-                entry has this name, the new entry follows that entry and not `previous`, and takes
-                the name from it. If no entry has the name, `line` has no effect.
+            moving_name: a name that always belongs to the newest entry of a conversation; empty for
+                none. The first entry gets it in `names`. Each later `keep` moves it to the new
+                entry, which then follows the entry that had it, whatever `previous` is. If no entry
+                has it, it is ignored.
         """
-        self.begin(partial(super().keep, key, value, previous, [*names], line))
+        self.begin(partial(super().keep, key, value, previous, [*names], moving_name))
 
     def keep_agreed(self, key: str, value: bytes, disputed: bytes) -> None:
         """Begin to keep an entry with the value `value`. If an entry with this id has another

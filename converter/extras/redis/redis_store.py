@@ -105,7 +105,7 @@ end
 wrong type or an invalid value.
 """
 _KEEP = """
-local key, value, previous, line = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local key, value, previous, moving = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local most, limit, seconds = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 drop_old(seconds)
 drop(key)
@@ -117,9 +117,9 @@ end
 for at = 8, #ARGV do
   if not entry_of(ARGV[at]) then name_it(ARGV[at]) end
 end
-local newest = line ~= '' and entry_of(line)
+local newest = moving ~= '' and entry_of(moving)
 if newest then
-  name_it(line)
+  name_it(moving)
   previous = newest
 end
 if size > limit or most < 1 then return end
@@ -188,7 +188,7 @@ class RedisStore(Store):
         return int(self._run(_SIZE))
 
     def keep(
-        self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
+        self, key: str, value: bytes, previous: str, names: Iterable[str], moving_name: str = ""
     ) -> None:
         """Keep an entry with the id `key`, in place of an entry with the same id. Drop the oldest
         entries if the bounds are exceeded.
@@ -198,11 +198,13 @@ class RedisStore(Store):
             previous: The id of the entry before; empty at the beginning of a conversation.
             names: Further names under which the entry is found. A name that another entry has is
                 left out.
-            line: A name that moves on with a conversation; empty: none. If an entry has this name,
-                the new entry follows that entry instead of `previous`, and takes the name from it.
+            moving_name: A name that always belongs to the newest entry of a conversation; empty for
+                none. The first entry gets it in `names`. Each later `keep` moves it to the new
+                entry, which then follows the entry that had it, whatever `previous` is. If no entry
+                has it, it is ignored.
         """
         bounds = (max(self.bounds.count, 0), self.bounds.size, int(self.bounds.seconds))
-        entry = (utf8(key), value, utf8(previous), utf8(line))
+        entry = (utf8(key), value, utf8(previous), utf8(moving_name))
         self._run(_KEEP, *entry, *bounds, *map(utf8, names))
 
     def forget(self, key: str) -> bool:

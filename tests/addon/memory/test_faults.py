@@ -55,7 +55,7 @@ place, bounds = sys.argv[1], Bounds(100_000, 1 << 26)
 store = RedisStore(place, bounds) if "//" in place else SqliteStore(Path(place), bounds)
 memory = Memory(store=store)
 for number in range(100_000):
-    memory.keep(f"a{number}", b"x" * 1000, "begun", line="talk")
+    memory.keep(f"a{number}", b"x" * 1000, "begun", moving_name="talk")
     print(number, flush=True)
 """
 

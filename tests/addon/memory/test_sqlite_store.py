@@ -25,7 +25,7 @@ from converter.addon.memory.sqlite_store import SqliteStore
 
 memory = Memory(store=SqliteStore(Path(sys.argv[1]), Bounds(10_000, 1 << 24)))
 for number in range(int(sys.argv[3])):
-    memory.keep(f"{sys.argv[2]}{number}", b"x" * 1000, "begun", line="talk")
+    memory.keep(f"{sys.argv[2]}{number}", b"x" * 1000, "begun", moving_name="talk")
     print(number, flush=True)
 """
 BOUNDS = Bounds(10_000, 1 << 24)
@@ -92,7 +92,7 @@ def test_a_process_killed_in_mid_write_loses_nothing_that_was_kept(
     assert history is not None
     assert len(history) >= 1 + len(whole) > 50
     assert set(history[1:]) == {b"x" * 1000}
-    memory.keep("next", b"1", line="talk")
+    memory.keep("next", b"1", moving_name="talk")
     assert memory.history("next") == [*history, b"1"]
 
 
@@ -100,10 +100,10 @@ def test_a_locked_file_is_not_waited_for_long(memory: Memory, path: Path) -> Non
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(sqlite3.OperationalError, match="locked"):
-        memory.keep("a", b"1", line="talk")
+        memory.keep("a", b"1", moving_name="talk")
     other.execute("ROLLBACK")
     other.close()
-    memory.keep("a", b"1", line="talk")
+    memory.keep("a", b"1", moving_name="talk")
     assert memory.history("a") == [b"0", b"1"]
 
 
@@ -112,7 +112,7 @@ def test_a_full_disk_keeps_all_or_nothing(memory: Memory) -> None:
     assert memory.store._connection
     memory.store._connection.execute("PRAGMA max_page_count = 20")
     with pytest.raises(sqlite3.OperationalError, match="full"):
-        memory.keep("large", b"x" * 1_000_000, line="talk")
+        memory.keep("large", b"x" * 1_000_000, moving_name="talk")
     assert (memory.get("large"), memory.history(memory.find("talk"))) == (None, [b"0"])
 
 

@@ -128,7 +128,7 @@ def test_an_entry_of_a_line_follows_the_last_one_of_it(opens: Opens) -> None:
     memory = opens(5, 100)
     memory.keep("begun", b"0", names=["talk"])
     for key in ("a", "b"):  # both asked when there was only the beginning
-        memory.keep(key, key.encode(), "begun", line="talk")
+        memory.keep(key, key.encode(), "begun", moving_name="talk")
     assert memory.history(memory.find("talk")) == [b"0", b"a", b"b"]
 
 
@@ -136,15 +136,15 @@ def test_a_line_that_was_dropped_does_not_begin_again(opens: Opens) -> None:
     memory = opens(5, 100)
     memory.keep("begun", b"0", names=["talk"])
     memory.forget("begun")
-    memory.keep("a", b"1", "begun", line="talk")
+    memory.keep("a", b"1", "begun", moving_name="talk")
     assert (memory.find("talk"), memory.history("a"), memory.get("a")) == ("", None, b"1")
 
 
 def test_a_line_goes_on_where_its_last_entry_was_kept_again(opens: Opens) -> None:
     memory = opens(5, 100)
     memory.keep("begun", b"0", names=["talk"])
-    memory.keep("a", b"1", line="talk")
-    memory.keep("b", b"2", line="talk")
+    memory.keep("a", b"1", moving_name="talk")
+    memory.keep("b", b"2", moving_name="talk")
     assert memory.history(memory.find("talk")) == [b"0", b"1", b"2"]
     assert memory.history("a") == [b"0", b"1"]
 

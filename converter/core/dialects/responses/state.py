@@ -146,8 +146,8 @@ def keep_response(
     names = memory_names((*list_of(response["output"]), *own), key)
     value = long_json.write({"response": response, "input": own})
     name = _conversation_id(body)
-    line = CONVERSATION_PREFIX + name if name else ""
-    memory.keep(key, value, history.previous_key, names, line)
+    moving_name = CONVERSATION_PREFIX + name if name else ""
+    memory.keep(key, value, history.previous_key, names, moving_name)
 
 
 def memory_names(items: Iterable[object], key: str = "") -> list[str]:
