@@ -24,8 +24,9 @@ because a header with a recipient begins a call.
 
 PARAGRAPH, SENTENCE, LINE = POSITIONS = "¶", "§", "⏎"
 """The first character of a mark that is a phrase: words in upper or lower case, which stay in the
-text. The character names the position at which the phrase counts: PARAGRAPH at the beginning of a
-paragraph, SENTENCE of a sentence or line, LINE of a line. Blanks may stand before the phrase.
+text. The character names the position at which the phrase counts. PARAGRAPH: at the beginning of a
+paragraph. SENTENCE: at the beginning of a sentence or line. LINE: at the beginning of a line.
+Blanks may stand before the phrase.
 """
 
 
@@ -33,7 +34,7 @@ class Counts(enum.Enum):
     """The positions at which the openers of a row count. Elsewhere they are text.
 
     In Markdown code, openers are text. Directly behind a quotation mark, openers of calls are text
-    too. Special tokens of the model (EVERYWHERE) count at both positions nevertheless.
+    too. Special tokens of the model (EVERYWHERE) count in code and behind a quotation mark.
     """
 
     IN_TEXT = enum.auto()
@@ -70,8 +71,8 @@ class Row:
     counts: Counts
     """The positions at which the openers count."""
     ignored: tuple[str, ...] = ()
-    """Further marks that are dropped: those of a family anywhere except in code, those of a form
-    directly behind a call.
+    """Further marks that are dropped: in a row of a family, marks that are dropped in an answer,
+    except in Markdown code; in a row of a form, marks that are dropped directly behind a call.
     """
 
     @property

@@ -1015,6 +1015,7 @@ class Engine:
             self._source.rest = ""  # the reply ends within the call's closer
         events: list[Event] = []
         choice, most = self._expectations.choice, self._expectations.most
+        # The slice's end is never negative: only this loop adds calls to `read`, up to `most`.
         for call in verdict.calls[: most - len(self.calls.read)]:
             if call.text_before:
                 events.append(Text(call.text_before, choice))

@@ -40,7 +40,7 @@ class Json:
 @dataclass(frozen=True, slots=True)
 class Header:
     """A header with the tool's name, and behind it the arguments as a JSON object. A header alone
-    is a call without arguments, if the tool requires none.
+    is a call without arguments, if a mark ends the call and the tool requires no argument.
 
     In `to=functions.f<|message|>{"city": "Oslo"}` the header is `to=functions.f<|message|>`.
     """

@@ -17,16 +17,16 @@ class CallRow(Row):
     marks.
     """
     alone: bool = False
-    """True if models may leave out the opener of a call outside a section, so that the call begins
-    with its body.
+    """True if a call that stands outside a section may begin with its body, because models may
+    leave out its opener there.
     """
     ends_before: tuple[str, ...] = ()
-    """The marks before which a call ends if its closer is missing. Within strings these marks do
-    not count.
+    """The marks before which a call ends if its closer is missing. In strings, and in the header of
+    a call, these marks do not count.
     """
     thought_suffix: str = ""
-    """The text that must follow an opener in a thought, without which the opener is text there:
-    `functions` behind `<|channel|>commentary to=`. Empty for none.
+    """The text that must follow an opener that stands in a thought: `functions` behind
+    `<|channel|>commentary to=`. An opener without it is text in a thought. Empty for none.
     """
     in_thoughts: bool = False
     """True if models are known to end a thought with a call of this form that they mean: such a
@@ -60,9 +60,9 @@ class CallRow(Row):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of an opener and its closer. The first pair is that of the section, if the form has
-        one. Each opener of a call follows in a pair with the usual closer of a call (`close`); the
-        opener has the text `thought_suffix` behind it.
+        """Pairs of an opener and its closer. If the form has a section, its opener and closer are
+        the first pair. Each opener of a call follows, with the text `thought_suffix` behind it, in
+        a pair with the usual closer of a call (`close`).
         """
         section = (self.section,) if self.section[0] else ()
         return (*section, *((mark + self.thought_suffix, self.close) for mark in self.opens))

@@ -28,7 +28,7 @@ class Point:
     body_end: int
     """The offset at which the call's body ends."""
     end: int
-    """The offset behind the mark that closes the call; `body_end` if no mark closes the call."""
+    """The offset behind the mark that closes the call; `body_end` if no such mark stands here."""
     in_string: bool = False
     """True if the mark that closes the call seems to stand in a string. It may close the call
     nevertheless, because models sometimes leave a string open.
@@ -52,11 +52,13 @@ class EndMarks:
     next_marks: tuple[str, ...] = ()
     """The marks with which a body goes on: those before a key, and those that close a value."""
     openers: tuple[str, ...] = ()
-    """The openers of calls. An opener on a new line ends the call, because another call begins
-    there.
+    """The openers of calls. An opener ends the call if it stands on a new line or behind the closed
+    outer bracket, because another call begins there.
     """
     ends_before: tuple[str, ...] = ()
-    """The marks before which the call ends, also in the middle of a line, but not in a string."""
+    """The marks before which the call ends, also in the middle of a line, but not in a string or in
+    the header.
+    """
     has_brackets: bool = False
     """True if the body has strings and brackets, and ends with its outer bracket."""
     quote: str = ""
@@ -64,7 +66,9 @@ class EndMarks:
     word_begins_call: bool = False
     """True if a word behind the closed outer bracket may begin the next call: `g` in `f(), g()`."""
     ignored: tuple[str, ...] = ()
-    """The marks that are ignored behind the closed outer bracket."""
+    """The marks that are skipped behind the closed outer bracket. A closer of the thought around
+    the call is skipped only if the body goes on behind it.
+    """
     has_header: bool = False
     """True if a header with the tool's name stands before the outer bracket."""
     header_marks: tuple[str, ...] = ()
@@ -128,8 +132,9 @@ class Extent:
             except NeedMore:
                 return None
             point = self._point_at_mark(mark, follows)
-            # Quotes and brackets in the mark count as those of the body, except in
-            # `EndMarks.quote`, and in a mark of `EndMarks.ignored` behind the body's outer bracket.
+            # Quotes and brackets within the mark count like all others of the body. Two kinds of
+            # marks are skipped, so that theirs do not count: `EndMarks.quote`; and, once the outer
+            # bracket is closed, a mark of `EndMarks.ignored`.
             end = self._base + len(mark)
             if mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.ignored):
                 self._advance(len(mark))
@@ -169,14 +174,16 @@ class Extent:
         return self._in_quote or (self._brackets is not None and self._brackets.quote != "")
 
     def _take_body_end(self) -> Point:
-        """Return the point behind the outer bracket of the body, and forget that it was closed."""
+        """Return the point behind the closed outer bracket. Forget that the bracket was closed."""
         closed, self._closed = self._closed, -1
         return Point(End.BODY, closed, closed)
 
     def _point_at_mark(self, mark: str, follows: bool) -> Point | None:
         """Return the point at the mark with which the unread text begins; `None` if the call cannot
-        end there. If the mark opens or closes a quote or a header, record this. An opener counts
-        only on a new line.
+        end there. If the mark is a quote, or begins a header, record this.
+
+        An opener counts on a new line, or behind the closed outer bracket. A mark of
+        `EndMarks.ends_before` counts in any position. In a string and in a header, neither counts.
 
         `follows`: True if the body goes on behind the mark (`_body_goes_on`).
         """
@@ -204,13 +211,17 @@ class Extent:
         return None
 
     def _body_goes_on(self, mark: str, last: bool) -> bool:
-        """Return True if the body goes on behind `mark`, with which the unread text begins, so that
-        the call does not end at it. The text behind the mark shows this: it begins with one of
-        `EndMarks.next_marks`; or with a closer, if `mark` is no closer itself. Behind one of
-        `EndMarks.thought_closers`, any other text with which a body may go on counts too.
+        """Return True if the call goes on behind `mark`, with which the unread text begins. It goes
+        on if one of these stands behind the mark, or behind blanks and closers of thoughts there:
 
-        Return False for a mark behind which no body goes on, such as an opener. Raises `NeedMore`
-        if the text is too short to decide; never if `last`.
+        - a mark of `EndMarks.next_marks`;
+        - a mark of `EndMarks.closers`, if `mark` is none of them;
+        - if `mark` is one of `EndMarks.thought_closers`: a mark of `EndMarks.body_closers`, or, in
+          a body with brackets, a character of `_GOES_ON`.
+
+        Return False if an opener of a call stands there; and if `mark` is a mark behind which no
+        call goes on, such as an opener. Raises `NeedMore` if the text is too short to decide; never
+        if `last`.
         """
         marks = self._marks
         is_draft = mark in marks.thought_closers and not self.quoted
@@ -238,9 +249,9 @@ class Extent:
         self._base += length
 
     def _read_unmarked(self, length: int) -> Point | None:
-        """Read `length` characters in which no mark counts, and move behind them. If they show
-        that the body has ended with its outer bracket, stop and return the point behind this
-        bracket; else return `None`.
+        """Read `length` characters in which no mark counts, and move behind them. If text that
+        cannot belong to the call stands behind the closed outer bracket, stop before this text and
+        return the point behind the bracket; else return `None`.
         """
         if self._in_header:
             offset = self._rest.find("{", 0, length)
@@ -256,7 +267,7 @@ class Extent:
 
     def _read_brackets(self, brackets: JsonExtent, text: str) -> Point | None:
         """Read strings and brackets in `text`. If text that cannot belong to the call stands behind
-        the body's outer bracket, move to this text and return the point behind the bracket; else
+        the closed outer bracket, move to this text and return the point behind the bracket; else
         return `None`.
         """
         at, begin = 0, self._base

@@ -1,10 +1,10 @@
 """Reading of calls in Gemma's syntax: `call:NAME{city:<|"|>Oslo<|"|>,days:3,tags:[<|"|>a<|"|>]}`.
 Small models also write `call:NAME(city="Oslo")`. Strings may stand in ordinary quotes.
 
-A string ends at the first quote behind which a comma, a closing bracket or the call's end stands. A
-value without quotes ends at a comma only if a parameter of the tool follows: in
-`text:see: note, that: is fine` the value is `see: note, that: is fine`, unless the tool has a
-parameter `that`.
+A string ends at the first quote behind which a closing bracket, the call's end, or a comma with the
+next key or list item stands. A value without quotes ends at a comma only if a parameter of the tool
+follows: in `text:see: note, that: is fine` the value is `see: note, that: is fine`, unless the tool
+has a parameter `that`.
 
 The end of some values is doubtful: of values without quotes, and of strings in ordinary quotes that
 do not end at their first quote. If such a value contains a mark of a call, as `<tool_call` or
@@ -58,7 +58,7 @@ _BARE_STOP = re.compile(r"[,}\]{\[\"]")
 _UNESCAPED = re.compile(r'\\.|"', re.DOTALL)
 """The pattern of a backslash with the character behind it, or of a quotation mark alone."""
 _BEHIND = r"(?=\s*+(?:[,}\]<\[]|\Z))"
-"""The pattern of the text that may stand behind the quote that closes a string."""
+"""The pattern of the text that must stand behind a quote for the quote to close a string."""
 _QUOTES = {quote: re.compile(rf"\\.|{quote}{_BEHIND}", re.DOTALL) for quote in "\"'"}
 """Ordinary quote -> the pattern of a backslash with the character behind it, or of a quote that may
 end a string: a comma, a bracket, `<` or the text's end stands behind it.
@@ -131,8 +131,8 @@ class _Values:
         self.out: list[str] = ["{"]
 
     def _fail(self) -> NoReturn:
-        """End the reading of a text without a clear meaning: raise Broken if an argument was read,
-        else NoCall.
+        """End the reading of a text without a clear meaning: raise Broken if the key of an argument
+        was read, else NoCall.
         """
         raise Broken(self._name) if len(self.out) > 1 else NoCall
 
@@ -173,9 +173,9 @@ class _Values:
         return at + 1 if text[at : at + 1] == end else at
 
     def _read_key(self, at: int) -> tuple[str, int]:
-        """Return the key at the offset `at`, and the offset of its value, behind the colon. Raises
-        Unclosed if the text ends within a key, unless this key is in the form's own quotes. If no
-        whole key stands there, raises Broken or NoCall (`_fail`).
+        """Return the key at the offset `at`, and the offset of its value, behind the colon. If no
+        whole key with a colon stands there, raises Unclosed if the text ends within a key that is
+        not in the form's own quotes; else fails by `_fail`.
         """
         if self._text.startswith(self._quote, at):
             begin = at + len(self._quote)
@@ -231,8 +231,8 @@ class _Values:
 
         Args:
             at: the offset behind the possible value.
-            around: the schema of the object around the value; the key must be one of its
-                properties. `None` in a list, where any item may follow a comma.
+            around: the schema of the object around the value; if it has properties, the key must
+                be one of them. `None` in a list, where any item may follow a comma.
             sure: True if the value certainly ends there, so that the key may be any word.
         """
         at = self._span.skip_blanks(at)
@@ -248,8 +248,9 @@ class _Values:
     def _read_string(self, at: int, quote: re.Pattern[str], around: Schema | None) -> int:
         """Append the JSON of a string to `out`, and return the offset behind its closing quote.
 
-        The string ends at the first quote behind which a value may end (`_may_end`). Behind
-        the very first quote, any key may follow. Behind a later quote, only a key of the schema.
+        The string ends at the first quote behind which a value may end (`_may_end`). Behind the
+        very first quote in the string, any key may follow. Behind a later quote, only a key of the
+        schema may follow, if the schema has keys.
 
         Args:
             at: the offset behind the opening quote.
@@ -281,8 +282,8 @@ class _Values:
 
     def _read_bare_value(self, at: int, schema: Schema, around: Schema | None) -> int:
         """Append the JSON of a value without quotes and brackets (`3`, `New York`) to `out`. Return
-        the offset behind the value, which ends before a bracket, or before a comma with a key of
-        the schema `around` behind it.
+        the offset behind the value, which ends before a bracket or a comma. In an object, a comma
+        ends it only if a key of the schema `around` stands behind the comma.
 
         `schema`: the schema of the value. `around`: that of the object around it; `None` in a list.
         """

@@ -10,8 +10,9 @@ Models also write the arguments in other places of the call's object:
   early. The call's object may be closed too early in the same way.
 
 A key with its value is called a member here. It counts as an argument if the key is a parameter in
-the tool's schema. An object counts as the arguments if all its keys are parameters. If any other
-member has a value, the text is not a call, because the client would run it without this value.
+the tool's schema. An object counts as the arguments if all its keys are parameters. A member that
+belongs to the call itself, such as `id`, is left out. If any other member has a value, the call
+does not run, because it would run without this value.
 """
 
 import json
@@ -53,8 +54,9 @@ class JsonCalls:
         self._by_key = isinstance(body, Json) and body.name_is_key
 
     def find(self, at: int) -> int:
-        """Return the offset of the next object, from the offset `at` on; -1 if anything but
-        blanks, separators and brackets stands before it, or no object follows.
+        """Return the offset of the next object, from the offset `at` on; -1 if no object follows,
+        or anything stands before it but blanks, closers of thoughts, commas, semicolons, brackets
+        and closing braces.
         """
         text, skip_blanks = self._span.text, self._span.skip_blanks
         while (mark := text[(at := skip_blanks(at)) : at + 1]) and mark in _BETWEEN + "[":
@@ -188,10 +190,11 @@ class _Call:
         none. `at`: the offset behind the call's object.
 
         The members stand there alone, `{"name": "f"}, "path": "/x"}`, or in an object of their own,
-        `{"name": "f"}, {"path": "/x"}`. An object with a name is another call and is not read. If
-        the call has arguments, and its form has no closer, only members behind a comma are read. A
-        further object of arguments replaces the first one if that was empty. Else it must have the
-        same values: raises Broken if it has others.
+        `{"name": "f"}, {"path": "/x"}`. An object that is another call (`_is_another_call`) is not
+        read. If the call has arguments, its form has no closer, and no comma stands before the
+        members, they are read only if they are an object and `name_is_outside`. If the call has
+        arguments, a further object must have the same values: raises Broken if it has others. If
+        the call has no arguments and `name_is_outside`, the object becomes its arguments.
         """
         span, text = self.span, self.span.text
         while True:
@@ -219,9 +222,13 @@ class _Call:
             at = read.end
 
     def all_arguments(self) -> str:
-        """Return the JSON of all arguments: `arguments`, and those of `doubtful_members`. Raises
-        Broken or NoCall (`_fail`) if one of `doubtful_members` is not a parameter of the tool, or
-        differs from an argument of the same name.
+        """Return the JSON of all arguments: the members of `arguments`, and the arguments that
+        `_resolve` reads from `doubtful_members`. Fails by `_fail` if an argument has two different
+        values.
+
+        A member whose key is one of `OTHER_KEYS` (`id`, `type`) belongs to the call itself and is
+        left out. It is resolved like other members if `name_is_outside`, or if no arguments were
+        read and the tool has a parameter of this name.
         """
         members = json_object(self.arguments, 0).members
         arguments, length = merge_arguments(members), len(members)
@@ -241,8 +248,8 @@ class _Call:
         return key in properties_of(self.span.schema(self.name))
 
     def _fail(self) -> NoReturn:
-        """End the reading of a text without a clear meaning: raise Broken if the tool's name and an
-        argument were read, else NoCall.
+        """End the reading of a text without a clear meaning: raise Broken if the tool's name was
+        read and the object `arguments` has a member, else NoCall.
         """
         if self.name and ANY_MEMBER.match(self.arguments):
             raise Broken(self.name)
@@ -251,10 +258,12 @@ class _Call:
     def close_object(self, read: JsonObject) -> None:
         """Close `read`, an object of this call, if it is open: add the brackets that are missing.
 
-        Raises Unclosed if the object is open at the end of the text, and more than brackets is
-        missing, or the reply was cut off, or the form is strict: the rest of the object may have
-        been lost. If text that is not JSON stands in the object, raises Broken or NoCall (`_fail`),
-        unless this text is a closer before which only brackets are missing.
+        - Fails by `_fail` if text that is not JSON stands in the object. A closer behind which the
+          text goes on is such text only if more than brackets is missing before it.
+        - Raises Unclosed if the object goes up to the end of the text, and one of these is true:
+          more than brackets is missing; the reply was cut off (`End.CUT`); the form is strict
+          (`only_call_keys`). The rest of the object may then have been lost. The end of the text
+          may be an incomplete closer.
         """
         if read.closed:
             return
@@ -299,9 +308,10 @@ class _Call:
             raise NoCall(end)
 
     def _take_member(self, key: str, written: str) -> None:
-        """Set the arguments to the value of a member, if `key` is one for arguments; else add the
-        member to `doubtful_members`. `written`: the JSON of the value. Raises NoCall if the form
-        allows no such key.
+        """Set the arguments to the value of a member, if `key` is one for arguments and no
+        parameter of the tool, and no arguments were read; else add the member to
+        `doubtful_members`. `written`: the JSON of the value. Raises NoCall if the form allows no
+        such key.
         """
         if key in ARGUMENT_KEYS and not (self.arguments_read or self._knows(key)):
             self._set_arguments(written)
@@ -317,7 +327,7 @@ class _Call:
 
     def _set_arguments(self, written: str) -> None:
         """Set the arguments to the JSON `written`: an object, a string with the JSON of an object,
-        or null. Any other value is no arguments: raises Broken or NoCall (`_fail`).
+        an empty string, or null. Fails by `_fail` if `written` is any other value.
         """
         self.arguments_read = True
         if written[:1] == "{":
@@ -334,11 +344,11 @@ class _Call:
 
     def _is_another_call(self, read: JsonObject, has_arguments: bool) -> bool:
         """Return True if the object `read`, which stands behind this call, is another call: it has
-        a name; or this call has arguments already, and the text ends before the object does.
+        a name; or this call has arguments already, and the object is not closed.
 
-        A key for names, such as `tool`, may also be a parameter. If this call has no arguments yet,
-        the object therefore counts as a call only if the name is that of an offered tool or has the
-        key `name`, or if arguments stand beside the name.
+        Under a key for names, such as `tool`, the name of an offered tool always counts as a name.
+        Any other string counts only if this call's tool has no parameter of this key, and the key
+        is `name`, or arguments stand beside it, or this call has arguments already.
 
         `has_arguments`: True if this call has arguments already.
         """
@@ -363,8 +373,9 @@ class _Call:
     def _resolve(self, key: str, written: str, may_be_all: bool) -> Sequence[tuple[str, str]]:
         """Return the arguments that one of `doubtful_members` stands for, as keys with the JSON of
         their values: the member itself, if its key is a parameter of the tool; or the members of
-        its value, if their keys are parameters. If neither is true, an empty value (null, `""`,
-        `[]`) is dropped; for any other value, raises Broken or NoCall (`_fail`).
+        its value, if their keys are parameters. If both are true, the members count if
+        `may_be_all`. If neither is true, an empty value (null, `""`, `[]`) is dropped; for any
+        other value, the reading fails by `_fail`.
         """
         is_parameter = self._knows(key)
         if not is_parameter and written[:1] == '"' and (inner := mended(_string(written))):

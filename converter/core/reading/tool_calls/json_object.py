@@ -45,7 +45,9 @@ _CLOSER = re.compile("|".join(map(re.escape, CLOSERS)))
 
 @dataclass(slots=True)
 class JsonObject:
-    """A JSON object that was read from a text, whole or up to the end of the text."""
+    """A JSON object that was read from a text: whole, or up to the end of the text, or up to text
+    that is not JSON.
+    """
 
     members: list[tuple[str, str]] = field(default_factory=list)
     """The complete members of the object: for each its key, and the JSON of its value."""
@@ -90,7 +92,8 @@ class JsonObject:
 
 
 def json_object(text: str, at: int, inside: bool = False) -> JsonObject:
-    """Return the object that begins at the offset `at`, whole or up to the end of the text.
+    """Return the object that begins at the offset `at`: whole, or up to the end of the text, or up
+    to text that is not JSON and cannot be mended.
 
     `inside`: True if the opening brace is missing, so that a key stands at `at`.
     """

@@ -91,7 +91,7 @@ def _unclosed_verdict(span: Span, calls: Sequence[JudgedCall], error: Unclosed) 
     - UNCLOSED, if a later mark may close the call;
     - the calls, with the incomplete one as the last, if the reply ends there and the tool's name
       was read;
-    - BROKEN, if a mark ends the text and an argument was read;
+    - BROKEN, if the reply goes on behind the text and an argument was read;
     - else TEXT.
 
     `calls`: the calls before the incomplete one. `error`: name and arguments of the incomplete

@@ -188,10 +188,11 @@ class _Call:
         """Return the offset behind a call of which all arguments were read.
 
         - Raises Unclosed if the reply ends in the beginning of a further opening mark, or was cut
-          off before the call's closing mark.
-        - Raises NoCall if only the bare name stands there, because it may be a word of a sentence;
-          or if the call has no argument, and an object stands behind it.
-        - Raises Broken or NoCall (`_fail`) if other text stands where the call must be closed.
+          off before the call's closing mark began.
+        - Raises NoCall if the call is a bare name that no mark ends, because this name may be a
+          word of a sentence; or if the call has no argument, and an object stands behind it.
+        - Fails by `_fail` if the call has no closing mark, something other than another call stands
+          behind it, and the form does not allow this (`Keyed.may_lack_closer`).
 
         Args:
             at: the offset behind the last mark or value of the call.
@@ -312,8 +313,8 @@ class _Call:
 
     def _value_end(self, begin: int, first: int, name: str, types: frozenset[str]) -> int:
         """Return the index of the mark that ends a value; the number of marks if the value ends
-        with the text. Raises Unclosed if the value has no end, NoCall or Broken if its end is
-        doubtful.
+        with the text. Raises Unclosed if the value has no end. Fails by `_fail` if the value ends
+        at a key, but may have ended at an earlier mark.
 
         Args:
             begin: the offset of the value.
@@ -460,8 +461,9 @@ class _Call:
     def _take_unopened(self, index: int) -> tuple[int, int]:
         """Add an argument whose opening tag is damaged: only its first characters stand there, the
         mark with the index `index`. In nested elements, the closing tag has the argument's name.
-        Return the offset behind the closing tag, and the index of the next mark. If no closing tag
-        with the name of a missing argument follows, raises Broken or NoCall (`_fail`).
+        Return the offset behind the closing tag, and the index of the next mark. Fails by `_fail`
+        if no closing tag with the name of a missing argument follows, and in a form without nested
+        elements.
         """
         mark = self._marks.all[index]
         closer = self._marks.all[index + 1] if index + 1 < len(self._marks) else None

@@ -84,8 +84,8 @@ class Mark:
     `"f" id=1` in `<invoke name="f" id=1>`.
     """
     has_value_mark: bool = True
-    """True if the mark before the value (`Keyed.value_opener`) stands behind this mark. False for a
-    KEY behind which the model left it out.
+    """For a KEY: False if the model left out the mark before the value (`Keyed.value_opener`), else
+    True. Marks of other kinds do not use it.
     """
 
 
@@ -94,8 +94,8 @@ class Marks:
 
     The lists of counts have an item for each mark, at the mark's index, and one for the text's end.
 
-    The constructor searches the text from the offset `at` on. `first`: a key before this offset of
-    which the model left out the mark, so that the search cannot find it.
+    The constructor searches the text from the offset `at` on. `first`: a key before this offset, if
+    the model left out the mark before the key, so that the search cannot find it; else `None`.
 
     Attributes:
         span: the span.
@@ -244,8 +244,9 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
 
 @lru_cache(maxsize=128)
 def _halves(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the marks of which a reply may end in the first half: first those with which a call,
-    its tag or a key begins, then those that close a value, a call or a section.
+    """Return two groups of marks, with the beginning of which a reply may end: the marks with which
+    a call, a tag with the tool's name or a key begins, and the marks that close a value, a call or
+    a section.
     """
     body = row.body
     assert isinstance(body, Keyed)
