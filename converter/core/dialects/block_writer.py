@@ -52,15 +52,7 @@ class BlockWriter(Encoder, ABC):
     Blanks at the beginning of a text are held until other text follows. One block is open at a
     time.
 
-    A subclass writes the dialect's events:
-
-    - `_start`, `_stop` and `_fail` begin and end a reply, and set `_started` and `_over`.
-    - `_begin_block`, `_fill_block` and `_end_block` begin, fill and end a block. `frames`, an
-      argument of `_fill_block`, is the number of frames that have the text: more than 1 if the
-      fast path has written them.
-    - `_write_other` writes content that only some dialects have.
-    - `_add_to_whole_reply` adds an event of the dialect to `_result`, the JSON of the whole reply.
-      It is called only if the whole reply is needed (`_gathers`).
+    A subclass writes the dialect's events: it implements the abstract methods.
 
     Arguments:
         shown: the client wants to see thinking.
@@ -79,6 +71,7 @@ class BlockWriter(Encoder, ABC):
     failure = ""
     """The reason of an error that the client got instead of a whole reply; else empty."""
     in_blocks = True
+    """True if text stands in blocks (`Encoder.in_blocks`)."""
     tells_omitted = False
     """True if a client that does not want to see thinking gets each thought as a block without
     text; False if it gets no block.
@@ -103,20 +96,40 @@ class BlockWriter(Encoder, ABC):
         self.thinking_length = self.text_length = 0
         self.cut = False
 
+    # Return the dialect's events that begin the reply, and set `_started`.
     @abstractmethod
     def _start(self, event: Start) -> WireEvents: ...
+
+    # Return the dialect's events that end the reply, and set `_over`. `own`: the fields of the
+    # server's `End` that only the server's dialect has; None if there are none.
     @abstractmethod
     def _stop(self, own: Own | None = None) -> WireEvents: ...
+
+    # Return the dialect's events that end the reply with an error, and set `_over`.
     @abstractmethod
     def _fail(self, event: Failure) -> WireEvents: ...
+
+    # Return the dialect's events that begin a block. `kind`: the kind of the block, such as `TEXT`.
     @abstractmethod
     def _begin_block(self, kind: str, block: NewBlock) -> WireEvents: ...
+
+    # Return the dialect's events that add `text` to the open block. `frame_count`: the number of
+    # frames that have the text; more than 1 only if the fast path has written the frames.
     @abstractmethod
-    def _fill_block(self, text: str, frames: int = 1) -> WireEvents: ...
+    def _add_to_block(self, text: str, frame_count: int = 1) -> WireEvents: ...
+
+    # Return the dialect's events that end the open block. `kind`: the kind of the block.
+    # `signature`: the server's signature of a thought; empty if there is none.
     @abstractmethod
     def _end_block(self, kind: str, signature: str) -> WireEvents: ...
+
+    # Return the dialect's events for content that only some dialects have; none if this dialect
+    # lacks it.
     @abstractmethod
     def _write_other(self, event: MappedField | DialectBlock) -> WireEvents: ...
+
+    # Add an event of the dialect to `_result`, the JSON of the whole reply. It is called only if
+    # the whole reply is needed (`_gathers`).
     @abstractmethod
     def _add_to_whole_reply(self, event: dict[str, object]) -> None: ...
 
@@ -126,15 +139,15 @@ class BlockWriter(Encoder, ABC):
 
     @property
     def notes(self) -> list[str]:
-        """Notes for a person, one line each. Here one line at most, which names the fields
-        that were left out; a subclass may add lines.
+        """Lines for the user, in the log and in the flow's comment. Here one line at most, which
+        names the fields that were left out; a subclass may add lines.
         """
         names = ", ".join(sorted(self._left_out))
         return [f"fields that a {self.reply} has no place for: {names}"] if names else []
 
     def note_left_out(self, names: set[str]) -> None:
-        """Note the names of fields that were left out because this dialect lacks them: `notes`
-        lists them. Once `MOST_NAMES` names are noted, further names are ignored.
+        """Record the names of fields that were left out because this dialect lacks them: `notes`
+        lists these names. Once `MOST_NAMES` names are recorded, further names are ignored.
         """
         if len(self._left_out) < MOST_NAMES:
             self._left_out |= names
@@ -203,7 +216,8 @@ class BlockWriter(Encoder, ABC):
 
     def _write_bookkeeping(self, event: Event) -> Iterator[dict[str, object]]:
         """Yield the dialect's events for an event that has no content of the reply: its head, end
-        or failure. Keep a finish and counts for the end.
+        or failure. Keep a finish and counts for the end. Of fields that this dialect lacks, record
+        the names for `notes`.
         """
         match event:
             case Start() if not self._started:
@@ -227,10 +241,10 @@ class BlockWriter(Encoder, ABC):
         out = self._frames_of(self._stop() if self._started and not self._over else ())
         return [json_text.write(self._whole_reply())] if self._whole else out
 
-    def record_unparsed_text(self, kind: TextKind, text: str, frames: int) -> int:
+    def record_unparsed_text(self, kind: TextKind, text: str, frame_count: int) -> int:
         """Count text of the open block that did not come through `feed`, because the fast path
         rewrote its frames without parsing them. Add it to the whole reply if one is put together.
-        `frames`: the number of these frames.
+        `frame_count`: the number of these frames.
 
         Return 0, which says that frames have no numbers. A subclass that numbers its frames returns
         the number of the first one.
@@ -239,7 +253,7 @@ class BlockWriter(Encoder, ABC):
             self.thinking_length += len(text)
         else:
             self.text_length += _length_without_blanks(text) if kind is ToolCall else len(text)
-        written = self._fill_block(text, frames)
+        written = self._add_to_block(text, frame_count)
         for event in written if self._gathers else ():
             self._add_to_whole_reply(event)
         return 0
@@ -280,14 +294,14 @@ class BlockWriter(Encoder, ABC):
                 return
             yield from self._open_block(TEXT)
         self.text_length += len(text)
-        yield from self._fill_block(text)
+        yield from self._add_to_block(text)
 
     def _write_thought(self, text: str) -> Iterator[dict[str, object]]:
         """Yield the events for a piece of a thought. Begin a thinking block if none is open. Yield
         nothing if the client does not want to see thinking and the dialect has no block for an
         omitted thought (`tells_omitted`).
         """
-        write = self._fill_block if self._shown else self._write_omitted
+        write = self._add_to_block if self._shown else self._write_omitted
         for event in self._thinking.feed(text):
             self.thinking_length += len(event.text)
             if not (self._shown or self.tells_omitted):
@@ -315,7 +329,7 @@ class BlockWriter(Encoder, ABC):
         if event.arguments:
             self._has_arguments = True
             self.text_length += _length_without_blanks(event.arguments)
-            yield from self._fill_block(event.arguments)
+            yield from self._add_to_block(event.arguments)
         if event.ends:
             yield from self._close_block()
             yield from self._write_waiting()
@@ -328,7 +342,7 @@ class BlockWriter(Encoder, ABC):
         """
         if self._open == CALL:
             if not self._has_arguments:
-                yield from self._fill_block("{")
+                yield from self._add_to_block("{")
             self._abandon_call()
         yield from self._write_waiting()
 
@@ -350,8 +364,8 @@ class BlockWriter(Encoder, ABC):
         yield from self._begin_block(kind, block)
 
     def _close_block(self, signature: str = "") -> Iterator[dict[str, object]]:
-        """Yield the events that end the open block, with `signature` if it is a thought. Blanks
-        that are held at the end of a thought are dropped.
+        """Yield the events that end the open block, with `signature` if the block is a thought.
+        Line ends that are held at the end of a thought are dropped.
         """
         if self._open is None:
             return
@@ -380,16 +394,17 @@ _SILENT = {
     *("token_ids", "annotations", "native_finish_reason"),
 }
 """Fields of chat completions that other dialects have under another name, or that no client reads.
-If they are left out, no note says so.
+`BlockWriter.notes` does not list them as left out.
 """
 
 
 def unwritable_fields(event: Opaque) -> set[str]:
-    """Return, for a note, the names of fields in a chat completion's choice that no other dialect
-    can hold. Fields without a value, those in `_SILENT`, and those that the user's field map
-    (`think_map`) turned into blocks are not among them.
+    """Return the names of the fields in a chat completion's choice that no other dialect can hold,
+    so that `BlockWriter.notes` lists them for the user. Fields without a value, fields in
+    `_SILENT`, and fields that the user's field map (`think_map`) turned into blocks are not among
+    them.
 
-    Fields beside the choices (`timings`, `provider`) get no note: they are not in an `Opaque`,
+    Nor are fields beside the choices (`timings`, `provider`): an `Opaque` does not have them,
     because they describe the reply and are no content of it.
     """
     return {

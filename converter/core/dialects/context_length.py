@@ -6,7 +6,8 @@ is written in the Anthropic API's own sentence, because Claude Code acts on that
 
 `_ROWS` has patterns for the sentences of known servers, which are found whatever a gateway writes
 around them. Any other error is recognised by its meaning: a term for the prompt, and a term for
-exceeding a limit. Of its numbers the largest one counts the prompt, and the next one is the limit.
+exceeding a limit. Of the error's numbers the largest one counts the prompt, and the next one is the
+limit; a single number is the limit.
 """
 
 import re
@@ -135,7 +136,7 @@ beyond the limit.
 
 @dataclass(frozen=True, slots=True)
 class ContextOverflow:
-    """An error about the context, with its numbers of tokens. A number that it lacks is 0."""
+    """An error about the context, with its counts of tokens. A count that the error lacks is 0."""
 
     prompt_tokens: int
     """Tokens of the prompt."""

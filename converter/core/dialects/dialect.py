@@ -113,7 +113,7 @@ takes
 
 - the message,
 - its reader, which returns the turn, and True if the message must be read anew in each request
-  because reading it adds a note,
+  because reading it adds a line for the user to `Conversation.notes`,
 - the facts of other messages on which the reader depends: with other facts the turn is read anew.
 """
 
@@ -238,7 +238,9 @@ class Answers:
     the body may pass as it came.
     """
     counted: Callable[[int], Mapping[str, object]] = lambda tokens: {"input_tokens": tokens}
-    """Takes the number of a request's tokens, and returns the body of the answer that has it."""
+    """Takes the number of a request's tokens, and returns the body of the answer that reports this
+    number.
+    """
     own: (
         Callable[[OwnRequest, Memory], tuple[int, Mapping[str, object] | str | None] | None] | None
     ) = None
@@ -290,8 +292,11 @@ class Dialect:
     label: Label
     """Names and headers, for people and to recognise the dialect."""
     wire: WireForm
+    """The rules by which the dialect writes replies as bytes."""
     requests: Requests
+    """The requests that ask a model for a reply."""
     answers: Answers
+    """The answers that are no reply of a model, such as errors."""
     endpoints: tuple[Endpoint, ...] = ()
     """The endpoints, in the order in which they are compared with a request."""
 

@@ -74,9 +74,10 @@ def _text(value: object) -> str:
 
 
 def server_message(body: bytes) -> str:
-    """Return the message of an error answer, from whatever field of its JSON has it; if none
-    has it, the beginning of the JSON. An answer that is no JSON gives the beginning of its text,
-    without HTML tags, styles and scripts; an empty answer gives an empty message.
+    """Return the message of an error answer, from whatever field of its JSON has it; if none has
+    it, the beginning of the JSON. An answer that is no JSON gives the beginning of its text,
+    without HTML tags, styles and scripts. Empty JSON (`{}`, `null`) and an empty answer give an
+    empty message.
     """
     try:
         value = json_text.read(body)
@@ -92,8 +93,8 @@ def message_of_answer(status: int, body: bytes, *, with_status: bool = False) ->
     """Return the message of a server's answer that is no reply.
 
     The status is put before the message if `with_status` is True or the status is below 400. A
-    message which says that the prompt is too long never gets it. If there is no message, a sentence
-    with the status is returned.
+    message which says that the prompt is too long is returned without the status. If there is no
+    message, a sentence with the status is returned.
     """
     message, answered = server_message(body), f"the server answered with status {status}"
     if not message:

@@ -1,7 +1,7 @@
 """Servers' words for the reason why a reply ended, with their meaning: one table for all dialects.
 
-A meaning is a finish reason of chat completions, or `NOT_WHOLE` for words after which the reply
-lacks its end. Upper and lower case are the same word.
+A meaning is a finish reason of chat completions, `pause_turn` of the Messages API, or `NOT_WHOLE`
+for words after which the reply lacks its end. Upper and lower case are the same word.
 """
 
 from collections.abc import Mapping

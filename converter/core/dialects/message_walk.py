@@ -2,8 +2,8 @@
 
 Calls, results and items are read by tolerant readers, other blocks by the readers in the dialects'
 `Requests`: those of all dialects, because the dialect of a shown request may be unknown. Nothing of
-a malformed request is lost: an object without a reader is yielded as it is, and fields that a
-reader did not read are yielded behind its blocks.
+a malformed request is lost: an object without a reader is yielded as it is. Fields that a reader
+did not read are yielded behind its blocks, except empty ones and those in `_SERVICE` and `_HEAD`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Set
@@ -40,10 +40,10 @@ _DEPTH = 8
 API nests deeper.
 """
 _LONGEST_ROLE = 200
-"""The most characters of a role. A message with a longer one is yielded as an unread value."""
+"""The most characters of a role. A message with a longer role is yielded as an unread value."""
 _BLOCKS = {kind: read for each in reversed(DIALECTS) for kind, read in each.requests.blocks.items()}
-"""Type -> reader of the blocks of every dialect. If two dialects have the same type, the reader of
-the first one counts.
+"""Type of a block, in any dialect -> the block's reader. If two dialects have the same type, the
+reader of the dialect that comes first in `DIALECTS` counts.
 """
 
 
@@ -54,6 +54,7 @@ class Unread:
     name: str
     """The field that has the value; empty if the value is a whole object."""
     value: object
+    """The value, as JSON."""
 
 
 class Piece(NamedTuple):
@@ -124,8 +125,8 @@ def read_block(value: object, depth: int = _DEPTH) -> list[Piece]:
 
 
 def _read_other(value: object) -> list[Piece]:
-    """Return the piece for a content, or for its entry, that is no object: a string is text, null
-    is nothing, any other value is unread.
+    """Return the piece for a value that is not read as blocks: a string is text, null is nothing,
+    any other value is unread.
     """
     if isinstance(value, str):
         return [Piece(TextBlock(value))]
@@ -139,8 +140,8 @@ def _read(
     value: object, read: _Reader, silent: Set[str] = frozenset(), depth: int = _DEPTH
 ) -> list[Piece]:
     """Return the blocks that `read` finds in an object, followed by the fields that it did not
-    read, except those in `silent`. If the reader raises, the whole object is returned as one
-    `Unread`.
+    read, except empty fields and those in `_SERVICE` or `silent`. If the reader raises, the whole
+    object is returned as one `Unread`.
 
     `depth`: how many levels of a tool result's content are read.
     """
@@ -161,7 +162,7 @@ def _piece_of(read: Block | OpenResult | Piece, fields: Fields, depth: int) -> P
     """
     if isinstance(read, OpenResult):
         blocks = [read.content] if isinstance(read.content, dict) else read.content
-        return Piece(read.block, fields, tuple(read_content(blocks, depth)))
+        return Piece(read.result, fields, tuple(read_content(blocks, depth)))
     return read if isinstance(read, Piece) else Piece(read, fields)
 
 

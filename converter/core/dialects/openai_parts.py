@@ -155,7 +155,9 @@ def source_of(url: str) -> MediaSource:
 
 
 def as_text_or_source(source: MediaSource) -> tuple[TextBlock, ...] | MediaSource:
-    """Return data as text if its media type is one of `TEXT_TYPES`; any other source as it is."""
+    """Return data as text if its media type begins with one of `TEXT_TYPES` and its bytes are
+    UTF-8; any other source as it is.
+    """
     if not isinstance(source, Data) or not source.media_type.startswith(TEXT_TYPES):
         return source
     try:
@@ -235,8 +237,8 @@ def sendable_parts(blocks: Iterable[Block], links: bool) -> Iterator[Sendable]:
 
 
 def _document(block: Document, links: bool) -> Iterator[Sendable]:
-    """Yield a document as parts: its content between two lines that mark it; or one text that names
-    it, if the server cannot get its content.
+    """Yield a document as parts: its content between `<document>` and `</document>`; or one text
+    that names it, if the server cannot get its content.
     """
     name = f'the document "{block.title}"' if block.title else "a document"
     match block.content:

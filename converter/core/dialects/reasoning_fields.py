@@ -32,8 +32,8 @@ clients expect certain keys in them.
 _ROW = re.compile(r"([\w.-]+)=(\w+):(\w+)")
 """The pattern of a row of the field map: `FIELD=BLOCK:KEY`."""
 _TEXTS = ("text", "summary", "thinking")
-"""Fields that hold the text of an entry in a list of thinking: of `reasoning.text` and
-`reasoning.summary` entries, and of thinking parts and blocks.
+"""Fields that may hold the text of an entry in a list of thinking: `text` and `summary` in entries
+of the types `reasoning.text` and `reasoning.summary`, `thinking` in thinking parts and blocks.
 """
 _DEPTH = 4
 """How many levels of nested values are searched for text. Mistral's thinking part is a list in an
@@ -114,7 +114,7 @@ class _Thought:
 
     def agrees_with(self, start: int, text: str) -> bool:
         """Return True if `text` is equal to the thought's text from the offset `start` on, as far
-        as both go.
+        as both go. Text beyond the offset `COMPARED_LIMIT` is not compared.
         """
         return start == self.length or text.startswith(self.text(start, len(text)))
 

@@ -55,7 +55,7 @@ class Recogniser:
     def __init__(self) -> None:
         self._held = bytearray()
         self._frames = FrameDecoder(BODY_LIMIT)  # a frame may hold a whole reply
-        self._looked = 0
+        self._read_length = 0
         self.form: Form | None = None
         self.dialect: Dialect | None = None
 
@@ -74,7 +74,7 @@ class Recogniser:
             if self.form is Form.STREAM and self._held.lstrip().startswith(b"{"):
                 self._frames = LineDecoder(BODY_LIMIT)
         if self.dialect is None and self.form is Form.STREAM:
-            unseen, self._looked = bytes(self._held[self._looked :]), len(self._held)
+            unseen, self._read_length = bytes(self._held[self._read_length :]), len(self._held)
             frames = [*self._frames.feed(unseen), *(self._frames.close() if last else ())]
             read = (frame.data for frame in frames if frame.data is not None)
             dialects = (recognise(json_text.read_or_none(data)) for data in read)

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 type HistoryForm = Literal["tags", "reasoning_content", "reasoning", "drop"]
-"""Where a request has earlier thoughts."""
+"""Where a request holds the thoughts of earlier turns: a field's name, `tags` (in the content), or
+`drop` (nowhere).
+"""
 type Order = Literal["as-written", "tools-first"]
 """The order of tool results and text in one user turn. `tools-first`: some templates require that
 the results come first.
@@ -25,14 +27,14 @@ class RequestSettings:
     results first.
     """
     server: str = "generic"
-    """The server's name, for notes."""
+    """The server's name, for the lines that tell the user what was left out for this server."""
     leaves_out: frozenset[str] = frozenset({"top_k"})
     """Fields that the server does not take: they are left out of the request."""
     thinking: Mapping[str, object] = field(default_factory=dict)
     """Fields that say whether, or how much, the model is to think."""
     switch: str = ""
-    """A text for the beginning of the system text that turns thinking on or off, such as
-    `/no_think`; empty for none.
+    """A text that turns thinking on or off, such as `/no_think`; empty for none. It is written at
+    the beginning of the system text.
     """
     prefill: Mapping[str, object] = field(default_factory=dict)
     """Fields that make the server continue the assistant message at a request's end."""

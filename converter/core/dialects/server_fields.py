@@ -43,6 +43,7 @@ class Use(Flag):
 
 
 TEMPLATE, EFFORT = "chat_template_kwargs", "reasoning_effort"
+"""Fields of a chat completion: values for the chat template, and how much the model is to think."""
 CONTROL, LAST_WORDS = "reasoning_control", "reasoning_budget_message"
 """Fields of llama.cpp. `reasoning_control` allows a later request that ends the reply's thought;
 `reasoning_budget_message` has the text that the server then puts at the thought's end.

@@ -12,6 +12,7 @@ from functools import lru_cache
 FORMS = ("auto", "comment", "delta", "none")
 """The values of the option `think_alive`."""
 AUTO, COMMENT, DELTA, NONE = FORMS
+"""The values of `FORMS`. `AUTO`: the client's user agent decides."""
 CLIENTS = (
     # Mistral Vibe 2.x: "Stream chunk improperly formatted. Expected `key: value`, received `:`"
     (r"mistral-?vibe", DELTA),

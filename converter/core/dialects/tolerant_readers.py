@@ -1,5 +1,6 @@
-"""Tolerant readers of calls, tool results and thoughts, for views. They accept every dialect, and
-the many shapes of calls that a server runs with its own tools; the readers of requests are strict.
+"""Tolerant readers of calls, tool results and thoughts, for views, which show requests to people.
+They accept every dialect, and the many shapes of calls that a server runs with its own tools; the
+readers of requests are strict.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,7 +21,8 @@ _NAMES = ("server_label", "namespace", "name")
 class OpenResult(NamedTuple):
     """A tool's result whose content is not read yet."""
 
-    block: ToolResult
+    result: ToolResult
+    """The result, with its content left empty."""
     content: object
     """The JSON of the content: a text, a list of blocks, or any other value."""
 
@@ -72,8 +74,8 @@ def _read_call(block: Fields) -> Iterator[ToolUse]:
 
 
 def _read_thought(item: Fields) -> Iterator[Block]:
-    """Yield a thought: its raw text or its summary; if it has neither, a note on its encrypted
-    text.
+    """Yield a thought with its raw text, or without one with its summary. If it has only encrypted
+    text, the block's text is empty, and its `note` says so: `sealed, 120 bytes`.
     """
     raw, summary, sealed = map(item.value, ("content", "summary", "encrypted_content"))
     thinking = thinking_in(raw) or thinking_in(summary)
@@ -85,8 +87,8 @@ SHOWN_BLOCKS: Mapping[str, BlockReader] = {
     "tool_result": lambda block: [result_of(block, "tool_use_id")],
     "tool_use": _read_call,
 }
-"""Readers of blocks, which are tried before the readers of the dialects. A key is the end of the
-types that its reader reads: the reader at `tool_use` also reads `server_tool_use`.
+"""Readers of blocks, which are tried before the readers of the dialects. A reader reads each type
+that ends with the reader's key: the reader at `tool_use` also reads `server_tool_use`.
 """
 SHOWN_ITEMS: Mapping[str, ItemRow] = {
     "reasoning": ItemRow(ASSISTANT, _read_thought),
@@ -96,6 +98,6 @@ SHOWN_ITEMS: Mapping[str, ItemRow] = {
     ),
     "_output": ItemRow(TOOL, lambda item: [result_of(item, "call_id", "output")]),
 }
-"""Readers of items that are no messages. A key is the end of the types that its reader reads: the
-reader at `_call` also reads `web_search_call`.
+"""Readers of items that are no messages. A reader reads each type that ends with the reader's key:
+the reader at `_call` also reads `web_search_call`.
 """

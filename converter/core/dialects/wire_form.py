@@ -13,7 +13,9 @@ class Form(enum.Enum):
     """The form of a reply: a stream, or one whole body."""
 
     STREAM = enum.auto()
+    """The reply comes in frames."""
     WHOLE = enum.auto()
+    """The reply comes as one body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,8 @@ class Encoder(Protocol):
 
     @property
     def notes(self) -> list[str]:
-        """Notes for a person, one line each, about content that was left out because the client's
-        dialect cannot hold it.
+        """Lines for the user, in the log and in the flow's comment, about content that was left out
+        because the client's dialect cannot hold it.
         """
 
     @property
@@ -108,11 +110,12 @@ class Encoder(Protocol):
         events and has the client's dialect.
         """
 
-    def record_unparsed_text(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
+    def record_unparsed_text(self, kind: TextKind, text: str, frame_count: int) -> int:  # noqa: ARG002
         """Record text that the encoder did not get, because the fast path rewrote its frames
         without parsing them. Except for their text they are like the last frame of this kind that
-        the encoder wrote. `frames`: their number. Return the number that the first of them has in
-        the stream; 0 if the dialect does not number its frames.
+        the encoder wrote. `frame_count`: how many frames the fast path rewrote. Return the number
+        that the first of these frames has in the stream; 0 if the dialect does not number its
+        frames.
         """
         return 0
 
@@ -139,7 +142,7 @@ class WireForm:
     framing: Framing = SSE
     """The framing of the dialect's streams: server-sent events, or lines of JSON."""
     mend: Callable[[object], object] = lambda value: value
-    """Takes the JSON of a frame, and returns it with small faults mended at which clients would
+    """Takes the JSON of a frame, and returns it without the small faults at which clients would
     fail.
     """
     error_event: str = ""

@@ -16,8 +16,8 @@ from converter.core.model.events import (
 from converter.core.wire.json_text import as_object
 
 _FULL_FRAME = 2 * BYTES_PER_TOKEN
-"""The most bytes of text in a frame with one token. If frames have more on average, as those of
-vLLM and llama.cpp under load, the tokens are estimated from the bytes.
+"""The most bytes of text in a frame with one token. If the frames of a reply have more on average,
+as vLLM and llama.cpp send them under load, its tokens are estimated from the bytes.
 """
 
 
@@ -38,37 +38,37 @@ class TokenCounts:
         self._prompt = prompt
         self.usage: Usage | None = None
         self.first: Usage | None = None
-        self._counted: Usage | None = None
-        self._before = self._size = self._frames = 0
+        self._server_counts: Usage | None = None
+        self._tokens_before = self._text_size = self._frame_count = 0
 
     def read(self, events: Sequence[Event]) -> None:
         """Count the text in the events of a frame, and keep the server's counts."""
         text = ""
         for event in events:
             if isinstance(event, Usage) and (event.input or event.output):
-                self._counted = event
+                self._server_counts = event
             elif isinstance(event, Start) and event.own:
                 timings = as_object(event.own.fields.get("timings"))
-                self._counted = self._counted or counts_of(timings)
+                self._server_counts = self._server_counts or counts_of(timings)
             text += model_text(event) + (event.name if isinstance(event, ToolCall) else "")
         if text:
             self.count(text, 1)
 
-    def count(self, text: str, frames: int) -> None:
-        """Count `text`, which came in `frames` frames."""
-        self._size += len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
-        self._frames += frames
+    def count(self, text: str, frame_count: int) -> None:
+        """Count `text`, which came in `frame_count` frames."""
+        self._text_size += len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+        self._frame_count += frame_count
 
     def go_on(self) -> int:
-        """Return the number of tokens of the first reply, and begin to count the second reply that
-        continues it.
+        """Return the number of tokens of the first reply, by the server's count or an estimate.
+        Begin to count the second reply, which continues it.
         """
-        counted, by_size = self._counted, self._size > _FULL_FRAME * self._frames
-        written = self._size // BYTES_PER_TOKEN if by_size else self._frames
-        self.first, self._before = counted, counted.output if counted else written
-        self.usage = self._counted = None
-        self._size = self._frames = 0
-        return self._before
+        counted, by_size = self._server_counts, self._text_size > _FULL_FRAME * self._frame_count
+        written = self._text_size // BYTES_PER_TOKEN if by_size else self._frame_count
+        self.first, self._tokens_before = counted, counted.output if counted else written
+        self.usage = self._server_counts = None
+        self._text_size = self._frame_count = 0
+        return self._tokens_before
 
     def with_counts(self, events: Sequence[Event], is_last: bool = False) -> list[Event]:
         """Return the events. If they end a reply without counts, add the counts before the end.
@@ -81,20 +81,21 @@ class TokenCounts:
         return [*events[:index], *self.missing(), *events[index:]]
 
     def missing(self) -> list[Usage]:
-        """Return the counts to add to a reply that ends without counts: those in llama.cpp's
-        `timings`, else an estimate; nothing if the client wants no estimates.
+        """Return the counts to add to a reply that ends without counts: the counts that the server
+        sent elsewhere, as in llama.cpp's `timings`, else an estimate; nothing if the client wants
+        no estimates.
 
-        The estimate depends only on the text's length, so that a stream and a whole reply have the
-        same counts.
+        The reply's tokens are estimated from the length of its text, whatever frames the text came
+        in, so that a stream and a whole reply have the same counts.
         """
         if self.usage or self._prompt is None:
             return []
-        first, written = self.first, -(-self._size // BYTES_PER_TOKEN)
-        if counts := self._counted or (None if written else first):
+        first, written = self.first, -(-self._text_size // BYTES_PER_TOKEN)
+        if counts := self._server_counts or (None if written else first):
             return [replace(counts, own=None)]
         prompt = first.input if first else self._prompt()
         cached = first.cached if first else None
-        return [Usage(prompt, self._before + written, cached=cached, estimated=True)]
+        return [Usage(prompt, self._tokens_before + written, cached=cached, estimated=True)]
 
 
 def counts_of(timings: Mapping[str, object]) -> Usage | None:

@@ -97,9 +97,9 @@ def usage_json(usage: Usage, thinking: int, text: int) -> dict[str, object]:
 def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
     """Return the `message_start` event.
 
-    The message gets the server's id with another prefix: `chatcmpl-12` -> `msg_12`. In a message
-    thread (`threads.py`) it gets the id of the exchange instead, because a server may use an id
-    twice, and the thread is found by this id.
+    The message gets the server's id with another prefix: `chatcmpl-12` -> `msg_12`. If the server
+    sent no id, the message gets the id of the exchange. So does each message of a message thread
+    (`threads.py`), because a server may use an id twice, and a thread is found by this id.
     """
     usage = (own_fields(event.own, NAME) or {}).get("usage")
     counts = {
@@ -246,7 +246,7 @@ class AnthropicEncoder(BlockWriter):
             tokens = quanta * TOKENS_PER_COUNT
             yield self._delta({"type": "thinking_delta", THINKING: "", "estimated_tokens": tokens})
 
-    def _fill_block(self, text: str, frames: int = 1) -> list[dict[str, object]]:  # noqa: ARG002
+    def _add_to_block(self, text: str, frame_count: int = 1) -> list[dict[str, object]]:  # noqa: ARG002
         """Return the `content_block_delta` event with `text`, a piece of the open block."""
         kind, name = _DELTAS[self._open or TEXT]
         return [self._delta({"type": kind, name: text})]

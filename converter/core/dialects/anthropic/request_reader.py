@@ -2,11 +2,12 @@
 
 - A request that breaks the format is refused before it goes to a server. The error is worded as the
   API words it and names the field.
-- A valid field that means nothing to a local server is dropped without a note: `cache_control`,
-  `service_tier`, `container`, `context_management`, `betas`, `speed`, and every unknown field.
-- Tools that Anthropic's servers run, their blocks, and blocks of unknown types are left out with a
-  note, because the client will miss them.
-- A tool result without its call goes on to the server as it is, with a note.
+- A valid field that means nothing to a local server is dropped, and the user gets no note of it:
+  `cache_control`, `service_tier`, `container`, `context_management`, `betas`, `speed`, and every
+  unknown field.
+- Tools that Anthropic's servers run, their blocks, and blocks of unknown types are left out. The
+  user gets a note of it, because the client will miss them.
+- A tool result without its call goes on to the server as it is, and the user gets a note of it.
 """
 
 import re
@@ -54,19 +55,21 @@ _OMITTED = "omitted"
 THINKING_MODES: dict[str, ThinkingMode] = {mode: mode for mode in get_args(ThinkingMode.__value__)}
 """`thinking.type` in a request -> mode of the conversation's `ThinkingSwitch`."""
 EFFORTS = ("low", "medium", "high", "xhigh", "max", "ultra")
-"""Values of `output_config.effort` that are read. Any other value is left out with a note."""
+"""Values of `output_config.effort` that are read. Any other value is left out, and the user gets a
+note of it.
+"""
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 """Role of a message in a request -> role of the conversation's turn."""
 ORPHANS = "results of calls that the turn before does not have, passed on as they are: {}"
-"""Note about tool results without a call. `{}` stands for the ids of the calls."""
+"""Note to the user about tool results without a call. `{}` stands for the ids of the calls."""
 LEFT_OUT = "blocks left out: {}: no local server knows them"
-"""Note about blocks that are left out. `{}` stands for the types of the blocks."""
+"""Note to the user about blocks that are left out. `{}` stands for the types of the blocks."""
 NO_ROOM = "thinking.budget_tokens {} leaves no room for an answer within max_tokens {}"
-"""Note about a thinking budget that is as high as the reply's limit, or higher."""
+"""Note to the user about a thinking budget that is as high as the reply's limit, or higher."""
 _SETTINGS: Kinds = {**SAMPLING, "stop_sequences": [str], "stream": bool}
 """Fields for sampling, stop strings and streaming -> their types."""
 NO_STOP = "stop_sequences.{} left out: it is empty"
-"""Note about an empty stop string. `{}` stands for its index in the list."""
+"""Note to the user about an empty stop string. `{}` stands for its index in the list."""
 
 
 def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
@@ -74,7 +77,8 @@ def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
     request breaks the format.
 
     If the request continues a message thread (`threads.py`), the thread's turns come first. Blocks
-    that the client has from earlier replies because of `think_map` are left out without a note.
+    that the client has from earlier replies because of `think_map` are left out, and no note tells
+    the user so.
     """
     thread = None
     if context.memory is not None and as_object(body).get("thread") is not None:
@@ -129,8 +133,8 @@ def _turns(
     request: Fields, left_out: list[str], notes: list[str], turn_of: TurnOf
 ) -> tuple[Turn, ...]:
     """Return the turns of the request's messages; an empty system message gives no turn. Types of
-    blocks that are left out are appended to `left_out`. A note about results without a call is
-    appended to `notes`.
+    blocks that are left out are appended to `left_out`. A note to the user about results without a
+    call is appended to `notes`.
     """
     messages = request.required("messages", list)
     if not messages:
@@ -151,9 +155,9 @@ def _turn(
     readers: Mapping[Role, Mapping[str, Reader[Block]]],
     left_out: list[str],
 ) -> tuple[Turn, bool]:
-    """Return the turn of the message `value`, and True if one of its blocks was left out, so that
-    the message has to be read again, for the note, in the next request. `path`: the message's
-    address in errors, such as `messages.0`.
+    """Return the turn of the message `value`, and True if one of its blocks was left out. The
+    message is then read again in the next request, so that this request, too, has the note to the
+    user. `path`: the message's address in errors, such as `messages.0`.
     """
     message, before = Fields(value, path), len(left_out)
     role = message.row("role", ROLES)
@@ -181,8 +185,8 @@ def _results_without_call(turns: Iterable[Turn]) -> Iterator[str]:
 
 
 def _thinking(thinking: Fields, max_tokens: int | None, notes: list[str]) -> ThinkingSwitch:
-    """Return the switch of thinking for the request's object `thinking`. Notes about a budget that
-    is negative, or that leaves no room for an answer, are appended to `notes`.
+    """Return the switch of thinking for the request's object `thinking`. Notes to the user about a
+    budget that is negative, or that leaves no room for an answer, are appended to `notes`.
     """
     mode, shown = thinking.row("type", THINKING_MODES), thinking.optional("display", str)
     budget = thinking.required("budget_tokens", int) if mode == "enabled" else None
@@ -205,8 +209,8 @@ def omits_thinking(body: Mapping[str, object]) -> bool:
 
 
 def _effort(output: Fields, notes: list[str]) -> str | None:
-    """Return `output_config.effort`; None if it is absent, or if `EFFORTS` lacks it, which is noted
-    in `notes`.
+    """Return `output_config.effort`; None if it is absent, or if `EFFORTS` lacks it. In the latter
+    case a note to the user is appended to `notes`.
     """
     effort = output.optional("effort", str)
     if effort is None or effort in EFFORTS:
@@ -236,8 +240,8 @@ CHOICES: dict[str, ToolChoice] = {
 
 
 def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
-    """Return the tools that the client itself runs. Tools that Anthropic's servers run are left out
-    with a note, which is appended to `notes`.
+    """Return the tools that the client itself runs. Tools that Anthropic's servers run are left
+    out, and a note to the user is appended to `notes`.
 
     A deferred tool (`deferred_tools.py`) is left out until a search has found it. The tools that
     were found come behind all others, in the order in which they were found.
@@ -269,7 +273,9 @@ def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
 
 
 def _choice(choice: Fields, request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolChoice:
-    """Return the tool choice. A choice of a tool that was left out becomes `auto`, with a note."""
+    """Return the tool choice. A choice of a tool that was left out becomes `auto`, and a note to
+    the user is appended to `notes`.
+    """
     read = choice.row("type", CHOICES)
     if read.mode != "named":
         return read

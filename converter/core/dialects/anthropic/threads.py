@@ -22,15 +22,15 @@ UNKNOWN_THREAD = (
     "No thread is kept here for the message {!r}: it was never kept, or is no longer. "
     'Send the whole conversation with `thread: {{"type": "create"}}`.'
 )
-"""Error message for a thread that the memory does not have. `{}` stands for the id of the reply by
-which the request names the thread.
+"""Error message for a thread that the memory does not have. `{}` stands for the id that the request
+sent: the id of the thread's last reply.
 """
 UNREADABLE = (
     "What is kept here of the thread of the message {!r} cannot be read. "
     'Send the whole conversation with `thread: {{"type": "create"}}`.'
 )
-"""Error message for a thread whose kept turns cannot be read. `{}` stands for the id of the reply
-by which the request names the thread.
+"""Error message for a thread whose kept turns cannot be read. `{}` stands for the id that the
+request sent: the id of the thread's last reply.
 """
 UNSUPPORTED = "No threads are kept here: send the whole conversation without `thread`."
 """Error message for a request with a `thread` if the addon keeps no threads."""
@@ -56,7 +56,7 @@ class Thread:
     """
 
     def keep(self, reply: Mapping[str, object]) -> None:
-        """Keep a reply, together with its request, under the reply's id."""
+        """Keep a reply, together with the kept fields of its request, under the reply's id."""
         turn = {"role": "assistant", "content": reply["content"]}
         value = json_text.write({**self.kept_fields, "reply": turn})
         previous = self.previous_id and _PREFIX + self.previous_id
@@ -89,9 +89,10 @@ def with_kept_turns(body: object, memory: Memory) -> tuple[object, Thread | None
     """Return the request as a whole conversation, and its thread.
 
     If the request continues a thread, the kept turns are put before its messages, and the thread's
-    `system` and `tools` are added. A request without a thread is returned as it is, with None.
-    Raises RequestError if the memory keeps nothing, does not have this thread or cannot read it, or
-    if the request changes a field of `CREATE_ONLY`.
+    `system` and `tools` are added. A request that begins a thread is returned as it is; so is a
+    request without a thread, with None as its thread. Raises RequestError if the memory keeps
+    nothing, does not have this thread or cannot read it, or if the request changes a field of
+    `CREATE_ONLY`.
     """
     request = Fields(body)
     thread = request.child("thread")

@@ -44,7 +44,7 @@ class OllamaDecoder(DialectDecoder):
 
     def __init__(self) -> None:
         self._begun = False
-        self._calls = 0
+        self._call_count = 0
 
     def _read(self, parsed: object, _: Frame) -> Iterator[Event]:
         """Yield the events for the JSON of a line, or of a whole reply."""
@@ -64,13 +64,13 @@ class OllamaDecoder(DialectDecoder):
             arguments, is_text = arguments_of(function)
             # Calls are numbered in the order in which they come, because Ollama may give each of
             # them the index 0. Ollama sends each call whole.
-            index, self._calls = self._calls, self._calls + 1
+            index, self._call_count = self._call_count, self._call_count + 1
             name, id_ = as_text(function.get("name")), id_of(call.get("id"))
             yield ToolCall(index, id_, name, arguments or "{}", ends=True, misshapen=is_text)
         if not parsed.get("done"):
             return
         word = as_text(parsed.get("done_reason")).strip() or "stop"
-        called = self._calls and meaning_of(word) == "stop"
+        called = self._call_count and meaning_of(word) == "stop"
         yield Finish("tool_calls" if called else meaning_of(word), server_word=word)
         prompt, output = (as_count(parsed, name) for name in ("prompt_eval_count", "eval_count"))
         measured = {name: value for name, value in parsed.items() if name not in _READ_FIELDS}

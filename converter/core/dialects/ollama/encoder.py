@@ -50,7 +50,7 @@ class OllamaEncoder(BlockWriter):
         self._thought_over = False
         self._apart = TextApart()
         self._arguments: list[str] = []
-        self._count = self._cut_calls = 0
+        self._sent_call_count = self._cut_call_count = 0
         self._measured: dict[str, Any] = {}
         self._raw: list[bytes] = []
         self._texts: dict[str, list[str]] = {}
@@ -58,9 +58,11 @@ class OllamaEncoder(BlockWriter):
 
     @property
     def notes(self) -> list[str]:
-        """Notes for a person, one line each: fields and calls that were left out."""
-        note = f"{self._cut_calls} call(s) left out: their arguments were cut"
-        return [*super().notes, *([note] if self._cut_calls else [])]
+        """Lines for the user, in the log and in the flow's comment: fields and calls that were left
+        out.
+        """
+        note = f"{self._cut_call_count} call(s) left out: their arguments were cut"
+        return [*super().notes, *([note] if self._cut_call_count else [])]
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return the lines for these events.
@@ -82,12 +84,12 @@ class OllamaEncoder(BlockWriter):
         """Yield the lines that can be sent now, each as a JSON object."""
         return super().wire_events(self._apart.feed(event))
 
-    def record_unparsed_text(self, kind: TextKind, text: str, frames: int) -> int:
+    def record_unparsed_text(self, kind: TextKind, text: str, frame_count: int) -> int:
         """Count text that did not come through `feed`, because the fast path rewrote its lines
         without parsing them. Return 0, because lines have no numbers.
         """
         self._apart.record_unparsed_text(kind, text)
-        return super().record_unparsed_text(kind, text, frames)
+        return super().record_unparsed_text(kind, text, frame_count)
 
     def frame_of(self, event: dict[str, Any]) -> bytes:
         """Return a JSON object as one line of bytes."""
@@ -123,8 +125,8 @@ class OllamaEncoder(BlockWriter):
             fields |= {"tool_calls": self._calls} if self._calls else {}
 
     def _start(self, event: Start) -> Iterator[dict[str, Any]]:
-        """Record the model and the endpoint, which stand in each line or decide its fields. Return
-        no line, because Ollama's replies have no line for the head alone.
+        """Record the model, which each line names, and the endpoint, which decides the fields of
+        the lines. Return no line, because Ollama's replies have no line for the head alone.
         """
         self._started = True
         self._model = self._model or event.model
@@ -176,10 +178,10 @@ class OllamaEncoder(BlockWriter):
         self._arguments = []
         return []
 
-    def _fill_block(self, text: str, frames: int = 1) -> list[dict[str, Any]]:  # noqa: ARG002
+    def _add_to_block(self, text: str, frame_count: int = 1) -> list[dict[str, Any]]:  # noqa: ARG002
         """Return the line that sends `text` as a part of the open block; no line for the arguments
         of a call, which are kept until it ends. A second thought begins with a blank line, because
-        all thoughts are in one field. `frames`: in how many frames the text came.
+        all thoughts are in one field. `frame_count`: in how many frames the text came.
         """
         if self._open == TEXT:
             return [self._line(content=text)]
@@ -201,10 +203,10 @@ class OllamaEncoder(BlockWriter):
         # A call whose arguments cannot be read, say because they nest too deep, is left out: with
         # empty arguments it would be another call.
         if not isinstance(arguments, dict):
-            self._cut_calls += 1
+            self._cut_call_count += 1
             return []
-        function = {"index": self._count, "name": self._call.name, "arguments": arguments}
-        self._count += 1
+        function = {"index": self._sent_call_count, "name": self._call.name, "arguments": arguments}
+        self._sent_call_count += 1
         named = {"id": self._call.id} if self._call.id else {}
         return [self._line(tool_calls=[{**named, "function": function}])]
 
@@ -212,7 +214,7 @@ class OllamaEncoder(BlockWriter):
         """Drop the open call, which was cut off."""
         # the cut call gets no line, because a client would run any call that it gets
         self._open = None
-        self._cut_calls += 1
+        self._cut_call_count += 1
 
     def _write_other(self, _: MappedField | DialectBlock) -> list[dict[str, Any]]:
         """Return no line, because Ollama's replies have no field for such content."""

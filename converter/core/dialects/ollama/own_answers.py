@@ -1,5 +1,5 @@
-"""Answers of Ollama's API that come from no model: errors, the list of models, the refusal to
-manage models, and embeddings, which the server's `/v1/embeddings` makes.
+"""Answers of Ollama's API that are no reply of a chat model: errors, the list of models, the
+refusal to manage models, and embeddings, which the server's `/v1/embeddings` makes.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ def error_reply(
 ) -> tuple[int, Mapping[str, object]] | None:
     """Return the client's status and error object for a server's answer that is no reply; None if
     the answer already is an error object of Ollama's. A status below 400 becomes a bad gateway
-    (502). The count of the prompt's tokens is not used.
+    (502). `_counted`, the number of the prompt's tokens, is not used.
     """
     fields = json_text.object_in(body)
     if status >= 400 and isinstance(fields.get("error"), str):

@@ -42,9 +42,9 @@ _UNSUPPORTED = (
     *("suffix", "raw", "context", "template", "logprobs", "top_logprobs"),
     *("keep_alive", "truncate", "shift"),
 )
-"""Fields that chat completions lack. They are left out with a note."""
+"""Fields that chat completions lack. They are left out, and a note to the user names them."""
 LEFT_OUT = "left out, because no server takes it with a request: {}"
-"""Note about fields that are left out. `{}` stands for their names."""
+"""Note to the user about fields that are left out. `{}` stands for their names."""
 
 
 class EmptyRequestError(RequestError):
@@ -120,25 +120,25 @@ class _Messages:
     """
     waiting: list[tuple[str, str]] = field(default_factory=list)
     """Name and id of each call that has no result yet."""
-    calls: int = 0
+    call_count: int = 0
     """How many calls the messages had so far."""
 
     def turn(self, message: Fields) -> Turn:
         """Return the turn of the next message."""
         role = message.row("role", _ROLES)
-        basis = self.calls, self._call_id_for(message) if message.values["role"] == "tool" else ""
+        basis = self.call_count, self._call_id(message) if message.values["role"] == "tool" else ""
         turn = self.turn_of(
             message.values, lambda: (Turn(role, _blocks(message, *basis)), False), basis
         )
         for block in turn.blocks:
             if isinstance(block, ToolUse):
-                self.calls += 1
+                self.call_count += 1
                 self.waiting.append((block.name, block.id))
             elif isinstance(block, ToolResult):
                 self.waiting = [each for each in self.waiting if each[1] != block.tool_use_id]
         return turn
 
-    def _call_id_for(self, message: Fields) -> str:
+    def _call_id(self, message: Fields) -> str:
         """Return the id of the call that a tool result belongs to: the id in the result, else the
         id of the first waiting call of the result's tool, else that of the first waiting call of
         any tool. If no call is waiting, return `call_0`.
@@ -149,20 +149,20 @@ class _Messages:
         return named or next(iter([*calls, *(call for _, call in self.waiting)]), "call_0")
 
 
-def _blocks(message: Fields, calls: int, call: str) -> tuple[Block, ...]:
+def _blocks(message: Fields, call_count: int, call_id: str) -> tuple[Block, ...]:
     """Return the blocks of a message.
 
-    `calls`: the number of calls in earlier messages. `call`: the id of the call that a tool's
-    message is the result of.
+    `call_count`: the number of calls in earlier messages. `call_id`: for a tool's message, the id
+    of the call whose result it has; else empty.
     """
     text, role = message.optional("content", str) or "", message.values["role"]
     if role == "tool":
-        return (ToolResult(call, (TextBlock(text),)),)
+        return (ToolResult(call_id, (TextBlock(text),)),)
     content = (*((TextBlock(text),) if text else ()), *_pictures(message))
     if role != "assistant":
         return content
     thought = message.optional("thinking", str)
-    entries = enumerate(message.children("tool_calls"), calls + 1)
+    entries = enumerate(message.children("tool_calls"), call_count + 1)
     return (*((ThinkingBlock(thought),) if thought else ()), *content, *starmap(_call, entries))
 
 

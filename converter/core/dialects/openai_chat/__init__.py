@@ -32,8 +32,9 @@ from converter.core.wire.checked import Fields
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
-    """Return True if a body is of this dialect. A body with an `error` and no `type` beside it
-    counts as one, although some servers of the Messages API send such errors, too.
+    """Return True if a body is of this dialect. A body with an `error`, and neither `type` nor
+    `object` beside it, is taken for one of this dialect, although some servers of the Messages API
+    send such errors, too.
     """
     return (
         "choices" in body

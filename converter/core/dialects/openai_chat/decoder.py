@@ -154,8 +154,8 @@ def _mended_usage(body: Mapping[str, object]) -> dict[str, object]:
 
 def choice_index(choice: dict[str, object], position: int) -> int:
     """Return the index of a choice. In a whole reply it is the choice's `position` in the list,
-    because servers may repeat an index. Raises MisshapenError for an index that is no number from 0
-    to below `MOST_CHOICES`.
+    because servers may repeat an index. Raises MisshapenError for an index that is no whole number
+    from 0 to below `MOST_CHOICES`.
     """
     index, whole = choice.get("index"), bool(choice.get("message"))
     if index is None and whole:

@@ -44,6 +44,7 @@ from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import write_frame
 
 _CHUNK, _WHOLE = "chat.completion.chunk", "chat.completion"
+"""Values of `object` in a frame and in a whole reply."""
 
 PING = b": ping\n"
 """A comment without a blank line after it, so that a client reads it as a line of the next event.
@@ -97,7 +98,7 @@ class _OpenFrame:
     """The entries of `tool_calls`, as JSON; for a whole reply pairs of a call's index and an entry.
     """
     finish: str | None = None
-    """The word for why the choice ended, in chat completions; None if it has not ended."""
+    """The value of `finish_reason`; None if the choice has not ended."""
     usage: object = None
     """The counts, as JSON; None if the frame has none."""
 
@@ -143,8 +144,8 @@ class OpenAIEncoder(Encoder):
 
     @property
     def notes(self) -> list[str]:
-        """A line with the count of blocks and frames that a chat completion cannot hold, if there
-        are any.
+        """A line for the user, in the log and in the flow's comment, with the number of blocks and
+        frames that a chat completion cannot hold; no line if there are none.
         """
         note = f"{self._left_out} blocks or frames have no place in a chat completion, left out"
         return [note] if self._left_out else []
@@ -166,7 +167,7 @@ class OpenAIEncoder(Encoder):
                 self._error, self.failure = each, str(as_object(each["error"])["message"])
         return [*filter(None, sent)]
 
-    def record_unparsed_text(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
+    def record_unparsed_text(self, kind: TextKind, text: str, frame_count: int) -> int:  # noqa: ARG002
         """Record text that did not come through `feed`, because the fast path rewrote its frames
         without parsing them. Return 0, because frames of this dialect have no numbers.
         """
@@ -257,7 +258,7 @@ class OpenAIEncoder(Encoder):
     def _expand(self, event: Event) -> list[Event]:
         """Return the event, with events that this dialect adds to it: a first delta, a stop string.
 
-        The list is empty for an event, or a frame, that only another dialect can write.
+        The list is empty for an `Opaque` or an `OpaqueFrame` of another dialect, except a comment.
         """
         match event:
             case Start() if own_fields(event.own, NAME) is None:
@@ -360,8 +361,8 @@ class OpenAIEncoder(Encoder):
 
     def _call_entry(self, entry: object, event: ToolCall) -> dict[str, object]:
         """Return the entry of `tool_calls` for a piece of a call. It has the server's own fields
-        (of its `entry`), and those that are written from the event. In a stream it has the call's
-        index; in a whole body only if the server sent one.
+        (of its `entry`), and those that are written from the event. In a stream the entry has the
+        call's index; in a whole body only if the server sent one.
         """
         fields = as_object(entry)
         kind = "custom" if event.free_text else "function"

@@ -39,7 +39,7 @@ OUTPUT_NAME = "output"
 Messages API has no field for it.
 """
 UNMISSED = frozenset({"user", "stream_options"})
-"""Fields that are left out without a note, because no user misses them."""
+"""Fields that are left out without a note to the user, because nobody misses them."""
 INLINE_SYSTEM = "<system-reminder>\n{}\n</system-reminder>"
 """A system text within a user turn. Claude Code puts these tags around its own text in user turns,
 and models that were trained on its traffic know them.
@@ -49,7 +49,8 @@ NO_OUTPUT = "(no output)"
 without text; the call would then seem to have no result.
 """
 TOOL_ERROR = "[The tool reported an error.]"
-"""The first line of a tool message whose result is an error: chat completions have no field for it.
+"""The first line of a tool message whose result is an error: chat completions have no field that
+says so.
 """
 BELOW = "[{}: in the next user message]"
 """The text in a tool message in place of an image or a sound; `{}`: its name in `NAMES`."""
@@ -83,7 +84,8 @@ def _write_anew(
 def write(
     conversation: Conversation, settings: RequestSettings, run_of: RunOf = _write_anew
 ) -> tuple[dict[str, object], tuple[str, ...]]:
-    """Return the body of a chat-completions request, and notes on omissions, one line each.
+    """Return the body of a chat-completions request, and notes to the user, one line each, about
+    what was left out.
 
     Fields that the server does not take are left out, unless the client sent them as fields of the
     server (`Conversation.extensions`). Signatures of thoughts are left out. Never raises for a

@@ -15,8 +15,9 @@ _DROPPED = re.compile(rb"(?:data|event)\b")
 
 
 class SilentFrames:
-    """A filter for a stream's frames. The lines of a frame without data are sent without the blank
-    line that ends the frame, so that they become lines of the next event.
+    """A filter for a stream's frames. A frame without data that a client could take for an event is
+    sent without its `data` and `event` lines, and without the blank line at its end, so that its
+    other lines become lines of the next event.
 
     Two kinds of clients need this. OpenAI's Python SDK 3.57 parses an event's data as JSON even if
     the event has no data: after a blank line behind `event`, `retry` or `id`, and, once a stream

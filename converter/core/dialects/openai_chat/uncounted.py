@@ -3,10 +3,10 @@ get the frame of counts. Counts in a frame with text or a finish are sent, becau
 these unasked.
 
 The frame of counts may have other fields that the client should get: llama.cpp sends `timings` in
-its last frame, which, if no counts are requested, is the frame of the finish. So the frame of the
-finish waits for the next frame, and takes over the fields of its head. The fast path never rewrites
-a frame while another one waits: after a frame for which nothing was written, it leaves the next
-frame to decoder and encoder.
+its last frame, which is the frame of counts, or, if no counts are requested, the frame of the
+finish. So the frame of the finish waits for the next frame, and gets that frame's fields beside
+`choices` and `usage`. The fast path never rewrites a frame while another one waits: after a frame
+for which nothing was written, it leaves the next frame to decoder and encoder.
 """
 
 from collections.abc import Sequence
@@ -37,8 +37,8 @@ class UncountedEncoder(OpenAIEncoder):
         return out + super().feed(events, raw)
 
     def _release_finish(self, heads: Sequence[Event] = ()) -> list[bytes]:
-        """Return the waiting frame of the finish, if there is one. `heads`: the `Start` of the
-        frame after it, whose fields it takes over.
+        """Return the waiting frame of the finish, if there is one. `heads`: the `Start` events of
+        the frame after it; the waiting frame gets their fields.
         """
         if self._finish is None:
             return []

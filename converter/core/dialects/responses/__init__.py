@@ -26,7 +26,8 @@ from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import as_object
 
 LEFT_OUT = "{} thought(s) left out that the input refers to: they are no longer kept here"
-"""The note about references to thoughts that the memory does not have; `{}`: how many."""
+"""The note to the user about references to thoughts that the memory does not have; `{}`: how many.
+"""
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
@@ -57,7 +58,7 @@ def _read_request(body: object, context: RequestContext) -> Conversation:
     if memory is None or history is None:
         return replace(request, own=own)
     own = replace(own, keep_response=partial(state.keep_response, memory, as_object(body), history))
-    notes = (LEFT_OUT.format(history.left_out_thoughts),) if history.left_out_thoughts else ()
+    notes = (LEFT_OUT.format(history.lost_thought_count),) if history.lost_thought_count else ()
     return replace(request, own=own, notes=(*request.notes, *notes))
 
 

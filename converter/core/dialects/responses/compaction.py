@@ -33,7 +33,8 @@ NO_SUMMARY = "the model wrote no summary of the conversation, or only a part of 
 
 def trigger_request(body: object) -> object:
     """Return the body of a request to `/responses/compact` as a body for `/responses`, with an item
-    `compaction_trigger` at the end of its input. A body of a wrong type is returned unchanged.
+    `compaction_trigger` at the end of its input. A body of a wrong type, or with an `input` of a
+    wrong type, is returned unchanged.
     """
     if not isinstance(body, dict):
         return body

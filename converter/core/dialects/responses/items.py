@@ -1,7 +1,8 @@
 """Reader of the input items of a Responses request: it turns them into turns of a conversation.
 
 Calls of tools that only OpenAI's servers run (web search, a computer), the outputs of these calls,
-and all else that another server cannot use, are left out. A note names each type that was left out.
+and all else that another server cannot use, are left out. A note to the user names each type that
+was left out.
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,10 +43,13 @@ OFFERING = ("additional_tools", "tool_search_output")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output")
 """Types of the outputs of tools that the client runs."""
 SEALED = "reasoning.encrypted_content"
-"""The name, in a note, of a thought that was left out because it has only encrypted text."""
+"""The name, in the note to the user, of a thought that was left out because it has only encrypted
+text.
+"""
 UNNOTED_TYPES = {"additional_tools", "item_reference", compaction.TRIGGER, "configuration_update"}
-"""Types of items that add no turn and get no note: other code reads them, or a model has no use for
-them.
+"""Types of items that add no turn, and that no note to the user lists as left out: other code reads
+them (`additional_tools`, `item_reference`, the compaction trigger), or a model has no use for them
+(`configuration_update`).
 """
 
 
@@ -60,8 +64,8 @@ class Items:
     error.
     """
     turn_of: TurnOf = read_anew
-    """Returns the turn of an item. If the request before had the same item, the item is not read
-    again.
+    """Returns the turn of an item. It may return the turn that was read for the same item in the
+    request before.
     """
     turns: list[Turn] = field(default_factory=list)
     """The turns of the items that were added so far."""
@@ -96,8 +100,8 @@ class Items:
 
     def _read_item(self, item: Fields, kind: str, name_or_id: str) -> tuple[Turn, bool]:
         """Return the turn of an item. Return also True if the item must be read again when the next
-        request repeats it, because reading it adds a note, or because its text depends on the
-        offered tools.
+        request repeats it, because reading it adds a note to the user, or because it lists tools,
+        whose names as functions depend on the request's other tools.
 
         `name_or_id`: for a call the name of its function in the `toolbox`, for a tool's output the
         id of its call, else empty.

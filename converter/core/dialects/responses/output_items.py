@@ -20,6 +20,8 @@ RUNNING, COMPLETED, INCOMPLETE = "in_progress", "completed", "incomplete"
 class OutputItem(ABC):
     """An item of the output: it collects pieces of text, and returns the events for them. An item
     of a type that clients cannot read in pieces gives no event before it is complete.
+
+    `index`: the item's index in the output.
     """
 
     def __init__(self, item_id: str, index: int) -> None:
@@ -114,12 +116,13 @@ show a raw text (`reasoning_text`).
 
 
 class TextItem(OutputItem):
-    """An item for text of the answer, or for a thought. `sealed`: True if the complete item has its
-    text as `encrypted_content`, too, so that a client can send the thought back.
+    """An item for text of the answer, or for a thought. `suffix`: the part of the item's id behind
+    its prefix. `sealed`: True if the complete item has its text as `encrypted_content`, too, so
+    that a client can send the thought back.
     """
 
-    def __init__(self, name: str, index: int, form: TextItemFormat, sealed: bool = False) -> None:
-        super().__init__(f"{form.id_prefix}_{name}", index)
+    def __init__(self, suffix: str, index: int, form: TextItemFormat, sealed: bool = False) -> None:
+        super().__init__(f"{form.id_prefix}_{suffix}", index)
         self._format, self._sealed = form, sealed
 
     def _event(self, kind: str, **fields: object) -> dict[str, object]:
@@ -153,12 +156,12 @@ class TextItem(OutputItem):
 class OtherCall(OutputItem):
     """A call of a custom tool or of a tool search. No event is sent before the call is complete,
     because clients cannot read such a call in pieces. Also the base of `FunctionCall`, which is
-    sent in pieces.
+    sent in pieces. `suffix`: the part of the item's id behind its prefix.
     """
 
-    def __init__(self, name: str, index: int, call_id: str, tool: ToolName) -> None:
+    def __init__(self, suffix: str, index: int, call_id: str, tool: ToolName) -> None:
         self._kind = CALL_KINDS[tool.kind]
-        super().__init__(f"{self._kind.id_prefix}_{name}", index)
+        super().__init__(f"{self._kind.id_prefix}_{suffix}", index)
         self._call_id, self._tool = call_id, tool
 
     def _item(self, status: str, fields: dict[str, object]) -> dict[str, object]:

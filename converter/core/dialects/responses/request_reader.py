@@ -2,9 +2,9 @@
 response (`ResponseContext`).
 
 Fields that only OpenAI's servers use (`include`, `store`, `client_metadata`, `prompt_cache_key`,
-`service_tier`, `text.verbosity`) are dropped without a note, because Codex sends them with every
-request and chat servers refuse them. A field whose loss a client would notice is left out with a
-note, or the request is refused.
+`service_tier`, `text.verbosity`) are dropped without a note to the user, because Codex sends them
+with every request and chat servers refuse them. A field whose loss a client would notice is left
+out, and a note to the user names it; or the request is refused.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -96,9 +96,13 @@ UNNOTED_FIELDS = names_in("""
     prompt_cache_key prompt_cache_options prompt_cache_retention safety_identifier service_tier
     store stream_options
 """)
-"""Fields of the API that mean nothing to a local server. They are dropped without a note."""
+"""Fields of the API that mean nothing to a local server. They are dropped without a note to the
+user.
+"""
 _MEMORY_FIELDS = frozenset({"conversation", "input", "previous_response_id"})
-"""Fields that `input_items` and `state.py` read, so that no note reports them as left out."""
+"""Fields that `input_items` and `state.py` read, so that no note to the user lists them as left
+out.
+"""
 _AS_NAMED = ("low", "medium", "high", "xhigh", "max", "ultra")
 """Values of `reasoning.effort` that a conversation's effort has, too."""
 EFFORTS = {"minimal": "low", **{name: name for name in _AS_NAMED}}
@@ -132,8 +136,8 @@ def read(
         body: the request's parsed JSON.
         items: the items of the whole conversation, with its kept history; None if there is no
             memory. Then only the request's own items are read.
-        turn_of: returns the turn of an item. If the request before had the same item, the item is
-            not read again.
+        turn_of: returns the turn of an item. It may return the turn that was read for the same item
+            in the request before.
     """
     request = Fields(body)
     refuse_unsupported(request)
@@ -212,7 +216,7 @@ def _choice(
     request: Fields, toolbox: Toolbox, notes: list[str]
 ) -> tuple[ToolChoice | None, list[Tool]]:
     """Return the tool choice, and the tools that it allows. The choice of a tool that is not
-    offered becomes `auto`, and `notes` gets a line about it.
+    offered becomes `auto`, and `notes` gets a line about it for the user.
     """
     value = request.value("tool_choice")
     if value is None:
@@ -255,9 +259,9 @@ def _extensions(request: Fields, form: Fields) -> dict[str, object]:
     return fields | stop
 
 
-def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
-    """Yield the notes on all that was left out. `items`: the types of items and of their parts that
-    were left out.
+def _notes(request: Fields, toolbox: Toolbox, item_types: set[str]) -> Iterable[str]:
+    """Yield the notes to the user about fields, tools and items that were left out. `item_types`:
+    the types of items, and of their parts, that were left out.
     """
     truncation = request.value("truncation")
     read_fields = request.requested | _MEMORY_FIELDS | UNNOTED_FIELDS | SERVER_FIELDS
@@ -267,7 +271,7 @@ def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
     rows = (
         ("fields left out, which a chat server does not know", set_fields - read_fields),
         ("tools left out, which a chat server does not know", set(toolbox.left_out_types)),
-        ("items left out, which only OpenAI's servers can use", items),
+        ("items left out, which only OpenAI's servers can use", item_types),
     )
     for note, names in rows:
         if names:

@@ -75,8 +75,8 @@ def usage_json(usage: Usage | None, thinking: int, text: int) -> Mapping[str, ob
 
 
 _PIECE_COST, _ITEM_COST = 16, 512
-"""How many characters a piece of text, and an item, count beside their text against `OUTPUT_LIMIT`,
-because even a short one needs memory.
+"""Each piece of text, and each item, counts so many characters more than its text against
+`OUTPUT_LIMIT`, because even an empty one needs memory.
 """
 CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
 """The error's message for a reply that ended inside a call, although its finish names no cut."""
@@ -122,12 +122,12 @@ class ResponsesEncoder(BlockWriter):
         first, self._sequence = self._sequence, self._sequence + count
         return first
 
-    def record_unparsed_text(self, kind: TextKind, text: str, frames: int) -> int:
-        """Add text that the fast path has written, in `frames` frames, to the open item. Return the
-        sequence number of the first of these frames.
+    def record_unparsed_text(self, kind: TextKind, text: str, frame_count: int) -> int:
+        """Add text that the fast path has written, in `frame_count` frames, to the open item.
+        Return the sequence number of the first of these frames.
         """
-        super().record_unparsed_text(kind, text, frames)
-        return self._reserve_numbers(frames)
+        super().record_unparsed_text(kind, text, frame_count)
+        return self._reserve_numbers(frame_count)
 
     def comment_frames(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
         """Return a ping in place of a server's comment (`: keep-alive`): clients do not take a
@@ -194,8 +194,8 @@ class ResponsesEncoder(BlockWriter):
             yield {"type": f"response.{kind}", "response": self._result}
 
     def _write_bookkeeping(self, event: Event) -> Iterator[dict[str, object]]:
-        """Yield the events for an event without content. A `Start` that comes after a ping gives
-        the response that the ping has begun the model's name.
+        """Yield the events for an event without content. If a ping has begun the response, a later
+        `Start` gives the response the model's name, if it has none yet.
         """
         if isinstance(event, Start) and self._started and not self._result["model"]:
             # mlx-lm 0.32 sends comments, which become pings, before its frame with the model's
@@ -304,11 +304,11 @@ class ResponsesEncoder(BlockWriter):
             self._item = TextItem(name, index, MESSAGE)
         return self._item.start()
 
-    def _fill_block(self, text: str, frames: int = 1) -> list[dict[str, object]]:
-        """Add text to the open item, and return the events for it. `frames`: the number of frames
-        that have the text.
+    def _add_to_block(self, text: str, frame_count: int = 1) -> list[dict[str, object]]:
+        """Add text to the open item, and return the events for it. `frame_count`: the number of
+        frames that have the text.
         """
-        self._count_length(len(text) + frames * _PIECE_COST)
+        self._count_length(len(text) + frame_count * _PIECE_COST)
         return self._item.feed(text) if self._item else []
 
     def _end_block(self, kind: str, signature: str) -> Iterator[dict[str, object]]:  # noqa: ARG002
@@ -331,8 +331,9 @@ class ResponsesEncoder(BlockWriter):
         self._open = self._item = None
 
     def _write_other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
-        """Yield the events for an item that only servers of this dialect send. A field that the
-        user's field map turned into a block gives a note, because this dialect cannot hold it.
+        """Yield the events for an item that only servers of this dialect send. This dialect cannot
+        hold a field that the user's field map turned into a block: `notes` lists such a field for
+        the user.
         """
         if isinstance(event, MappedField):
             self.note_left_out({event.key})

@@ -3,8 +3,8 @@
 show and delete kept responses and conversations, to add items to a conversation and to remove one.
 The sessions of the Agents SDK use all these.
 
-Each response is an entry of the memory, with its request's own items; its history is the entries
-before it. An id that is not kept is refused with the API's error, because a model would answer a
+Each response is an entry of the memory, with its request's own items; the entries before it are its
+history. An id that is not kept is refused with the API's error, because a model would answer a
 conversation without its beginning with nonsense.
 
 A WebSocket is refused with status 426: Codex 0.169 then sends a POST at once, whereas 404, 405 and
@@ -62,7 +62,7 @@ NO_STREAM = "This response cannot be streamed because it was not created with ba
 NO_CANCEL = "Cannot cancel a synchronous response."
 """The error's message for a client that wants to cancel a kept response, which has ended."""
 NO_SUCH = "Invalid URL ({} {})"
-"""The error's message for a method and a path that `_ROWS` lacks."""
+"""The error's message for a method and a path, each in place of a `{}`, that `_ROWS` lacks."""
 PAGE = 20
 """How many items an answer lists at once if the client sets no `limit`."""
 _DIGITS = 6
@@ -90,7 +90,7 @@ class WholeInput:
     previous_key: str = ""
     """The key, in the memory, of the entry that this request continues; empty if it continues none.
     """
-    left_out_thoughts: int = 0
+    lost_thought_count: int = 0
     """How many references were left out, because the thoughts to which they refer are no longer
     kept.
     """
@@ -418,6 +418,7 @@ def _query(request: OwnRequest) -> Mapping[str, str]:
 
 
 _RESPONSES, _CONVERSATIONS = r"/responses/(?P<key>[^/]+)", r"/conversations/(?P<key>[^/]+)"
+"""Patterns of the paths of a response and of a conversation. `key`: the id."""
 _ITEM_PATH = r"/conversations/(?P<key>[^/]+/items/[^/]+)"
 """Pattern of the path of an item. `key`: the ids of conversation and item, with `/items/` between
 them.

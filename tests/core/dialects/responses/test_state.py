@@ -90,7 +90,7 @@ def test_an_item_with_its_id_from_a_response_is_read_there_or_where_it_was_sent_
 
 def test_a_thought_that_is_no_longer_kept_is_left_out_and_counted() -> None:
     history = whole_input(memory(), {"input": [{"type": "item_reference", "id": "rs_x"}]})
-    assert (history.items, history.left_out_thoughts) == ([], 1)
+    assert (history.items, history.lost_thought_count) == ([], 1)
 
 
 @pytest.mark.parametrize(
