@@ -112,15 +112,15 @@ THOUGHTS = [
     "- <tool_call> opens\n- </tool_call> closes",
     "<function=run> without the outer mark, <invoke name=\"run\"> too.",
     "[TOOL_CALLS]run[ARGS]{} is how Mistral calls.",
+    "So it is:\n<tool_call>{\"name\": \"f\"}",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("thought", THOUGHTS)
 @pytest.mark.parametrize("tools_offered", [False, True])
-def test_thoughts_about_marks_survive_wherever_they_are_cut(
-    thought: str, tools_offered: bool
-) -> None:
-    text = f"<think>{thought}</think>so"
+@pytest.mark.parametrize("tag", ["think", "think:a"])
+def test_thoughts_about_marks_survive_any_cut(tag: str, thought: str, tools_offered: bool) -> None:
+    text = f"<{tag}>{thought}</{tag}>so"
     expected = [Block("thinking", thought), Block("text", "so")]
     for offset in range(len(text)):
         pieces = [text[:offset], text[offset:]]

@@ -655,7 +655,7 @@ class Engine:
             self.answer.note_unmatched(self._context.text_before[-1:], "")
         if mark is Mark.OPEN and self._state is not State.OPENED:
             self.thought.note_opener(self._table.opened_by[spelled], suffix)
-        self._step_behind(mark, spelled)
+        self._step_behind(mark, spelled, len(literal))
 
     def _mark_is_text(self, mark: Mark, literal: str) -> bool:
         """Return True if a mark is text because of its position: in a string of JSON, in Markdown
@@ -716,17 +716,18 @@ class Engine:
         self._source.take(len(literal))
         return self._step_behind(Mark.ANSWER_CLOSE)
 
-    def _step_behind(self, mark: Mark, literal: str = "") -> None:
+    def _step_behind(self, mark: Mark, spelled: str = "", length: int = 0) -> None:
         """Go to the state behind a mark (`NEXT_STATE`). Before that, end the thought, draft or
         undecided text that the mark ends.
 
-        `literal`: the mark in the text; empty if none stands in the text.
+        `spelled`: the mark as its row has it. `length`: how many characters of it were taken from
+        the unread text. A mark that is no closer of a thought needs neither of them.
         """
         if self._draft and NEXT_STATE[self._state, mark] not in MAY_BE_DRAFT:
             directly = self._state is State.CALLED_INSIDE
             closed = Follows.CLOSER if directly else Follows.TEXT_AND_CLOSER
             follows = closed if mark is Mark.CLOSE else Follows.END
-            self._settle_draft((self._draft.stands, follows) in COUNTED, len(literal))
+            self._settle_draft((self._draft.stands, follows) in COUNTED, length)
         if mark not in (Mark.SILENT, Mark.UNMATCHED):
             self._settle_before(mark)
             self._emit_thought(self.thought.settle_guess())
@@ -737,7 +738,7 @@ class Engine:
             self._out.append(LateCloser(self.answer.choice))
         if mark in (Mark.ANSWER_OPEN, Mark.ANSWER_CLOSE):
             self.answer.note_tag(opens=mark is Mark.ANSWER_OPEN)
-        self.answer.set_tags_behind(literal if mark is Mark.CLOSE else "", self._table.answer_tags)
+        self.answer.set_tags_behind(spelled if mark is Mark.CLOSE else "", self._table.answer_tags)
         if mark in _ON_A_LINE:
             self._context.close_code()
         elif mark is not Mark.TOOL or self._state in IN_THOUGHT:
