@@ -31,7 +31,7 @@ from converter.core.wire import json_text
 
 READING = Reading(choose([AUTO]))
 """How a reply is read by default: it begins in text, and thoughts are searched with the tags of the
-families in `auto`, which ordinary answers do not mention.
+families in `auto`: tags that ordinary answers do not mention.
 """
 PLAIN = RequestSettings()
 """The settings for a server about which nothing is known."""
@@ -155,9 +155,9 @@ def read(reply: bytes, *, content_type: str = "", reading: Reading = READING) ->
     """Read a complete reply of any dialect, whole or streamed, as one message.
 
     The message has thoughts, text and tool calls in their order. Of several choices it is the
-    first. `reply`: the response's body; `content_type`: the response's header, which decides if the
-    body does not show whether it is a stream. Raises `UnknownReplyError` for bytes that are not a
-    reply of any dialect.
+    first. `reply`: the response's body. `content_type`: the response's header of this name; it
+    decides whether the body is a stream if the body does not show this. Raises `UnknownReplyError`
+    for bytes that are not a reply of any dialect.
     """
     recogniser = Recogniser()
     recogniser.feed(reply, content_type, last=True)

@@ -54,10 +54,11 @@ class KnownTurns:
     def read(
         self, owner: str, body: bytes
     ) -> tuple[object, RepeatedTurns[Turn, KeptObject] | None]:
-        """Return the JSON value of a request's body, and the request's turns. The turns refer to
-        those of the earlier request that has the most messages in common with this request; they
-        are None if the request cannot be compared. Raises UnreadableError for a body that is not
-        JSON, or a model's name of more than `LONGEST_MODEL` characters.
+        """Return the JSON value of a request's body, and the request's turns; None in place of the
+        turns if the request cannot be compared. The turns refer to the turns of the earlier request
+        whose messages have the longest beginning in common with this request's. Raises
+        UnreadableError for a body that is not JSON, or a model's name of more than `LONGEST_MODEL`
+        characters.
         """
         kept = [each for each in reversed(self._kept) if each.owner == owner]
         read = None

@@ -74,11 +74,12 @@ class SharedLessons:
         self._readings.clear()
 
     async def read_store(self, upstream: Upstream, *, anew: bool = False) -> None:
-        """Begin to copy other processes' lessons about a server, unless they were read in the last
-        `AGAIN` seconds. `anew`: read them in any case.
+        """Begin to copy other processes' lessons about a server, unless such a reading is running
+        or has begun in the last `AGAIN` seconds. `anew`: begin even if one has begun and ended in
+        these seconds.
 
-        The first call for a server, and a call with `anew`, waits for the lessons, at most `WAIT`
-        seconds.
+        The first reading for a server, and a reading with `anew`, is awaited for at most `WAIT`
+        seconds, also by calls that come meanwhile. No other reading is awaited.
         """
         if self._store is None:
             return

@@ -27,7 +27,7 @@ LONGEST = 300
 connections.
 """
 _ASKING = ThreadPoolExecutor(8, "think-memory")
-"""The threads that use stores elsewhere."""
+"""The threads that use stores elsewhere: in a file or on a server."""
 _log = logging.getLogger(__name__)
 
 
@@ -38,8 +38,8 @@ async def run_with_memory[Result](
 
     If the memory is in this process and small, `worker` runs the work; if it is large, the thread
     of bodies (`BODY_THREAD`). If the memory is in a store elsewhere (a file or a server), a thread
-    for such stores runs the work.
-    Raises AwayError if such a store fails, or does not answer within `PATIENCE` seconds.
+    for such stores runs the work. Raises AwayError if such a store fails, or if all waits of the
+    exchange together exceed `PATIENCE` seconds.
     """
     if not memory.store.elsewhere:
         worker = worker if memory.size <= AT_ONCE else BODY_THREAD

@@ -330,9 +330,10 @@ class UpstreamClient:
     async def _fetch(
         self, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
     ) -> ProbeReply | None:
-        """Return the server's answer to a probe's request. If no answer that can be read comes
-        within `PATIENCE` seconds, remember that the server was silent, log it, and return `None`.
-        Raises ConnectionError if no server can be reached.
+        """Return the server's answer to a probe's request. If no answer comes within `PATIENCE`
+        seconds, or if `fetch` raises NoReplyError, remember that the server was silent, log it, and
+        return `None`. Raises ConnectionError as `fetch` does: if no server accepts the connection,
+        or if the server wants TLS.
         """
         try:
             async with asyncio.timeout(PATIENCE):

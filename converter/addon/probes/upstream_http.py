@@ -41,7 +41,9 @@ type _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class NoReplyError(Exception):
-    """The error for a server that accepts the connection, but sends no reply that can be read."""
+    """The error for a probe without a usable reply: the server sends nothing, no HTTP, or too many
+    bytes; or the connection fails, but not by a refusal or an unknown host.
+    """
 
 
 def reason_of(error: Exception) -> str:

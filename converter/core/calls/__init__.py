@@ -13,10 +13,10 @@ text of a reply -> reading/tool_calls ---+
   (`arguments`, with `converter.core.wire.partial_json`), and gives values the types of the tool's
   schema (`typed_values`, `schema_values`).
 - The assembler emits pieces too. The first piece of a call has its number, id and name; later
-  pieces have only arguments; the last one has `ends`. If a call is not whole because a limit, a
-  filter or a stop string cut the reply, the call gets no `ends`, and the finish reason (such as
-  `length`) keeps clients from running it. If it is not whole for another reason, the reply ends
-  with a failure.
+  pieces have arguments, and the id if the server repeats it; the last one has `ends`. If a call is
+  not whole because a limit, a filter or a stop string cut the reply, the call gets no `ends`, and
+  the finish reason (such as `length`) keeps clients from running it. If it is not whole for another
+  reason, the reply ends with a failure.
 - A piece that needs no change is emitted as it came, so that the server's own bytes are sent. Three
   things are held: a name that further pieces may turn into another offered name; the arguments `{}`
   of a tool with parameters, because the real object may follow; and a call, until the call before

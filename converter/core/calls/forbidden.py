@@ -42,7 +42,7 @@ class ForbiddenCalls:
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Say which text of this kind passes unchanged (see `Stage.plain`): all but arguments.
 
-        Returns `kind` and no forbidden characters; None for arguments.
+        Returns `kind` and an empty text, because no character is changed; None for arguments.
         """
         return None if kind is ToolCall else (kind, "")
 

@@ -22,6 +22,7 @@ class FreeText:
     ends the object, because the text itself does not show its end.
     """
 
+    # As in `Arguments`: no object is held, no text is unfit, and nothing is mended.
     waiting = has_unfit = mended = False
     unfit = ""
     """Text that breaks the call (see `Arguments.unfit`). There is none, because any text is fit."""

@@ -213,7 +213,7 @@ class ThinkingSwitch:
     """The thinking that the client requests."""
 
     mode: ThinkingMode
-    """Whether the model thinks."""
+    """Whether the model thinks; in the mode "adaptive" it decides itself."""
     budget: int | None = None
     """The most tokens of thinking; `None` for no limit."""
     shown: bool = True

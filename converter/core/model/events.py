@@ -1,9 +1,9 @@
 """Events: a model's reply as values that are free of any dialect.
 
 A decoder makes events from frames. The stages turn `Text` into `Text`, `Thinking` and `ToolCall`.
-An encoder writes events as frames. Each delta of a stream is an event; a whole reply is the same
-events with longer texts. Finish reasons are the words of chat completions (`stop`, `length`,
-`tool_calls`, `content_filter`), which every local server sends.
+An encoder writes events as frames. The deltas of a stream become events one by one; a whole reply
+becomes the same events with longer texts. Finish reasons are the words of chat completions (`stop`,
+`length`, `tool_calls`, `content_filter`). A server's word that means none of them stays as it is.
 
 Data that only one dialect has is in the field `own` of an event, with the dialect's name. An
 encoder of this dialect writes the data back, so that its client gets all that the server sent. The
@@ -24,7 +24,7 @@ class Own:
     fields: Mapping[str, object] = field(default_factory=dict)
     """The fields as the server sent them, by name."""
     raw: bytes = b""
-    """A whole frame as the server sent it; empty if `fields` has the data."""
+    """All bytes of a frame as the server sent it; empty if `fields` has the data."""
 
 
 def own_fields(own: Own | None, dialect: str) -> Mapping[str, object] | None:
@@ -34,8 +34,8 @@ def own_fields(own: Own | None, dialect: str) -> Mapping[str, object] | None:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The beginning of a reply, with its id and model. If a later frame has another id or model,
-    another `Start` comes.
+    """The beginning of a reply, with its id and model. In chat completions, another `Start` comes
+    if a later frame has another id, model or further field of its head.
     """
 
     id: str
@@ -57,9 +57,10 @@ class Text:
     refusal: bool = False
     """True for text of a refusal."""
     own: Own | None = None
-    """`None` for nearly all text. Set if the server sent the content as a list that also has other
-    parts (images): an `Opaque` then holds the whole list, and this text is a copy from it. So the
-    text is not searched for tags, and no encoder of this dialect writes it once more.
+    """`None` for nearly all text. Set if the server sent the content as a list that has not only
+    text and thinking (images): an `Opaque` then holds all parts of the list, and this text is a
+    copy from it. So the text is not searched for tags, and no encoder of this dialect writes it
+    once more.
     """
 
 
@@ -72,8 +73,9 @@ class Thinking:
     choice: int = 0
     """The index of the choice."""
     own: Own | None = None
-    """The reasoning fields in which the server sent the thought; `None` if the thought was read
-    from the text.
+    """The reasoning fields of a chat completion in which the server sent the thought. `None` if the
+    thought was read from the text or from a part of the content, or came in another dialect.
+    Without fields if an `Opaque` holds the list with the thought, as in `Text.own`.
     """
 
 
@@ -119,10 +121,12 @@ NO_INDEX = -1
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A piece of a tool call. One piece has name and id; any piece may have arguments."""
+    """A piece of a tool call. Any piece may have arguments. From the assembler, the first piece has
+    name and id; from a decoder, each piece has the parts of name and id that the server sent.
+    """
 
     index: int
-    """The index of the call in the reply."""
+    """The index of the call in the reply; `NO_INDEX` if the server sent none."""
     id: str
     """The id of the call; empty in a piece without it."""
     name: str
@@ -212,7 +216,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure in the middle of a reply: the server reports an error, or the reply breaks off."""
+    """A failure that ends a reply: the server reports an error, the reply breaks off or is not
+    whole, or the addon cannot send it on.
+    """
 
     message: str
     """The message for people."""
@@ -228,11 +234,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The end of a reply that the server has sent completely, as shown by `[DONE]`."""
+    """The end of a reply: the server has marked it (`[DONE]`), a whole body has ended, or the addon
+    ends the reply.
+    """
 
     own: Own | None = None
-    """The server's frame that ends the stream, or its fields; `None` for a whole body, for Ollama,
-    and if the addon ends the reply.
+    """The server's frame that ends the stream, or the fields of a response of the Responses API;
+    `None` for a whole body of another dialect, for Ollama, and if the addon ends the reply.
     """
 
 
@@ -347,7 +355,7 @@ def _names(own: Own | None) -> tuple[str, ...] | None:
 
 
 def _joined_event(group: Sequence[Any]) -> Any:
-    """Return a copy of the first event of `group` that has the joined text of all its events."""
+    """Return a copy of the first event, with the joined text of all events in `group`."""
     first = group[0]
     if isinstance(first, ToolCall):
         text = "".join([piece.arguments for piece in group])

@@ -42,9 +42,11 @@ def housekeeping_of(body: Mapping[str, object], path: str = "") -> str:
     """Return `TITLE` if the request `body` asks for the conversation's title, `COMPACTION` if it
     asks for a summary, and an empty string for all other requests.
 
-    The patterns are searched for in the system text and in the last message, unless the model wrote
-    it. A request with tools does not count as `TITLE`, and a conversation without a reply of the
-    model does not count as `COMPACTION`. `path` is the path to which the request was sent.
+    A request to a path that ends with `/compact`, or whose last item is a `compaction_trigger`,
+    always counts as `COMPACTION`. In all other requests, the patterns are searched for in the
+    system text, and in the last message if the model did not write this message. Of these requests,
+    those with tools do not count as `TITLE`, and those without any reply of the model do not count
+    as `COMPACTION`. `path`: the path to which the request was sent.
     """
     last = messages_of(body)[-1:]
     if path.partition("?")[0].endswith("/compact") or any(

@@ -62,16 +62,16 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """The number of bytes that the entry takes in a store."""
+        """The number of bytes of the value and the further names, which count for `Bounds.size`."""
         return len(self.value) + sum(len(utf8(name)) for name in self.names)
 
 
 class Store:
     """The entries of all owners, by id. Any thread may use a store.
 
-    This class itself passes each call on to another store, `store`. A subclass can override
-    `_call`, which makes each such call, and `_stored`, which returns the name that an entry
-    has in `store`.
+    This class itself passes each call except `begin` on to another store, `store`. A subclass can
+    override `_call`, which makes these calls except `close`, and `_stored`, which returns the name
+    that an entry has in `store`.
 
     Attributes:
         store: the other store.
@@ -80,8 +80,8 @@ class Store:
     bounds: Bounds
     """The bounds of the store."""
     elsewhere: bool = False
-    """True if a call may take long (a file, Redis). All methods but `begin` can then raise
-    AwayError, and must not be called from the event loop's thread.
+    """True if a call may take long (a file, Redis). From the event loop's thread, only `begin`,
+    `close` and methods that use `begin` may then be called. Any other method may raise AwayError.
     """
 
     def __init__(self, store: "Store") -> None:
@@ -275,7 +275,9 @@ class ProcessStore(BoundedStore):
         return entry
 
     def _evict(self) -> None:
-        """Drop the entries that were used first, until the store is within its bounds."""
+        """Drop the least recently used entries, until no entry is too old and the store is within
+        its bounds.
+        """
         begin = self._now() - self.bounds.seconds
         while self._entries:
             first = next(iter(self._entries))
@@ -288,8 +290,9 @@ class ProcessStore(BoundedStore):
 class Memory(Store):
     """The entries of one owner in a store that all owners share, as one exchange uses them.
 
-    In the store, the owner's name and a blank stand before each id; nothing if `owner` is empty. If
-    `store` is `None`, the entries are kept in this process, within the bounds `count` and `size`.
+    In the store, each id and name has a prefix: the owner's name and a blank; none if `owner` is
+    empty. If `store` is `None`, the entries are kept in this process, within the bounds `count` and
+    `size`.
 
     Attributes:
         writes: the writes that were begun, and whose end the exchange has not awaited yet.
@@ -355,5 +358,5 @@ class Memory(Store):
         return super().history(key) if key else []
 
     def _stored(self, name: str) -> str:
-        """Return the name behind the owner's prefix; an empty name if `name` is empty."""
+        """Return the name with the owner's prefix before it; an empty name stays empty."""
         return name and self._prefix + name

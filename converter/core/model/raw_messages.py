@@ -21,7 +21,9 @@ Only where these letters stand, it looks back for the beginning of the line.
 SYSTEM = ("system", "developer")
 """The roles of system messages."""
 SYSTEM_FIELDS = ("system", "instructions")
-"""The fields with the system text, in requests of Messages (`system`) and Responses."""
+"""The fields with the system text: `system` in requests of Messages, `instructions` in requests of
+Responses.
+"""
 MESSAGE_FIELDS = ("messages", "input")
 """The fields with the messages: `input` in requests of Responses, else `messages`."""
 _MARK = "cache_control"
@@ -164,7 +166,7 @@ def _without_cache_mark(value: object) -> object:
 def fingerprint_of(message: object) -> str:
     """Return a text by which a message is recognised in the next request: its role, and the
     beginning of its text. Thoughts are left out, as are dates, reminders and billing lines, which
-    change between requests. For a system message, the text is the role alone.
+    change between requests. The fingerprint of a system message is its role alone.
     """
     role = role_of(message)
     if role in SYSTEM:

@@ -1,7 +1,9 @@
 """The decision whether a reply is whole. It is made only here, for all dialects and both forms.
 
-A reply is whole if each choice with text or calls has its finish, and each frame could be read. In
-any other reply a `Failure` is the last event before the server's own end.
+A stream is whole if it has a finish, each choice with thinking, text or calls has its own, and each
+frame could be read; a cut-off frame behind all these finishes does no harm. A whole body for which
+the decoder emits an `End` is whole without a finish. In any other reply a `Failure` is the last
+event before the server's own end.
 """
 
 from collections.abc import Sequence
@@ -33,7 +35,7 @@ UNFINISHED = "the server ended its reply as {word}: the reply is not whole"
 UNKNOWN = "the server ended its reply as {word}, which may mean that the reply is not whole"
 """The message for a finish of the server's own, which clients of other dialects do not know."""
 EMPTY = "the server's reply was empty"
-"""The message for a reply without any bytes that can be read."""
+"""The message for a reply with no bytes, or with nothing but blanks, comments and an end."""
 UNREAD = "the server's reply is no {reply}: {words}"
 """The message for bytes that are no reply. `reply`: the expected kind; `words`: the bytes'
 beginning.
@@ -167,7 +169,8 @@ class ReplyEnd:
             case OpaqueFrame(comment=False):
                 self._unknown = self._unknown or event.own.raw.strip()
             case End():
-                # An end without `own` is that of a whole body, which needs no finish.
+                # An end without `own` needs no finish: the end of a whole body (the Responses API
+                # apart), of Ollama's reply after its finish, or of a reply that the addon ends.
                 missing = [self._missing_end()] if event.own and not self._is_whole else []
                 self._is_over = True
                 return [*missing, event]

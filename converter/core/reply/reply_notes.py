@@ -24,7 +24,7 @@ _CUT = "the reply ends at a thought, as `length`, because no second request coul
 NO_ANSWER = "the reply holds a thought and no answer, and its finish is `stop`"
 """The note on a reply that the model ended by itself behind a thought."""
 _SAMPLE = 200
-"""The most characters of a thought that repeats itself which a note quotes."""
+"""The most characters that a note quotes of a thought that repeats itself."""
 
 
 def notes_of(findings: Findings) -> list[str]:

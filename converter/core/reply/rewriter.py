@@ -193,7 +193,7 @@ class Rewriter:
         frames = self._reader.cutter.close()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
         out += self._guarded(self._finish, b"")
-        # The addon has ended a thought in the last bytes: the reply is over, and is not continued.
+        # The addon has ended a thought or the answer in the last bytes: no second reply comes.
         if self.continuation.is_due:
             self.continuation.refuse()
             return self._finish_call(self._end_reply(out, self.continuation.take_rest, b""))
@@ -330,7 +330,7 @@ class Rewriter:
 
     def _send_all(self, frames: Sequence[ReadFrame]) -> list[bytes]:
         """Return the client's bytes for frames that need not wait. Stop behind a frame in which the
-        addon ends a thought.
+        addon ends a thought or the answer.
 
         In this case, also set `_is_of_next`: True if a frame behind that one has other events than
         counts and the end. `feed` then reads the server's last frame again, as the first one of

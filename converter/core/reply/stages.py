@@ -51,7 +51,7 @@ def _ender(choice: Choice) -> Stage | None:
 
 
 def _thought_events(choice: Choice) -> Stage | None:
-    """Return the stage that collects thought events; `None` if nobody wants them."""
+    """Return the stage that collects thought events; `None` for a reply that needs none."""
     task, context = choice.expected.thoughts.task, choice.expected.thoughts.context
     return ThoughtEventStage(task, context, choice.thoughts) if task else None
 

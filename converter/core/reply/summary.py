@@ -30,8 +30,8 @@ _COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls
 ESTIMATED = "tokens_estimated"
 """The key of `Summary.values` whose value is True if the token counts are estimates."""
 TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
-"""The names of the times in `Summary.values`. They are missing for a reply whose bytes came without
-times.
+"""The names of the times in `Summary.values`. If the bytes of a reply came without times, code that
+shows the values must leave these entries out.
 """
 
 

@@ -2,7 +2,7 @@
 the thoughts of models.
 
 A thought in tags ends with its `ThinkingEnd`. A thought in a reasoning field of chat completions
-has no end of its own, and so ends with the next event.
+has no such event, and so ends at the next text that is not blank, call, finish or failure.
 """
 
 from collections.abc import Sequence
@@ -62,8 +62,8 @@ class ThoughtEventStage:
         return []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return `kind` and no characters, because this stage passes all text on; None for text of
-        the answer or of a call that ends an open thought.
+        """Return `kind` and no characters, because this stage passes all text on. Return None for
+        text of the answer or of a call while a thought is open, because the text ends the thought.
         """
         return None if kind is not Thinking and self._thought else (kind, "")
 

@@ -24,8 +24,8 @@ from converter.core.wire.bounds import DEPTH_LIMIT, TooMuchError
 from converter.core.wire.json_text import refuse
 
 SCALAR_LIMIT = 512
-"""The most characters of a bare value, which is held until text comes behind it. What comes behind
-so many is not JSON. No useful number is so long.
+"""The most characters of a bare value that is held until text comes behind it. A longer one is not
+held: it counts as complete where the text ends. No useful number is so long.
 """
 BARE_KEY_LIMIT = 256
 """The most characters of a key without quotes. Such a key is held until its colon comes; if more
@@ -94,23 +94,23 @@ class JsonPart(enum.Enum):
     STRING = enum.auto()  # the quote that begins a string value
     TEXT = enum.auto()  # text in a key or a string value
     END = enum.auto()  # the quote that ends a key or a string value
-    NAME = enum.auto()  # a whole key that was written without quotes
+    NAME = enum.auto()  # a complete key that was written without quotes
     BEGUN = enum.auto()  # the beginning of a number or literal that may go on
-    SCALAR = enum.auto()  # a whole number or literal, or its rest behind BEGUN
+    SCALAR = enum.auto()  # a complete number or literal, or the rest of one that began as BEGUN
     UNFIT = enum.auto()  # text that is not JSON
 
 
 class Want(enum.IntEnum):
     """The states of the reader. Each is named after the text that may come next."""
 
-    OBJECT = enum.auto()  # the opening brace of the whole object
+    OBJECT = enum.auto()  # the opening brace of the outermost object
     KEY_OR_END = enum.auto()  # behind `{`: a key, or `}`
     KEY = enum.auto()  # behind a comma in an object: a key
     COLON = enum.auto()  # within a key or behind it: the colon
     VALUE = enum.auto()  # at the beginning or behind a colon: a value
     VALUE_OR_END = enum.auto()  # behind `[` or a comma in a list: a value, or `]`
     NEXT = enum.auto()  # behind a value: a comma, or a closing bracket or brace
-    NOTHING = enum.auto()  # behind the whole value
+    NOTHING = enum.auto()  # behind the outermost value: nothing
 
 
 type ReadPart = tuple[JsonPart, str, int]
@@ -150,7 +150,7 @@ _VALUE_WANTED = (Want.VALUE, Want.VALUE_OR_END)
 _KEY_WANTED = (Want.KEY, Want.KEY_OR_END)
 """The states in which a key may come."""
 OUTSIDE = (Want.OBJECT, Want.NOTHING)
-"""The states before and behind the whole value."""
+"""The states before the outermost object, and behind the outermost value."""
 _CLOSING = {"{": "}", "[": "]"}
 """Opening bracket -> its closing bracket."""
 
@@ -233,7 +233,7 @@ class JsonReader:
 
     def end_word(self, numbers: bool = False) -> str | None:
         """End the held bare value, because no more text follows. Return the rest of its JSON;
-        `None` if none is held, or if the held text is not a whole value.
+        `None` if none is held, or if the held text is not a complete value.
 
         `numbers`: also end a number. If False, return `None` for a number, because the reply may
         have been cut within it.
@@ -298,7 +298,7 @@ class JsonReader:
         return self._refuse(text, index)
 
     def _scalar(self, text: str, index: int, written: str) -> ReadPart:
-        """Return the part for a bare value: SCALAR if `written` is the whole value, BEGUN if the
+        """Return the part for a bare value: SCALAR if `written` is complete, BEGUN if the
         value may go on behind the text, UNFIT if it is not JSON.
         """
         end = index + len(written)

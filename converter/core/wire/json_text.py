@@ -17,9 +17,9 @@ from converter.core.wire.bounds import DEEPEST
 _LONGEST_NUMBER = 4300
 """How many digits an integer may have; Python's `int` raises ValueError for more."""
 _SIGNS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|,(?=\s*[\]}])|[\[\]{}]', re.DOTALL)
-"""A string, a comma before a closing bracket, or a bracket. Strings are matched whole, so that
-brackets and commas in strings are skipped. A last string may lack its closing quote: else a search
-would begin again at each escaped quote in it, which is slow.
+"""The pattern of a string, of a comma before a closing bracket, or of a bracket. It matches a
+string from quote to quote, so that brackets and commas in strings are skipped. The last string may
+lack its closing quote: else a search would begin again at each escaped quote in it, which is slow.
 """
 _LEFT_OVER = " \t\r\n,;]}"
 """Characters that `rescue` ignores behind a value."""
@@ -49,13 +49,13 @@ LENIENT_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 """The pattern of a surrogate pair as two characters, or of a half that stands alone."""
 _NO_NUMBERS = re.compile(r'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|NaN')
-"""The pattern of a whole string (its group), or of a number that JSON does not have."""
+"""The pattern of a string with both its quotes (its group), or of a number that JSON lacks."""
 _READER = json.JSONDecoder()
 """The usual reader of JSON."""
 type Scan = Callable[[str, int], tuple[object, int]]
 scan: Scan = _READER.scan_once  # type: ignore[attr-defined]
 """Return the JSON value that begins at an index of a text, and the index behind the value. Raises
-StopIteration if no value begins there, ValueError if it is not JSON, and RecursionError.
+StopIteration if no value begins there, ValueError if the value is not JSON, and RecursionError.
 """
 _READER_OF_LONG_NUMBERS = json.JSONDecoder(parse_int=_integer)
 """A reader of JSON with integers of any length. It takes three times as long for each integer as

@@ -1,4 +1,4 @@
-"""A reader of the JSON of requests that does not parse again what an earlier request had.
+"""A reader of requests' JSON. It does not parse again the values that an earlier request had.
 
 An agent's request repeats the messages of its request before and adds some at the end. The reader
 keeps the bytes of each value in a request's object, and of each message in its list of messages. If

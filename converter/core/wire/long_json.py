@@ -19,8 +19,8 @@ from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from converter.core.wire import json_text
 
 LONG = 1 << 17
-"""Characters of a text from which on it is refused if it has more objects, lists or commas than the
-limits below. A shorter text is not searched for them.
+"""The most characters of a text in which objects, lists and commas are not counted. A longer text
+is refused if it has more of them than the limits below.
 """
 IN_C = 1 << 20
 """The most characters of a text that is read by one call of C code, in at most 25 milliseconds."""

@@ -33,8 +33,8 @@ def means_nothing(behind: str) -> bool:
 
 
 def mended(text: str) -> str:
-    """Return a text as the JSON of one object, mended where needed; empty if the text is not one
-    whole object.
+    """Return a text as the JSON of one object, mended where needed; empty if the text is not
+    exactly one complete object.
     """
     read = PartialJson()
     as_json = read.feed(text)

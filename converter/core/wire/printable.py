@@ -17,7 +17,7 @@ ACTING = re.compile(
     # over its line. A look-around behind one set is five times as fast as alternatives.
     "(?:(?<!\r)|(?!\n))"
 )
-"""A character that acts on a terminal, or that people who read the text would not see."""
+"""The pattern of a character that acts on a terminal, or that a reader of the text cannot see."""
 _DELETE = 0x7F
 """The code of DEL, the control character behind the letters of ASCII."""
 _DATA_URL = re.compile(r"data:([\w.+/-]{0,80});base64,([A-Za-z0-9+/=_-]{200,})")
@@ -30,7 +30,7 @@ trying again at each character of a shorter row, which would take quadratic time
 _SHORT_TEXT = 72
 """The most characters of a text that is shown on one line."""
 _SHORT_JSON = 400
-"""The most characters of another value's JSON that is shown on one line."""
+"""The most characters of JSON that is shown on one line, for a value that is not a text."""
 _LONGEST_READ = 500_000
 """The most characters of JSON that are indented. Some millions would take a second."""
 

@@ -155,7 +155,7 @@ class FrameDecoder:
 
 
 class MislabelledBody(FrameDecoder):
-    """A decoder of a body with the content type of an event stream, which may be wrong.
+    """A decoder of a body whose content type says that it is an event stream, perhaps wrongly.
 
     If the body begins like JSON or HTML, it is read as a whole body: it may have any length, and
     `close` returns all of it as one frame. Else it is read as an event stream.

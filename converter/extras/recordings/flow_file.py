@@ -65,8 +65,8 @@ def read_all(path: Path, name: str = "") -> list[Recording]:
 
 def recordings_in(data: bytes, name: str) -> list[Recording]:
     """Return a recording for each readable flow in a flow file's bytes. If no flow is readable,
-    raise RecordingError with the reason why the first flow that passed through the addon is not.
-    Bytes that are no flow file raise RecordingError too.
+    raise RecordingError with the reason for one of them: the first flow that passed through the
+    addon, or the first of all if none did. Bytes without any flow raise RecordingError too.
     """
     try:
         with warnings.catch_warnings(action="ignore"):

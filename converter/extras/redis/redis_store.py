@@ -1,11 +1,13 @@
 """A store on a server with Redis' protocol (Redis, Valkey), for proxies on many machines.
 
-- Each operation is one Lua script, so that no process sees half of another's operation.
+- Each operation is one Lua script or one command, so that no process sees half of another's
+  operation.
 - All keys share one hash tag, by which a cluster keeps them on one node: the bounds hold for all
   keys together.
-- An operation first drops the entries that are too old. If no operation comes, the server itself
-  drops them by their time to live, up to an hour late. For an exact time, each use of an entry
-  would have to renew the time to live of the entry and of all its names.
+- `keep` and `values` first drop entries that are too old, at most 100 at once. If neither is
+  called, the server itself drops these entries by their time to live, up to an hour late. For an
+  exact time, each use of an entry would have to renew the time to live of the entry and of all its
+  names.
 """
 
 from collections.abc import Callable, Iterable
@@ -223,8 +225,8 @@ class RedisStore(Store):
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
         """Return the values of the entry with the id `key` and of the entries before it in its
-        conversation, the newest first; None if one of them was dropped. `one`: return only the
-        value of the entry itself.
+        conversation, the newest first; None if one of them was dropped, or if they lead back to
+        an entry that was read already. `one`: return only the value of the entry itself.
         """
         entry = (utf8(key), int(self.bounds.seconds), "one" if one else "all")
         values: list[bytes] | None = self._run(_READ, *entry)
