@@ -89,7 +89,7 @@ class BlockWriter(Encoder, ABC):
         self._thinking = Thought()
         self._call = ToolCall(NO_INDEX, "", "", "")
         self._has_arguments = False  # True if arguments of the open call were sent
-        self._waiting: list[Content] = []  # content for behind the open call
+        self._waiting: list[Content] = []  # content to write after the open call
         self._waiting_length = 0
         self._left_out: set[str] = set()
         self._result: dict[str, object] = {}

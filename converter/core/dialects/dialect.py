@@ -286,9 +286,10 @@ class Label:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
-    """One wire format. `name` is its name in commands and in the names of files: `anthropic`."""
+    """One wire format."""
 
     name: str
+    """The dialect's name in commands and in the names of files: `anthropic`."""
     label: Label
     """Names and headers, for people and to recognise the dialect."""
     wire: WireForm

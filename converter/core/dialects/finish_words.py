@@ -36,7 +36,9 @@ _MEANINGS = {word: meaning for meaning, terms in _SERVER_TERMS.items() for word 
 
 
 def meaning_of(word: str) -> str:
-    """Return the finish reason that a server's word means; the word itself if no row has it."""
+    """Return the meaning of a server's word, such as a finish reason; the word itself if no row has
+    it.
+    """
     return _MEANINGS.get(word.strip().casefold(), word)
 
 

@@ -1,9 +1,9 @@
 """A walk over the messages of a request, block by block, for people. No function here raises.
 
-Calls, results and items are read by tolerant readers, other blocks by the readers in the dialects'
-`Requests`: those of all dialects, because the dialect of a shown request may be unknown. Nothing of
-a malformed request is lost: an object without a reader is yielded as it is. Fields that a reader
-did not read are yielded behind its blocks, except empty ones and those in `_SERVICE` and `_HEAD`.
+Calls, results and items are read by tolerant readers. Other blocks are read by the readers in the
+`Requests` of all dialects, because the dialect of a shown request may be unknown. Nothing of a
+malformed request is lost: an object without a reader is yielded as it is. Fields that a reader did
+not read are yielded behind its blocks, except empty ones and those in `_SERVICE` and `_HEAD`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Set

@@ -32,8 +32,8 @@ count.
 - `/props`: old llama.cpp
 - `/api/v0/models` and `/api/v1/models`: LM Studio
 - `/api/ps`: Ollama
-- `/model_info` and `/get_model_info`: two names of one path of SGLang. Its answer has no window; it
-  is listed for the other facts in it
+- `/model_info` and `/get_model_info`: two paths of one endpoint of SGLang. Its answer has no
+  window, but other facts
 
 `n_ctx_train`, and `max_context_length` of LM Studio's own paths, are left out: they are limits of
 the model, while its server may be set to less.
@@ -141,9 +141,9 @@ def created_at(entry: Mapping[str, object]) -> str:
 
 
 def with_facts(body: bytes) -> dict[str, object] | None:
-    """Return a list of models, or one model, with facts added to each entry: `context_length`,
-    `max_output_tokens`, `supported_parameters` and `input_modalities`. These are the names of
-    OpenRouter, which agents read. Return `None` if there is nothing to add.
+    """Return `body`, a server's list of models or its entry of one model, with facts added to each
+    entry: `context_length`, `max_output_tokens`, `supported_parameters` and `input_modalities`.
+    These are the names of OpenRouter, which agents read. Return `None` if there is nothing to add.
     """
     if not isinstance(listed := json_text.read_or_none(body), dict):
         return None
@@ -233,8 +233,8 @@ def _flags_in(value: object) -> Iterable[tuple[str, bool]]:
 
 
 def _any_flag(flags: Mapping[str, bool], names: Sequence[str]) -> bool | None:
-    """Return True if one of the abilities `names` is reported as present, False if those that are
-    reported are absent, None if none of them is reported.
+    """Return True if one of the abilities `names` is reported as present; False if at least one is
+    reported, but each of these as absent; None if none is reported.
     """
     answers = [flags[name] for name in names if name in flags]
     return any(answers) if answers else None

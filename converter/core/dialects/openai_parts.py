@@ -143,7 +143,7 @@ PARTS: Mapping[str, Callable[[Fields], ContentBlock]] = {
     ),
     **dict.fromkeys(("file", "input_file"), _file),
 }
-"""Type -> reader of the parts of a message, for both OpenAI APIs."""
+"""Type of a message's part -> the part's reader, for chat completions and the Responses API."""
 
 
 def source_of(url: str) -> MediaSource:

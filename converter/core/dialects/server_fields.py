@@ -1,7 +1,7 @@
-"""Fields of requests that local servers know: those about thinking (`THINKING_FIELDS`, each with
-its uses), and those that are in no client's API (`SERVER_FIELDS`). The latter go on to the server
-in every dialect, because a client that sends such a field (by an SDK's `extra_body`) means the
-server.
+"""Fields of requests that local servers know: fields about thinking (`THINKING_FIELDS`, each with
+its uses), and fields that go on to the server in every dialect (`SERVER_FIELDS`). The API of a
+client may lack a field of `SERVER_FIELDS`: a client that sends it (by an SDK's `extra_body`) means
+the server.
 
 Only listed fields go on, because Claude Code sends other fields that a strict server refuses
 (`betas`, `context_management`, `speed`). The list was made in November 2026 from the request models

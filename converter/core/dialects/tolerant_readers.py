@@ -15,7 +15,8 @@ ASSISTANT, TOOL = "assistant", "tool"
 _ARGUMENTS = ("arguments", "input", "action", "operation", "code", "queries")
 """Fields that may hold a call's arguments, depending on the type of the call."""
 _NAMES = ("server_label", "namespace", "name")
-"""Fields that name a call's tool and where the tool comes from; their values are joined."""
+"""Fields that name a call's tool and where the tool comes from; their values are joined with dots.
+"""
 
 
 class OpenResult(NamedTuple):
@@ -40,8 +41,8 @@ class ItemRow(NamedTuple):
 
 
 def call_of(call: Fields, inner: Fields, default_name: str = "") -> ToolUse:
-    """Return a call. `inner`: the object with its name and arguments. `default_name`: the name
-    for a call that has none.
+    """Return a call. `inner`: the object with the call's name and arguments, often `call` itself.
+    `default_name`: the name for a call that has none.
     """
     names = [name for field in _NAMES if (name := inner.optional(field, str))]
     field = next((name for name in _ARGUMENTS if inner.values.get(name) is not None), "")

@@ -11,8 +11,8 @@ JOINT = "\n\n"
 
 
 class TextApart:
-    """A filter for the events of all choices, which puts a blank line before the first text behind
-    a call, if the call was read from the text and there is text before it:
+    """A filter for the events of all choices. It puts a blank line before the first text behind a
+    call, if the call was read from the text and there is text before it:
 
         "I look. <tool_call>...</tool_call> Done." -> "I look." + call + blank line + "Done."
 

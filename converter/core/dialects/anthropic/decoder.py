@@ -47,6 +47,7 @@ class AnthropicDecoder(DialectDecoder):
     """Takes the server's frames and returns events. A whole message counts as one frame."""
 
     name = NAME
+    """Name of the dialect, in the `own` of its events."""
 
     def __init__(self) -> None:
         self._kinds: dict[int, str] = {}  # index of a block -> its type

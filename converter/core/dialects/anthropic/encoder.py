@@ -146,6 +146,7 @@ class AnthropicEncoder(BlockWriter):
     """
 
     reply = "message"
+    """Name for a reply of this dialect in log lines, behind the word *a*."""
     tells_omitted = True
     """The API has a thinking block without text for a thought that the client wants omitted."""
 
@@ -205,8 +206,8 @@ class AnthropicEncoder(BlockWriter):
         yield message_start(event, self._context)
 
     def _stop(self, own: Own | None = None) -> WireEvents:  # noqa: ARG002
-        """Yield the events that end the message: those of held content, then `message_delta` and
-        `message_stop`. Then have the message thread, if there is one, keep the message.
+        """Yield the events that end the message: the events of held content, then `message_delta`
+        and `message_stop`. Then have the message thread, if there is one, keep the message.
         """
         yield from self.end_content()
         self._over = True

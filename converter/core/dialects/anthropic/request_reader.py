@@ -209,8 +209,8 @@ def omits_thinking(body: Mapping[str, object]) -> bool:
 
 
 def _effort(output: Fields, notes: list[str]) -> str | None:
-    """Return `output_config.effort`; None if it is absent, or if `EFFORTS` lacks it. In the latter
-    case a note to the user is appended to `notes`.
+    """Return `output_config.effort`; None if it is absent, or if `EFFORTS` lacks it. A note to the
+    user about a value that `EFFORTS` lacks is appended to `notes`.
     """
     effort = output.optional("effort", str)
     if effort is None or effort in EFFORTS:

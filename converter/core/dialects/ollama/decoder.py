@@ -1,5 +1,5 @@
-"""Decoder of an Ollama server's replies: those of `/api/chat`, and of `/api/generate`, whose text
-is in the field `response`.
+"""Decoder of an Ollama server's replies. A reply of `/api/chat` has its text in the field
+`message`, a reply of `/api/generate` in the field `response`.
 """
 
 from collections.abc import Iterator
@@ -41,6 +41,7 @@ class OllamaDecoder(DialectDecoder):
     """Takes lines and returns events; a whole reply is one line."""
 
     name = NAME
+    """Name of the dialect, in the `own` of its events."""
 
     def __init__(self) -> None:
         self._begun = False

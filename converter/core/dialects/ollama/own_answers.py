@@ -199,5 +199,5 @@ COUNTERPARTS = {
     ),
 }
 """Path for embeddings -> the server's endpoint that answers. The shapes of Ollama's requests and
-replies are those of its `api/types.go` (August 2026).
+replies are as in its `api/types.go` (August 2026).
 """

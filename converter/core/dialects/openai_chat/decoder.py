@@ -51,8 +51,8 @@ from converter.core.wire.sse import Frame
 NAME = "openai"
 """Name of the dialect. Events have it in their `own`, with data that only its encoder can write."""
 SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
-"""The usual fields beside `choices`, which have one value in all frames. Any other field beside
-`choices` is the server's own.
+"""The usual fields beside `choices` and `usage`. Each has one value in all frames. Any other field
+beside `choices` and `usage` is the server's own.
 """
 
 

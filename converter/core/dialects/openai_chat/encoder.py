@@ -342,8 +342,8 @@ class OpenAIEncoder(Encoder):
             case Text(own=None):
                 frame.inner |= {"refusal" if event.refusal else "content": event.text}
             case ToolCall():
-                # A call from another dialect or from text has no entry of a server: `foreign` has
-                # the usual fields.
+                # A call from another dialect or from text has no entry of a server. It gets
+                # `foreign`, an entry with the usual fields.
                 named = {"type": "function"} if event.id else {}
                 foreign = {"index": event.index, **named, "function": {"arguments": ""}}
                 own = own_fields(event.own, NAME) or {"tool_calls": foreign}

@@ -114,8 +114,8 @@ def write(
 def _fields(
     conversation: Conversation, settings: RequestSettings, run_of: RunOf
 ) -> dict[str, object]:
-    """Return the fields of the request, also those that the server does not take, but without those
-    of `Conversation.extensions`.
+    """Return the fields of the request. Fields that the server does not take are among them; the
+    fields of `Conversation.extensions` are not.
     """
     switch, sampling, most = settings.switch, conversation.sampling, conversation.max_tokens
     if switch and not "".join(conversation.system[:1]).startswith(switch):

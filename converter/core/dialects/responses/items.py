@@ -39,7 +39,7 @@ NO_CALL = "No tool call found for function call output with call_id {}."
 id.
 """
 OFFERING = ("additional_tools", "tool_search_output")
-"""Types of items that list further tools, beside those in the request's field `tools`."""
+"""Types of items that offer tools to the model, as the request's field `tools` does."""
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output")
 """Types of the outputs of tools that the client runs."""
 SEALED = "reasoning.encrypted_content"

@@ -249,8 +249,9 @@ def _effort(request: Fields) -> str:
 
 
 def _extensions(request: Fields, form: Fields) -> dict[str, object]:
-    """Return the fields that go on to the chat server beside those of the conversation: fields of
-    local servers, stop strings, and the format `json_object`. `form`: the request's `text.format`.
+    """Return the fields that go on to the chat server beside the fields that follow from the
+    conversation: fields of local servers, stop strings, and the format `json_object`. `form`: the
+    request's `text.format`.
     """
     fields = {name: value for name, value in request.values.items() if name in SERVER_FIELDS}
     stop = {"stop": request.value("stop")} if request.value("stop") else {}

@@ -166,8 +166,8 @@ class ResponsesEncoder(BlockWriter):
         return compaction.compact_body({**self._result, "usage": usage}, repeated, self._context.id)
 
     def _start(self, event: Start) -> Iterator[dict[str, object]]:
-        """Yield the events that begin the response. If the server speaks this dialect, too, fields
-        of its response (`event.own`) replace those of the addon's.
+        """Yield the events that begin the response. If the server speaks this dialect, too, the
+        fields of the server's response (`event.own`) replace the addon's.
 
         The request's long fields are left out, because Codex's tools alone have 39 kB: only the
         last event repeats them.
@@ -249,9 +249,9 @@ class ResponsesEncoder(BlockWriter):
         return {"type": f"response.{ending['status']}", "response": self._result}
 
     def finish(self, whole: bool) -> Iterator[dict[str, object]]:
-        """Yield the events that end the open item, and, if the client requested a compaction, those
-        of the item with its summary. `whole`: True if the reply was neither cut nor aborted. If
-        False, the last item is marked as incomplete, and no summary is sent.
+        """Yield the events that end the open item. If the client requested a compaction, yield also
+        the events of the item with the summary. `whole`: True if the reply was neither cut nor
+        aborted. If False, the last item is marked as incomplete, and no summary is sent.
         """
         yield from self._cut_call()
         self._status = COMPLETED if whole or self._open == CALL else INCOMPLETE

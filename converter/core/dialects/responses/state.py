@@ -34,16 +34,16 @@ REFERS = (
     '"(?:previous_response_id|conversation|item_reference)"',
     r'\{(?:\s*+"id"\s*+:\s*+"(?:[^"\\]|\\.)*+"\s*+,?)++\s*+\}',
 )
-"""Patterns for the references to kept data in the bytes of a request: the names of two fields, the
-type `item_reference`, and an object with no other field than `id`.
+"""Patterns that find references to kept data in the bytes of a request: the names of two fields,
+the type `item_reference`, and an object with no other field than `id`.
 """
 REMOVED_FIELD = "removed"
 """The field of an entry with the id of an item that a client has removed from the conversation."""
 _RESPONSE_PREFIX = "resp_"
 """Prefix of the ids of responses."""
 _ITEM_ID = re.compile(r"[a-z]+_(.+)_(?:in)?\d+")
-"""Pattern of the ids of items from which the id of their response follows: `resp_7` gives the id
-`msg_7_0` to an item of its output, and `msg_7_in0` to an item of its request.
+"""Pattern of an item's id that has in it the id of the item's response: the response `resp_7` gives
+the id `msg_7_0` to an item of its output, and `msg_7_in0` to an item of its request.
 """
 _REASONING_PREFIX = "rs_"
 """Prefix of the ids of reasoning items. A conversation can go on without such an item."""
@@ -84,7 +84,7 @@ class WholeInput:
     """The whole input of a request."""
 
     items: list[object]
-    """All items of the conversation, those of the history first."""
+    """All items of the conversation: the items of the history, then the items of the request."""
     own_items: list[object]
     """The items of the request itself, with kept items in place of references."""
     previous_key: str = ""
@@ -212,7 +212,9 @@ def items_of(history: Iterable[bytes]) -> list[object]:
 
 
 def _items_of_entry(kept: dict[str, object]) -> Iterator[object]:
-    """Yield the items of an entry: those of the request, then those of the response's output."""
+    """Yield the items of an entry: the items of the request, then the items of the response's
+    output.
+    """
     yield from list_of(kept.get("input"))
     yield from list_of(as_object(kept.get("response")).get("output"))
 

@@ -101,9 +101,9 @@ class Toolbox:
     def find(self, name: str) -> ToolName:
         """Return the tool that a model's call with this name means.
 
-        Usually it is the name of a function: `files__read`. The names `read` and `files.read` mean
-        this function's tool, too, if no other offered tool fits. Any other name, and a name that
-        fits several tools, is read as the name of a function without a namespace.
+        Usually the call has the name of a function: `files__read`. The names `read` and
+        `files.read` mean this function's tool, too, if no other offered tool fits. Any other name,
+        and a name that fits several tools, is read as the name of a function without a namespace.
         """
         if tool := self._tool_of_function.get(name):
             return tool
