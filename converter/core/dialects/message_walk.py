@@ -157,8 +157,9 @@ def _read(
 
 
 def _piece_of(read: Block | OpenResult | Piece, fields: Fields, depth: int) -> Piece:
-    """Return the piece for a result of a reader. If it is a tool's result, read its content, too,
-    down to `depth` levels. `fields`: the object that the reader has read.
+    """Return the piece for a block that a reader returned. If the block is a tool's result, read
+    the content of the result, too, down to `depth` levels. `fields`: the object that the reader has
+    read.
     """
     if isinstance(read, OpenResult):
         blocks = [read.content] if isinstance(read.content, dict) else read.content

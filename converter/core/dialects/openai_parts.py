@@ -186,7 +186,8 @@ DETAILS = {"low": "low", "high": "high", "original": "high"}
 default; `original` is known to the Responses API only.
 """
 NOT_READABLE = "[{} was attached, but this server can only be given text and images]"
-"""The text in place of a document that the server cannot read. `{}` stands for its name."""
+"""The text in place of a document that the server cannot read. `{}` stands for the document's name.
+"""
 NOT_REACHABLE = "[{} was attached as a stored file, which this server cannot reach]"
 """The text in place of an image or document that the client has stored at another server. `{}`
 stands for its name.

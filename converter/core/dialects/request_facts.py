@@ -23,8 +23,8 @@ _FORMATS = (
     ("output_format",),
     ("text", "format"),
 )
-"""Paths of the fields in which a request asks for JSON: of chat completions; of Messages, now and
-in its beta; of Responses.
+"""Paths of the fields in which a request asks for JSON, in this order: chat completions, the
+Messages API, its beta, the Responses API.
 """
 _NAMES = frozenset(path[0] for path in _FORMATS)
 """The first names of the paths in `_FORMATS`: a request without any of them asks for no JSON."""

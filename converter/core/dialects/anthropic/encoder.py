@@ -43,8 +43,8 @@ STOP_REASONS = {
     "content_filter": "refusal",
     "pause_turn": "pause_turn",  # sent only by servers that speak the Messages API
 }
-"""Finish reason of a reply without calls and stop string -> `stop_reason` of the message. A finish
-reason without a row is written as it is.
+"""Finish reason of a reply that has no call and ended at no stop string -> `stop_reason` of the
+message. A finish reason without a row is written as it is.
 """
 _CALLS = ("tool_calls", "function_call")
 """Finish reasons of a reply that ends with calls."""

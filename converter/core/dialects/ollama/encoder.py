@@ -23,9 +23,9 @@ from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import NDJSON
 
 CHAT, GENERATE = "chat", "generate"
-"""The endpoint of a reply, `/api/chat` or `/api/generate`: their lines have different fields. The
-request reader puts it into `Conversation.own`. A request to an Ollama server is not read; then the
-server's first line shows the endpoint.
+"""Names of the endpoints `/api/chat` and `/api/generate`, whose lines have different fields. The
+request reader puts the name of the endpoint into `Conversation.own`. A request to an Ollama server
+is not read; then the server's first line shows the endpoint.
 """
 _DURATIONS = {"prompt_eval_duration": "prompt_ms", "eval_duration": "predicted_ms"}
 """Ollama's name for a duration, in nanoseconds -> llama.cpp's name, in milliseconds."""
@@ -135,9 +135,9 @@ class OllamaEncoder(BlockWriter):
         return iter(())
 
     def _write_bookkeeping(self, event: Event) -> Iterator[dict[str, Any]]:
-        """Yield the lines for an event without content. If it is a head with llama.cpp's field
-        `timings`, which comes with the server's last frame, keep the durations in this field for
-        the last line.
+        """Yield the lines for an event without content. If the event is a `Start` with the field
+        `timings`, which llama.cpp sends in its last frame, keep the durations in `timings` for the
+        last line.
         """
         if isinstance(event, Start) and event.own:
             timings = as_object(event.own.fields.get("timings"))
@@ -222,7 +222,8 @@ class OllamaEncoder(BlockWriter):
 
     def _line(self, content: str = "", **fields: object) -> dict[str, Any]:
         """Return a line with text, as JSON. Before the endpoint of the reply is known, the line has
-        the fields of both endpoints. `fields`: further fields of its message, such as `thinking`.
+        the fields of both endpoints. `fields`: further fields of the line's message, such as
+        `thinking`.
         """
         head = {"model": self._model, "created_at": self._at}
         generated: dict[str, Any] = {GENERATED: content, **fields}

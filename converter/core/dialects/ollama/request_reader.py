@@ -168,7 +168,7 @@ def _blocks(message: Fields, call_count: int, call_id: str) -> tuple[Block, ...]
 
 def _call(number: int, entry: Fields) -> ToolUse:
     """Return the call in an entry of a message's `tool_calls`. `number`: the call's number in the
-    conversation; its id is made from it if the entry has none.
+    conversation; if the entry has no id, the call's id is made from this number.
     """
     function = Fields(entry.values.get("function"), entry.path_of("function"))
     name = function.required("name", str)

@@ -51,8 +51,8 @@ def _refuse_to_read(*_: object) -> Conversation:
 
 
 def _thinking(part: Fields) -> ThinkingBlock:
-    """Return the thought in a part of a message. In Mistral's API it is a list of text parts, in
-    others a string.
+    """Return the thought in a part of a message. In Mistral's API the thought is a list of text
+    parts, in other APIs a string.
     """
     value = part.value("thinking")
     thinking = thinking_in(value)

@@ -360,9 +360,9 @@ class OpenAIEncoder(Encoder):
                 frame.finish = word if meaning_of(word) == event.reason else event.reason
 
     def _call_entry(self, entry: object, event: ToolCall) -> dict[str, object]:
-        """Return the entry of `tool_calls` for a piece of a call. It has the server's own fields
-        (of its `entry`), and those that are written from the event. In a stream the entry has the
-        call's index; in a whole body only if the server sent one.
+        """Return the entry of `tool_calls` for a piece of a call. Fields in `_ENTRY_FIELDS` are
+        written from the event; all other fields are those of the server's `entry`. In a stream the
+        returned entry has the call's index; in a whole body only if the server sent one.
         """
         fields = as_object(entry)
         kind = "custom" if event.free_text else "function"

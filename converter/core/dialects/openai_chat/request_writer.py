@@ -53,10 +53,11 @@ TOOL_ERROR = "[The tool reported an error.]"
 says so.
 """
 BELOW = "[{}: in the next user message]"
-"""The text in a tool message in place of an image or a sound; `{}`: its name in `NAMES`."""
+"""The text in a tool message in place of an image or a sound; `{}` stands for `image` or `sound`.
+"""
 ABOVE = "[{} from the result of tool call {}]"
-"""The text before an image or a sound in the user message after the tool message; `{}`: its name in
-`NAMES`, and the id of the call.
+"""The text before an image or a sound in the user message after the tool message. The first `{}`
+stands for `image` or `sound`, the second one for the id of the call.
 """
 NAMES: dict[type, str] = {Image: "image", Sound: "sound"}
 """Types of parts that a tool message cannot hold -> their names in the text that takes their place.

@@ -8,7 +8,9 @@ from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import Frame
 
 _WHOLE, _CHUNK = ("chat.completion", "message"), ("chat.completion.chunk", "delta")
-"""For a whole reply and for a frame: the `object`, and the field of a choice that has its text."""
+"""For a whole chat completion and for a frame of one: the value of `object`, and the field of a
+choice that holds the text, in a message or in a delta.
+"""
 
 
 class TextCompletionDecoder(OpenAIDecoder):

@@ -87,7 +87,7 @@ def compact_body(
 
 def read_summary(item: Fields) -> TextBlock | None:
     """Return the summary in the `encrypted_content` of an item `compaction`, as a text block. None
-    if another server made the item: then the summary cannot be read.
+    if the addon did not write the item: then the summary cannot be read.
     """
     text = thoughts.decode(item.optional("encrypted_content", str) or "")
     return None if text is None else TextBlock(SUMMARY_HEAD + text)

@@ -75,8 +75,8 @@ def usage_json(usage: Usage | None, thinking: int, text: int) -> Mapping[str, ob
 
 
 _PIECE_COST, _ITEM_COST = 16, 512
-"""Each piece of text, and each item, counts so many characters more than its text against
-`OUTPUT_LIMIT`, because even an empty one needs memory.
+"""Against `OUTPUT_LIMIT` a piece of text counts `_PIECE_COST` characters more than its text, and an
+item `_ITEM_COST`, because even an empty piece or item needs memory.
 """
 CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
 """The error's message for a reply that ended inside a call, although its finish names no cut."""
