@@ -78,13 +78,13 @@ class ThinkAddon:
         self._recorded_options: dict[str, object] = {}
         self._flow_filter: flowfilter.TFilter | None = None
         self._access = AccessRules()
-        client = UpstreamClient(KnownServers(time.time))
-        services = ExtraServices(self._settings_in_force, client)
+        upstream_client = UpstreamClient(KnownServers(time.time))
+        services = ExtraServices(self._settings_in_force, upstream_client)
         keeper = FlowKeeper(lambda: self._settings.limits)
         extras = [*addons_of(services, WATCHERS_BEFORE), keeper, *addons_of(services, WATCHERS)]
         self._watchers = Watchers([each for each in extras if isinstance(each, Watcher)])
-        self._requests = RequestSteps(client, self._settings)
-        self._replies = ReplySteps(client, self._watchers)
+        self._requests = RequestSteps(upstream_client, self._settings)
+        self._replies = ReplySteps(upstream_client, self._watchers)
         self._listener = ExchangeListener(self._settings_in_force, self._replies.make_tap)
         self.addons = [OwnLayers(self._listener), *extras]
 

@@ -21,17 +21,17 @@ _SHAPES = {
 """A client's dialect -> the client's name, and the keys of its errors. Not for chat completions."""
 
 
-def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> Answer:
-    """Return the answer that `client` gets to the server's error. `body`: in place of the recorded
-    one. Raises BrokenLawError if the addon raises any error.
+def answer(recording: Recording, dialect: Dialect, body: bytes | None = None) -> Answer:
+    """Return the answer that a client of `dialect` gets to the server's error. `body`:
+    replaces the recorded body. Raises BrokenLawError if the addon raises any error.
     """
-    awaited = recording.awaited(client)
+    awaited = recording.awaited(dialect)
     answered, body = recording.server_reply, recording.body if body is None else body
     try:
         got = awaited.rewrite(answered.status, answered.content_type, body).answer
     except Exception as error:
         raise BrokenLawError(
-            str(client), f"the addon raised {type(error).__name__}: {error}\n  for: {body[:200]!r}"
+            str(dialect), f"the addon raised {type(error).__name__}: {error}\n  for: {body[:200]!r}"
         ) from error
     return got or Answer(answered.status, answered.content_type, body)
 
@@ -45,8 +45,8 @@ def error_4(recording: Recording, _: int) -> None:
     got = [plain.status, plain.body] if message else [plain.status, bool(_message_of(plain.body))]
     expected = recording.body if message else True
     compare("chat completions client", [recording.server_reply.status, expected], got)
-    for client, (variant, names) in _SHAPES.items():
-        got_names, got_message = _error_in(answer(recording, client).body)
+    for dialect, (variant, names) in _SHAPES.items():
+        got_names, got_message = _error_in(answer(recording, dialect).body)
         compare(variant, names, got_names or [])
         # for a prompt that is too long, the addon sends the message of the client's own API instead
         if message and "tokens" not in message and message not in got_message:
@@ -77,10 +77,10 @@ def _message_of(body: bytes) -> str:
 
 def error_7(recording: Recording, _: int) -> None:
     """Check that each SDK raises an error with the message and a status of at least 400."""
-    for client, (variant, _keys) in _SHAPES.items():
-        got = answer(recording, client)
+    for dialect, (variant, _keys) in _SHAPES.items():
+        got = answer(recording, dialect)
         with warnings.catch_warnings(action="ignore"):
-            raised = _message_raised_by_sdk(client, got)
+            raised = _message_raised_by_sdk(dialect, got)
         message = _error_in(got.body)[1]
         if message not in raised or got.status < 400:
             raise BrokenLawError(
@@ -91,12 +91,12 @@ def error_7(recording: Recording, _: int) -> None:
             )
 
 
-def _message_raised_by_sdk(client: Dialect, got: Answer) -> str:
+def _message_raised_by_sdk(dialect: Dialect, got: Answer) -> str:
     """Return the message of the error that the client's SDK raises; empty for none."""
     sdk = import_sdk_reading()
-    if client is OLLAMA:
+    if dialect is OLLAMA:
         return str(sdk.ollama_error(got.body, got.status))
-    if client is RESPONSES:
+    if dialect is RESPONSES:
         return str(sdk.responses_error(sdk.Wire(), got.body, got.status))
     return str(sdk.anthropic_error(sdk.Wire(), got.body, Form.WHOLE, got.status))
 
@@ -105,7 +105,7 @@ def error_8(recording: Recording, drawn: int) -> None:
     """Check that whatever the body, the addon raises nothing, and clients get their errors."""
     for name, body in spoiled_bodies(recording.body, drawn, seeded_random(recording, 8)):
         answer(recording, OPENAI_CHAT, body)
-        for client, (variant, keys) in _SHAPES.items():
-            got = answer(recording, client, body)
+        for dialect, (variant, keys) in _SHAPES.items():
+            got = answer(recording, dialect, body)
             if _error_in(got.body)[0] != keys:
                 raise BrokenLawError(f"{variant}, {name}", f"no error: {got.body[:200]!r}")

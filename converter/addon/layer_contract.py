@@ -61,7 +61,7 @@ class StreamFunction(BodyReader, Protocol):
         """
 
     @property
-    def ends_thoughts(self) -> bool:
+    def may_leave_server(self) -> bool:
         """Return True if `stopped` may become True in mid-stream, because the addon ends a thought
         or the answer.
         """

@@ -122,7 +122,7 @@ class ExtraServices:
 
     settings: Callable[[], Settings]
     """Returns the settings in force."""
-    client: UpstreamClient
+    upstream_client: UpstreamClient
     """Sends probes to servers."""
     counters: dict[str, Counter[str]] = field(default_factory=dict)
     """Name -> a counter that extras share. So `spans`, which the extra `traces` counts, are shown

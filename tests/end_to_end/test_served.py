@@ -69,7 +69,7 @@ class Bench:
             f"think_{name}": recorded.options.get(name, default)
             for name, default in DEFAULTS.items()
         }
-        if recorded.exchange().client.requests.native_of == recorded.facts.server:
+        if recorded.exchange().client_dialect.requests.native_of == recorded.facts.server:
             options["think_server"] = recorded.facts.server  # at a path that shows no server
         with Client(self.proxy.ports[0]) as client:
             assert client.ask("/set-options", json.dumps(options).encode()).status == 200

@@ -91,7 +91,7 @@ def recordings() -> tuple[Recording, ...]:
 
 def of(dialect: Dialect) -> list[Recording]:
     """Return the recordings whose client speaks this dialect."""
-    return [kept for kept in recordings() if kept.exchange().client is dialect]
+    return [kept for kept in recordings() if kept.exchange().client_dialect is dialect]
 
 
 @st.composite

@@ -64,13 +64,13 @@ def read(exchange: Exchange, body: bytes) -> ReadRequest | None:
 
 def judge(exchange: Exchange, body: bytes) -> None:
     """Read it; what is made of it is JSON, and its reply can be set up, if anybody read it."""
-    parsed = read(exchange, body)
-    if parsed is None:
+    if (parsed := read(exchange, body)) is None:
         return
     assert isinstance(json_text.read(json_text.write(parsed.body)), dict)
     assert str(parsed.requested_model) is not None
     if parsed.form:
-        exchange.client.wire.encoder(parsed.reply_context, parsed.form is Form.WHOLE).close()
+        wire = exchange.client_dialect.wire
+        wire.encoder(parsed.reply_context, parsed.form is Form.WHOLE).close()
 
 
 @pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI_CHAT], ids=str)

@@ -194,7 +194,7 @@ def _break_errors(monkeypatch: pytest.MonkeyPatch, broken: Callable[[], Answer])
     own = Exchange.error_answer
 
     def error_answer(self: Exchange, *arguments: Any) -> Answer | None:
-        return broken() if self.client is ANTHROPIC else own(self, *arguments)
+        return broken() if self.client_dialect is ANTHROPIC else own(self, *arguments)
 
     monkeypatch.setattr(Exchange, "error_answer", error_answer)
 

@@ -121,8 +121,8 @@ def test_an_option_breaks_no_law(name: str) -> None:
 class Counted(Recording):
     """A stream whose counts the addon alone has requested."""
 
-    def awaited(self, client: Dialect | None = None) -> AwaitedReply:
-        awaited = super().awaited(client)
+    def awaited(self, client_dialect: Dialect | None = None) -> AwaitedReply:
+        awaited = super().awaited(client_dialect)
         counted = {**awaited.sent_fields, COUNTING: {"include_usage": True}}
         return replace(awaited, sent_fields=counted)
 
@@ -132,8 +132,8 @@ class Silent(Recording):
     a sign of life there.
     """
 
-    def rewriter(self, client: Dialect, form: Form) -> Rewriter:
-        rewriter_or_reply = super().rewriter(client, form)
+    def rewriter(self, client_dialect: Dialect, form: Form) -> Rewriter:
+        rewriter_or_reply = super().rewriter(client_dialect, form)
         feed, begun = rewriter_or_reply.feed, list[bytes]()
 
         def pinged(chunk: bytes, at: float = 0.0) -> list[bytes]:

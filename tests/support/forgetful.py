@@ -106,11 +106,11 @@ class Talk:
 
     def request(self) -> ReadRequest:
         """Return the request as it goes to the server."""
-        chosen = settings.read(self.options)
-        exchange = Exchange(self.api.endpoint, chosen, client=self.api.client, owner=self.owner)
-        body = json.dumps({"model": self.model, **self.api.body(self.items)}).encode()
+        chosen, api = settings.read(self.options), self.api
+        exchange = Exchange(api.endpoint, chosen, client_dialect=api.client, owner=self.owner)
+        body = json.dumps({"model": self.model, **api.body(self.items)}).encode()
         memory = Memory(store=self.memory.store, owner=self.owner)
-        if self.api.client is OPENAI_CHAT:
+        if api.client is OPENAI_CHAT:
             request = read_in_dialect(exchange, body)
             wants = request.wants_earlier_thoughts(LLAMA)
             return request.with_restored_thoughts(memory, LLAMA) if wants else request

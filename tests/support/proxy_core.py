@@ -40,7 +40,7 @@ class Marker:
     holds: bool = False
     stopped: bool = False
     wants_next_request: bool = False
-    ends_thoughts: bool = False
+    may_leave_server: bool = False
     beside_calls: list[bytes] = field(default_factory=list)
 
     def __call__(self, chunk: bytes) -> list[bytes]:

@@ -27,7 +27,7 @@ from tests.support.frames_of import Json
 from tests.support.judged_calls import judged
 
 EVENT = TypeAdapter[Any](ResponseStreamEvent)
-EXCHANGE = Exchange(RESPONSES.endpoints[-1], settings.read(), client=RESPONSES)
+EXCHANGE = Exchange(RESPONSES.endpoints[-1], settings.read(), client_dialect=RESPONSES)
 HEAD = Start("chatcmpl-1", "served")
 COUNTED = Usage(7, 5)
 STOP = Finish("stop")

@@ -88,7 +88,7 @@ class AwaitedReply:
             thoughts=ExpectedThoughts(
                 limits=limits,
                 hidden=request.hides_thinking,
-                folds=exchange.client is COMMON and exchange.settings.fields == (FOLDED,),
+                folds=exchange.client_dialect is COMMON and exchange.settings.fields == (FOLDED,),
                 task=exchange.id,
                 context=request.conversation_id,
             ),
@@ -153,9 +153,9 @@ class AwaitedReply:
     @property
     def may_ask_server_to_end(self) -> bool:
         """Return True if the addon may have to end a thought, and can ask the server by another
-        request to end it (`Server.ends_thoughts`).
+        request to end it (`Server.ends_thought_on_request`).
         """
-        return self.limits.cuts and self.limits.goes_on and self.server.ends_thoughts
+        return self.limits.cuts and self.limits.goes_on and self.server.ends_thought_on_request
 
     @cached_property
     def is_buffered(self) -> bool:
@@ -203,17 +203,18 @@ class AwaitedReply:
         return with_begun_turn(body, self.server, turn, marks=marks, inside=inside, tokens=tokens)
 
     def rewriter(
-        self, server_form: Form, client: Dialect | None = None, form: Form | None = None
+        self, server_form: Form, client_dialect: Dialect | None = None, form: Form | None = None
     ) -> Rewriter:
         """Return a new rewriter of the reply.
 
-        `server_form`: the form (stream or whole) in which the server sends it. `client` and `form`:
-        the dialect and form to write; `None`: those of the client's request.
+        `server_form`: the form (stream or whole) in which the server sends it.
+        `client_dialect` and `form`: the dialect and form to write; `None`: those of the client's
+        request.
         """
         request, exchange = self.request, self.request.exchange
         # a whole reply is complete when it comes, so that ending its thoughts would save nothing
         limits = self.limits.without_ends if server_form is Form.WHOLE else self.limits
-        speaker, server = client or exchange.client, exchange.server_dialect
+        speaker, server = client_dialect or exchange.client_dialect, exchange.server_dialect
         form = form or request.form
         # A client of chat completions needs the prompt's count only if it requests counts, or if it
         # gets one body that is made from the server's stream.
@@ -267,12 +268,12 @@ class AwaitedReply:
             return Rewritten(self._error_response(rewriter, rewritten), rewriter)
         # The server's content type stays if it fits the body and the client speaks the server's
         # dialect. Else the client gets the content type of its own dialect.
-        framing, kind = exchange.client.wire.framing, content_type
+        framing, kind = exchange.client_dialect.wire.framing, content_type
         if rewriter.form is Form.STREAM:
             fits, own = framing.is_named(kind), f"{framing.content_type}; charset=utf-8"
         else:
             fits, own = kind.lower().startswith(JSON), JSON
-        if not fits or exchange.client is not exchange.server_dialect:
+        if not fits or exchange.client_dialect is not exchange.server_dialect:
             kind = own
         unchanged = rewritten == body and kind == content_type
         return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
@@ -293,8 +294,8 @@ class AwaitedReply:
         status = 400 if context_length.overflow_in(rewriter.end.reason) else rewriter.end.status
         if rewriter.form is Form.WHOLE:
             return Answer(status, JSON, written)
-        client = self.request.exchange.client
-        return Answer(status, JSON, client.answers.error(rewriter.failure, "api_error", status))
+        dialect = self.request.exchange.client_dialect
+        return Answer(status, JSON, dialect.answers.error(rewriter.failure, "api_error", status))
 
     def learn(self, findings: Findings, servers: KnownServers, upstream: Upstream) -> None:
         """Store in `servers` the facts that the reply has shown about its server and model."""

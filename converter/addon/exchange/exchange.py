@@ -113,7 +113,7 @@ class Exchange:
     """The id of the exchange, which the client also gets as the reply's id if the server sends
     none.
     """
-    client: Dialect = COMMON
+    client_dialect: Dialect = COMMON
     """The client's dialect."""
     created_at: int = 0
     """When the request came, in seconds since 1970."""
@@ -150,17 +150,18 @@ class Exchange:
     @cached_property
     def is_native(self) -> bool:
         """True if the request goes to the server's own endpoint of the client's dialect."""
-        return self.has_native_server or self.client.requests.native_option in self.settings.native
+        option = self.client_dialect.requests.native_option
+        return self.has_native_server or option in self.settings.native
 
     @cached_property
     def is_translated(self) -> bool:
         """True if the client's dialect is not the server's."""
-        return self.client is not COMMON and not self.is_native
+        return self.client_dialect is not COMMON and not self.is_native
 
     @cached_property
     def server_dialect(self) -> Dialect:
         """The dialect of the request that the server gets."""
-        return self.client if self.is_native else COMMON
+        return self.client_dialect if self.is_native else COMMON
 
     @cached_property
     def guesses_start(self) -> bool:
@@ -178,7 +179,7 @@ class Exchange:
         """Return True if the body may refer to kept replies, as `previous_response_id` does. Any
         body with a JSON escape of an ASCII character may, because the name may be escaped.
         """
-        patterns = self.client.requests.refers
+        patterns = self.client_dialect.requests.refers
         if patterns and rb"\u00" in body:
             return True
         # one pattern after another, because `re` searches a pattern that begins with a literal five
@@ -189,18 +190,18 @@ class Exchange:
         """Return True if the addon itself answers a request for this path, and needs the server's
         list of models for the answer.
         """
-        pattern = self.client.answers.own_of_models
+        pattern = self.client_dialect.answers.own_of_models
         return bool(pattern and re.match(pattern, path[len(self.base_path) :]))
 
     def own_answer(self, request: OwnRequest, memory: Memory) -> Answer | None:
         """Return the addon's own answer to a request that needs no model, such as one for a reply
         that the memory keeps. Return `None` if the request has to go to the server.
         """
-        if self.client.answers.own is None:
+        if self.client_dialect.answers.own is None:
             return None
         served = request.model_entries and with_aliases(request.model_entries, self.settings.models)
         request = replace(request, id=self.id, created_at=self.created_at, model_entries=served)
-        answer = self.client.answers.own(request, memory)
+        answer = self.client_dialect.answers.own(request, memory)
         if answer is None:
             return None
         status, body = answer
@@ -222,14 +223,14 @@ class Exchange:
 
     def count_answer(self, tokens: int) -> Answer:
         """Return the response to a request to count a prompt's tokens. `tokens`: the count."""
-        return Answer(200, JSON, json_text.write(self.client.answers.counted(tokens)))
+        return Answer(200, JSON, json_text.write(self.client_dialect.answers.counted(tokens)))
 
     def refusal_answer(self, error: Exception) -> tuple[str, Answer]:
         """Return a line for the log, and the error response to a request that could not be sent to
         the server because of `error`.
         """
-        if isinstance(error, RequestError) and self.client.answers.refusal:
-            refused, refusal = self.client.answers.refusal(error)
+        if isinstance(error, RequestError) and self.client_dialect.answers.refusal:
+            refused, refusal = self.client_dialect.answers.refusal(error)
             return str(error), Answer(refused, JSON, json_text.write(refusal))
         message, status = fault_of(error)
         kind, retry_after = "api_error", 0
@@ -241,7 +242,7 @@ class Exchange:
             status, message = 502, str(error)
         elif isinstance(error, AwayError):
             status, message, retry_after = 503, f"{MEMORY_AWAY} ({error})", 1
-        body = self.client.answers.error(message, kind, status)
+        body = self.client_dialect.answers.error(message, kind, status)
         return message, Answer(status, JSON, body, retry_after)
 
     def models_answer(self, status: int, body: bytes) -> Answer | None:
@@ -251,7 +252,7 @@ class Exchange:
         """
         if status != 200:
             return self.error_answer(status, body)
-        rows, write = self.settings.models, self.client.answers.models
+        rows, answers = self.settings.models, self.client_dialect.answers
         served = model_entries(json_text.read_or_none(body))
         models = with_aliases(served, rows)
         models = with_variants(models) if self.settings.variants else models
@@ -261,11 +262,11 @@ class Exchange:
             listed = find_model(served, rows, self.model_id)
             if not listed:
                 message = f"no model {self.model_id}"
-                return Answer(404, JSON, self.client.answers.error(message, "not_found_error", 404))
+                return Answer(404, JSON, answers.error(message, "not_found_error", 404))
         elif len(models) == len(served):
-            listed = write(body) if write else None
+            listed = answers.models(body) if answers.models else None
             return Answer(200, JSON, json_text.write(listed)) if listed else None
-        listed = (write and write(json_text.write(listed))) or listed
+        listed = (answers.models and answers.models(json_text.write(listed))) or listed
         return Answer(200, JSON, json_text.write(listed))
 
     def error_answer(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
@@ -273,7 +274,7 @@ class Exchange:
         unchanged. `counted`: the prompt's tokens, if the addon counted them because the server
         refused the prompt as too long without its exact count.
         """
-        answer = self.client.answers.error_reply(status, body, counted)
+        answer = self.client_dialect.answers.error_reply(status, body, counted)
         return Answer(answer[0], JSON, json_text.write(answer[1])) if answer else None
 
 
@@ -300,20 +301,20 @@ def begin(
         # `is_own`: the addon answers such a request itself, but only as a reverse proxy. In a
         # forward proxy, the requested host answers it.
         return None
-    lists = endpoint.lists_models
-    client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
-    unchanged = client is COMMON and not (settings.models or settings.variants)
+    dialect = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
+    unchanged = dialect is COMMON and not (settings.models or settings.variants)
     rest = path.partition("?")[0].removeprefix(prefix).removeprefix("/v1/models")
-    model_id = unquote(rest.strip("/")) if lists and not unchanged else ""
-    alive = form_for(settings.alive, headers.get("user-agent", "")) if client is COMMON else COMMENT
-    gateway = lists and GATEWAY_CLIENTS.match(headers.get("user-agent", "")) is not None
+    model_id = unquote(rest.strip("/")) if endpoint.lists_models and not unchanged else ""
+    agent = headers.get("user-agent", "")
+    alive = form_for(settings.alive, agent) if dialect is COMMON else COMMENT
+    gateway = endpoint.lists_models and GATEWAY_CLIENTS.match(agent) is not None
     # `label.features` is the dialect's header that lists features, such as `anthropic-beta`
-    listed = headers.get(client.label.features, "") if client.label.features else ""
+    listed = headers.get(dialect.label.features, "") if dialect.label.features else ""
     features = frozenset(name.strip() for name in listed.split(",")) if listed else frozenset[str]()
     # A client without credentials has an owner too: with an empty owner, an id that the client
     # invents could match an entry of another client, or one of the addon's own.
     keys = "\n".join(headers.get(name, "") for name in _KEYS)
     owner = hashlib.sha256(keys.encode("utf-8", "surrogateescape")).hexdigest()
     own = (model_id, owner, features, alive, gateway)
-    exchange = Exchange(endpoint, settings, prefix, name, client, created_at, *own)
+    exchange = Exchange(endpoint, settings, prefix, name, dialect, created_at, *own)
     return None if exchange.is_native and endpoint.purpose is not Purpose.REPLY else exchange

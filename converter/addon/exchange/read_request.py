@@ -124,7 +124,7 @@ class ReadRequest:
         if self.conversation:
             return Form.STREAM if self.conversation.stream else Form.WHOLE
         wanted = self.body.get("stream")
-        streams = self.exchange.client.requests.streams if wanted is None else wanted
+        streams = self.exchange.client_dialect.requests.streams if wanted is None else wanted
         return Form.STREAM if streams else Form.WHOLE
 
     @property
@@ -346,27 +346,23 @@ def read_in_dialect(exchange: Exchange, body: bytes, repeats: Repeats | None = N
         return ReadRequest(exchange)
     fields = json_text.as_object(value)
     budgets = (value for name in BUDGET_FIELDS if type(value := fields.get(name)) is int)
+    requests = exchange.client_dialect.requests
     if exchange.is_native:
-        mended = exchange.client.requests.native(fields)
+        mended = requests.native(fields)
     else:
-        mend = (
-            partial(repeated.mended, mend=with_object_arguments)
-            if repeated
-            else with_object_arguments
-        )
-        mended = map_messages(fields, mend)
+        mend = with_object_arguments
+        mended = map_messages(fields, partial(repeated.mended, mend=mend) if repeated else mend)
     if exchange.settings.fields == (FOLDED,):
         mended = remove_folds(mended)
-    request = ReadRequest(
+    return ReadRequest(
         exchange,
         conversation_id=conversation_id(fields),
         asks_to_think=fields.get(EFFORT) not in (None, "none"),
         budget_tokens=next(budgets, None),
-        omits_thinking=exchange.is_native and exchange.client.requests.omits_thinking(fields),
+        omits_thinking=exchange.is_native and requests.omits_thinking(fields),
         body_changed=mended is not fields or (len(body) <= SEARCHED and has_half_characters(body)),
         repeated_turns=repeated,
-    )
-    return request._with_body(mended)
+    )._with_body(mended)
 
 
 def read(
@@ -388,7 +384,7 @@ def read(
         memory,
         repeated.read if repeated else read_anew,
     )
-    conversation = exchange.client.requests.read(value, around)
+    conversation = exchange.client_dialect.requests.read(value, around)
     thinking = conversation.thinking
     return ReadRequest(
         exchange,

@@ -28,7 +28,7 @@ def reading_of(settings: Settings, expected: Expected, whole: bool = False) -> R
 
 def rewriter_of(
     settings: Settings,
-    client: Dialect,
+    client_dialect: Dialect,
     server_form: Form,
     client_form: Form | None = None,
     *,
@@ -44,5 +44,5 @@ def rewriter_of(
         fields=settings.fields, signature=settings.signature, map=settings.map
     )
     reading, context = reading_of(settings, expected or Expected()), context or by_options
-    forms = server_form, client_form
-    return Rewriter(STAGES, reading, server, client, *forms, context=context, fast=settings.fast)
+    through = server, client_dialect, server_form, client_form
+    return Rewriter(STAGES, reading, *through, context=context, fast=settings.fast)

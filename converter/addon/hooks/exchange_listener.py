@@ -89,8 +89,8 @@ class ExchangeListener(Listener):
         passing = reason in _PASSING
         # 529 is the status of an overloaded server, after which clients retry later
         status, kind = (529, "overloaded_error") if passing else (502, "api_error")
-        client = record.exchange.client if record else dialect_of(flow)
-        body = client.answers.error(message, kind, status)
+        dialect = record.exchange.client_dialect if record else dialect_of(flow)
+        body = dialect.answers.error(message, kind, status)
         return Response.make(status, body, {"content-type": JSON})
 
     def early_head(self, flow: HTTPFlow) -> Response | None:
@@ -104,7 +104,7 @@ class ExchangeListener(Listener):
             return None
         if awaited.request.form is not Form.STREAM:
             return None
-        framing = record.exchange.client.wire.framing
+        framing = record.exchange.client_dialect.wire.framing
         head = Response.make(
             200, headers={"content-type": f"{framing.content_type}; charset=utf-8"}
         )

@@ -38,8 +38,8 @@ class ReplySteps:
     mitmproxy's hooks of a response.
     """
 
-    def __init__(self, client: UpstreamClient, watchers: Watchers) -> None:
-        self._client, self._servers = client, client.servers
+    def __init__(self, upstream_client: UpstreamClient, watchers: Watchers) -> None:
+        self._upstream_client, self._servers = upstream_client, upstream_client.servers
         self._watchers = watchers
 
     async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
@@ -69,7 +69,7 @@ class ReplySteps:
             return
         if record.exchange.guesses_start and not record.awaited.is_text_completion:
             body = record.awaited.request.body
-            initial = await self._client.initial_state(record.upstream, body)
+            initial = await self._upstream_client.initial_state(record.upstream, body)
             if initial is not record.awaited.initial:
                 record.awaited = replace(record.awaited, initial=initial)
         record.sides.keep_response_head(flow)
@@ -106,7 +106,7 @@ class ReplySteps:
             # the client's stream began before the response, so the whole body goes through a tap
             tap = self.make_tap(record, awaited)
             rest = b"".join([*tap(http_messages.read_body(flow.response, notes)), *tap(b"")])
-            kind = record.exchange.client.wire.framing.content_type
+            kind = record.exchange.client_dialect.wire.framing.content_type
             http_messages.set_reply(flow.response, Answer(200, kind, rest))
         # a rewriter is still open here if the response had no body
         elif record.rewriter is None or is_open:
@@ -117,7 +117,7 @@ class ReplySteps:
             awaited.learn(rewriter.findings, self._servers, upstream)
             self._servers.doubt_if_uncertain(upstream)
             self._learn_parser_failure(record, rewriter.failure)
-            self._client.lessons.write_store(upstream)
+            self._upstream_client.lessons.write_store(upstream)
             report(record.client_request, rewriter.findings.hints, logging.INFO)
             # the record gets the full hints for the flow's comment: `report` returns each up to
             # its first colon, without details such as names of forms
@@ -171,10 +171,10 @@ class ReplySteps:
         if begun:
             rewriter.continue_from(begun)
         record.rewriter = rewriter
-        tell = partial(self._pass_events, record, rewriter)
         keys = credentials(record.flow.request.headers)
-        end = partial(self._client.end_thought, record.upstream, keys, awaited.request.body)
-        return Tap(rewriter, tell, record, end)
+        end_thought = self._upstream_client.end_thought
+        end = partial(end_thought, record.upstream, keys, awaited.request.body)
+        return Tap(rewriter, partial(self._pass_events, record, rewriter), record, end)
 
     def _open_stream(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
         """Make a tap for a streamed response, and set it as the response's stream function. If the
@@ -190,7 +190,7 @@ class ReplySteps:
             return
         response.stream = record.tap
         http_messages.open_for_streaming(record.flow.request, response)
-        framing = record.exchange.client.wire.framing
+        framing = record.exchange.client_dialect.wire.framing
         if not framing.is_named(response.headers.get("content-type", "")):
             response.headers["content-type"] = framing.content_type
         self._watchers.heard(record, ())  # no events yet: the call says that the stream has begun
@@ -206,9 +206,8 @@ class ReplySteps:
         if flow.response is record.stream_head:
             tap(b"")
         else:
-            tap.take_second_response(
-                flow.response.status_code, http_messages.read_body(flow.response, notes)
-            )
+            body = http_messages.read_body(flow.response, notes)
+            tap.take_second_response(flow.response.status_code, body)
             flow.response = http_messages.copy_message(record.stream_head)
         if tap.holds and record.awaited and record.rewriter:
             answer = record.awaited.collected_answer(record.rewriter, b"".join(tap.late_pieces))
@@ -233,25 +232,23 @@ class ReplySteps:
         missing key, gets a remedy.
         """
         at = time.time() - record.flow.request.timestamp_start
-        body = http_messages.read_body(response, notes)
+        body, status = http_messages.read_body(response, notes), response.status_code
         record.sides.keep_body(body, at)
         assert record.awaited
-        if record.awaited.needs_prompt_count(response.status_code, body):
-            client = credentials(record.flow.request.headers)
+        if record.awaited.needs_prompt_count(status, body):
+            keys = credentials(record.flow.request.headers)
             request = record.awaited.request.body, record.body_size
-            count = self._client.count_tokens
-            counted = await count(record.upstream, client, record.server, *request)
+            count = self._upstream_client.count_tokens
+            counted = await count(record.upstream, keys, record.server, *request)
             record.awaited = replace(record.awaited, counted_tokens=counted)
-        elif response.status_code >= 400 and (
-            remedy := await self._find_remedy(record, response, body)
-        ):
+        elif status >= 400 and (remedy := await self._find_remedy(record, response, body)):
             body = remedies.with_remedy(body, remedy)
-            http_messages.set_reply(response, Answer(response.status_code, JSON, body))
-            summary = f"the server answered with status {response.status_code}"
-            notes.append(f"{summary}: {server_message(body)}")
+            http_messages.set_reply(response, Answer(status, JSON, body))
+            notes.append(f"the server answered with status {status}: {server_message(body)}")
         content_type = response.headers.get("content-type", "")
-        rewrite = partial(record.awaited.rewrite, response.status_code, content_type, body, at)
-        repeated = record.sides.client_request if record.exchange.client.wire.retells else None
+        rewrite = partial(record.awaited.rewrite, status, content_type, body, at)
+        repeats = record.exchange.client_dialect.wire.retells
+        repeated = record.sides.client_request if repeats else None
         size = len(body) + len((repeated and repeated.raw_content) or b"")
         rewritten = await run_aside(size, rewrite)
         notes += rewritten.notes
@@ -270,8 +267,8 @@ class ReplySteps:
             return remedies.FOR_KEY
         if not remedies.is_unknown_model(status, server_message(body)):
             return ""
-        client = credentials(record.flow.request.headers)
-        served = await self._client.list_models(record.upstream, client)
+        keys = credentials(record.flow.request.headers)
+        served = await self._upstream_client.list_models(record.upstream, keys)
         names = [str(entry["id"]) for entry in served]
         return remedies.model_remedy(record.request.requested_model, names)
 

@@ -59,7 +59,7 @@ class PendingRequest:
     """A request that goes through the steps. Each step reads it and may change it."""
 
     record: FlowRecord
-    client: UpstreamClient  # sends the addon's probes to servers
+    upstream_client: UpstreamClient  # sends the addon's probes to servers
     memory: Memory  # has the kept replies of this client
     keys: Mapping[str, str]  # the header with the client's key for the server
     turns: KnownTurns  # turns of earlier requests, which need not be read again
@@ -75,8 +75,8 @@ class RequestSteps:
     and of lessons, and the turns of earlier requests.
     """
 
-    def __init__(self, client: UpstreamClient, settings: Settings) -> None:
-        self._client = client
+    def __init__(self, upstream_client: UpstreamClient, settings: Settings) -> None:
+        self._upstream_client = upstream_client
         self._turns = KnownTurns()
         self._loop_lock = asyncio.Lock()
         self._open_stores(settings)
@@ -91,19 +91,21 @@ class RequestSteps:
         """Open the stores of replies and of lessons that `settings` name."""
         self._store = open_store(settings)
         self._lessons = open_lessons(settings, self._store)
-        self._client.lessons.use_store(self._lessons)
+        self._upstream_client.lessons.use_store(self._lessons)
 
     async def run(self, record: FlowRecord) -> None:
         """Run the steps. Then the flow has a response, or the request that the server gets."""
         flow, keys = record.flow, credentials(record.flow.request.headers)
         record.upstream = http_messages.upstream_of(flow, record.exchange)
         record.memory = memory = Memory(store=self._store, owner=record.exchange.owner)
-        pending = PendingRequest(record, self._client, memory, keys, self._turns, self._loop_lock)
+        pending = PendingRequest(
+            record, self._upstream_client, memory, keys, self._turns, self._loop_lock
+        )
         record.sides.client_request = request = http_messages.copy_message(flow.request)
         # the client's own headers, as they were before `AccessRules.clean_headers`
         request.headers = record.sides.headers
         if self._lessons:
-            await self._client.lessons.read_store(record.upstream)
+            await self._upstream_client.lessons.read_store(record.upstream)
         try:
             for step, kinds in STEPS:
                 if record.exchange.kind in kinds and (response := await step(pending)):
@@ -147,7 +149,7 @@ async def recognise_native_server(pending: PendingRequest) -> None:
     ConnectionError if no server can be reached.
     """
     record = pending.record
-    if native_of := record.exchange.client.requests.native_of:
+    if native_of := record.exchange.client_dialect.requests.native_of:
         record.server = await _find_server(pending)
         is_native = record.server.name == native_of
         record.exchange = replace(record.exchange, has_native_server=is_native)
@@ -155,17 +157,14 @@ async def recognise_native_server(pending: PendingRequest) -> None:
 
 
 async def own_answer(pending: PendingRequest) -> Response | None:
-    """Return the addon's own answer to a request that needs no model; `None` if the addon has none,
-    so that the request goes to the server.
-    """
+    """Return the addon's own answer if the request needs no model; `None`: the server answers."""
     record, memory, sent = pending.record, pending.memory, pending.record.flow.request
-    exchange = record.exchange
     page = "text/html" in sent.headers.get("accept", "")
     request = OwnRequest(sent.method, sent.path, pending.body, wants_page=page)
-    if exchange.answers_with_models(sent.path):
-        served = await pending.client.list_models(record.upstream, pending.keys)
+    if record.exchange.answers_with_models(sent.path):
+        served = await pending.upstream_client.list_models(record.upstream, pending.keys)
         request = replace(request, model_entries=served)
-    work = partial(exchange.own_answer, request, memory)
+    work = partial(record.exchange.own_answer, request, memory)
     answer = await run_with_memory(memory, record.body_size, work)
     if failed := await wait_for_writes(memory):
         raise failed
@@ -223,23 +222,23 @@ async def replace_model_name(pending: PendingRequest) -> None:
     rows, name = record.exchange.settings.models, request.requested_model
     row, varies = find_row(rows, name) if rows else None, may_be_variant(rows, name)
     if varies or (row and not row.name):
-        listed = await pending.client.list_models(record.upstream, pending.keys)
+        listed = await pending.upstream_client.list_models(record.upstream, pending.keys)
         row = (varies and variant_row(listed, rows, name)) or row
         row = row and replace(row, name=row.name or only_model(listed))
     if row is None:
         return
     if row.sets_thinking and not record.exchange.is_native:
         await _recognise_if_reachable(pending)
-        in_field = pending.client.servers.sends_thinking_field(record.upstream, row.name or name)
+        servers = pending.upstream_client.servers
+        in_field = servers.sends_thinking_field(record.upstream, row.name or name)
         request = request.with_effort_of(row, record.server, in_field)
     record.request = request.with_served_model(row.name) if row.name not in ("", name) else request
 
 
 async def recognise_server(pending: PendingRequest) -> None:
     """Find out the server's profile, by which the request is written. Raises ConnectionError."""
-    record = pending.record
+    record, servers = pending.record, pending.upstream_client.servers
     record.server = await _find_server(pending)
-    servers = pending.client.servers
     pending.has_thinking_field = servers.sends_thinking_field(record.upstream, record.request.model)
 
 
@@ -261,7 +260,8 @@ async def restore_thoughts(pending: PendingRequest) -> None:
     record, request = pending.record, pending.record.request
     if request.describes_tools:
         return
-    server = record.exchange.settings.server or pending.client.servers.server(record.upstream)
+    servers = pending.upstream_client.servers
+    server = record.exchange.settings.server or servers.server(record.upstream)
     if request.wants_earlier_thoughts(server):
         restoring = partial(request.with_restored_thoughts, pending.memory, server)
         record.request = await _run_with_memory(pending, restoring, lambda: request)
@@ -288,7 +288,8 @@ async def count_tokens(pending: PendingRequest) -> Response:
     record, body = pending.record, pending.record.request.body
     path = record.flow.request.path.partition("?")[0].removeprefix(record.exchange.base_path)
     sent = body, record.body_size, ProbeRequest(path, pending.body)
-    tokens = await pending.client.count_tokens(record.upstream, pending.keys, record.server, *sent)
+    count = pending.upstream_client.count_tokens
+    tokens = await count(record.upstream, pending.keys, record.server, *sent)
     counter = record.server.name
     if tokens is None:  # the server does not count tokens for clients
         counter = "estimate"
@@ -302,7 +303,7 @@ async def register_server(pending: PendingRequest) -> None:
     """Register the server as one that a client uses. The probes for a person who looks at a request
     (for the tokens of its prompt, for facts about its model) go to no other server.
     """
-    pending.client.register_server(pending.record.upstream)
+    pending.upstream_client.register_server(pending.record.upstream)
 
 
 async def await_models(pending: PendingRequest) -> None:
@@ -318,7 +319,7 @@ async def await_models(pending: PendingRequest) -> None:
 async def leave_out_refused_traits(pending: PendingRequest) -> None:
     """Remove the traits of the request that this server has refused before (such as a field)."""
     record, request = pending.record, pending.record.request
-    servers = pending.client.servers
+    servers = pending.upstream_client.servers
     body = servers.without_refused_traits(record.upstream, request.body, request.removable_traits)
     if body is not request.body:
         record.request = replace(request, body=body, body_changed=True)
@@ -328,12 +329,11 @@ async def ask_to_think(pending: PendingRequest) -> None:
     """Make the awaited reply, which has all facts that decide how the reply is rewritten. If the
     model needs an instruction to think, put it into the request (option `think_prompt`).
     """
-    record, servers = pending.record, pending.client.servers
+    record, servers = pending.record, pending.upstream_client.servers
     request, upstream = record.request, record.upstream
-    start = record.exchange.settings.start
+    start, has_stops = record.exchange.settings.start, not STOP_FIELDS.isdisjoint(request.body)
     prompted = request.with_prompt(servers, upstream) if record.exchange.guesses_start else None
     pending.sent_fields = prompted or request.body
-    has_stops = not STOP_FIELDS.isdisjoint(request.body)
     first = has_stops and servers.thinks_first(upstream, request.body, start)
     facts = partial(AwaitedReply, request, record.server, sent_fields=pending.sent_fields)
     asks, in_field = prompted is not None, pending.has_thinking_field
@@ -347,7 +347,7 @@ async def enforce_limits(pending: PendingRequest) -> None:
     """
     awaited, upstream, body = pending.record.awaited, pending.record.upstream, pending.sent_fields
     assert awaited  # the step `ask_to_think` has set it
-    takes = partial(pending.client.servers.takes_field, upstream, body)
+    takes = partial(pending.upstream_client.servers.takes_field, upstream, body)
     controls = awaited.may_ask_server_to_end and upstream.direct and takes(CONTROL)
     if not (awaited.is_buffered or awaited.kept_fields or controls):
         return
@@ -370,7 +370,7 @@ async def request_usage(pending: PendingRequest) -> None:
     sent, record = pending.sent_fields, pending.record
     if sent.get("stream") is not True or COUNTING in sent:
         return
-    settings, servers = record.exchange.settings, pending.client.servers
+    settings, servers = record.exchange.settings, pending.upstream_client.servers
     server = settings.server or servers.server(record.upstream)
     if settings.usage == "off" or (server and (server.counts or COUNTING in server.leaves_out)):
         return
@@ -411,12 +411,13 @@ async def avoid_server_parser(pending: PendingRequest) -> None:
     """Replace the request by that of `unparsed_request`, if the server's own parser of calls has
     failed on an earlier reply of this model.
     """
-    record, body, client = pending.record, pending.sent_fields, pending.client
+    record, body, upstream_client = pending.record, pending.sent_fields, pending.upstream_client
     reads = RENDERED in record.request.removable_traits
-    unread = reads and RENDERED in client.servers.refused_traits(record.upstream, body)
+    unread = reads and RENDERED in upstream_client.servers.refused_traits(record.upstream, body)
     if not unread or record.awaited is None or not unread_replies.fits_text_completion(body):
         return
-    prompt = await client.rendered_prompt(record.upstream, pending.keys, body, record.body_size)
+    render = upstream_client.rendered_prompt
+    prompt = await render(record.upstream, pending.keys, body, record.body_size)
     text, path = unparsed_request(record, body, prompt)
     if text is not body:
         record.flow.request.path = path or record.flow.request.path
@@ -430,7 +431,7 @@ async def probe_prompt_end(pending: PendingRequest) -> None:
     if exchange.guesses_start and record.upstream.direct:
         server = record.server if exchange.is_translated else exchange.settings.server
         question = pending.keys, record.request.body, server, record.body_size
-        pending.client.start_prompt_probe(record.upstream, *question)
+        pending.upstream_client.start_prompt_probe(record.upstream, *question)
 
 
 type Step = Callable[[PendingRequest], Awaitable[Response | None]]
@@ -476,7 +477,7 @@ async def _find_server(pending: PendingRequest) -> Server:
     record, chosen = pending.record, pending.record.exchange.settings.server
     if chosen or not record.upstream.direct:
         return chosen or record.server
-    return await pending.client.recognise(record.upstream, pending.keys)
+    return await pending.upstream_client.recognise(record.upstream, pending.keys)
 
 
 async def _recognise_if_reachable(pending: PendingRequest) -> None:

@@ -60,7 +60,7 @@ class Tap(HeldStream):
         self._tell = tell
         self._record = record
         self._requested_at = record.flow.request.timestamp_start  # seconds since 1970
-        self._repeats_reply = record.exchange.client.wire.retells
+        self._repeats_reply = record.exchange.client_dialect.wire.retells
         request = record.sides.client_request
         self._received_bytes = len(request.raw_content or b"") if request else 0
         self._pending = PendingPieces(record.memory)
@@ -144,7 +144,7 @@ class Tap(HeldStream):
         return out
 
     @property
-    def ends_thoughts(self) -> bool:
+    def may_leave_server(self) -> bool:
         """Return True if the addon may close the server's connection in the middle of the reply, to
         end a thought or the answer.
         """

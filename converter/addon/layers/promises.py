@@ -175,7 +175,7 @@ class StreamLayer(HttpStream):
         if function and isinstance(event, ResponseData):
             if event.data:  # HTTP/2 has empty frames, but the function takes b"" for the body's end
                 yield from self._send_pieces((yield from call_in_turns(function, event.data)))
-                if function.ends_thoughts and function.stopped:
+                if function.may_leave_server and function.stopped:
                     yield from self._leave_server(function)
             return
         if function and function.wants_next_request and isinstance(event, ResponseEndOfMessage):

@@ -187,7 +187,7 @@ def make_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
     function = response.stream if isinstance(response.stream, StreamFunction) else None
     if function is None and response.stream is not True:
         return None  # a function of another addon, which may return other types than bytes
-    if function and function.ends_thoughts:
+    if function and function.may_leave_server:
         return None  # only the layers can disconnect from the server in mid-reply
     framing = client.response.headers.get("transfer-encoding", "") if client.response else ""
     keeps = stream.context.options.store_streamed_bodies

@@ -127,7 +127,7 @@ class Server:
     """True if a reply may begin with the opener that ends the prompt."""
     counts: bool = False
     """True if a stream has the counts of tokens even if the request does not ask for them."""
-    ends_thoughts: bool = False
+    ends_thought_on_request: bool = False
     """True if the server can be asked to end the thought of a running reply whose request had the
     field `reasoning_control`.
     """
@@ -214,7 +214,7 @@ SERVERS = (
         # the thought in a field, and the text begins with the answer.
         repeats_opener=True,
         counts=True,  # llama.cpp: in `timings`, beside the finish, also if nobody requests counts
-        ends_thoughts=True,  # llama.cpp 11549 can end a thought
+        ends_thought_on_request=True,  # llama.cpp 11549 can end a thought
     ),
     Server(
         name="ollama",

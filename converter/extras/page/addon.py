@@ -41,13 +41,13 @@ class Page:
     of a browser.
 
     Attributes:
-        client: sends requests to model servers.
+        upstream_client: sends requests to model servers.
         exchanges: the exchanges in mitmweb's list.
         search: searches conversations; remembers their texts while a browser has the page open.
     """
 
-    def __init__(self, client: UpstreamClient, exchanges: ListRows) -> None:
-        self.client, self.exchanges = client, exchanges
+    def __init__(self, upstream_client: UpstreamClient, exchanges: ListRows) -> None:
+        self.upstream_client, self.exchanges = upstream_client, exchanges
         self._pages = 0
         self.search = Search()
 
@@ -91,10 +91,10 @@ class Page:
         pieces, facts = None, ModelFacts()
         if exchange and len(body) <= LONGEST_PROMPT:
             written = partial(_countable_body, exchange, body)
-            server, headers = upstream_of(flow, exchange), credentials(sent.headers)
-            facts = await self.client.model_facts(server, headers, chosen.server, model_of(body))
+            peer = upstream_of(flow, exchange), credentials(sent.headers), chosen.server
+            facts = await self.upstream_client.model_facts(*peer, model_of(body))
             if counts_tokens:
-                pieces = await self.client.prompt_pieces(server, headers, chosen.server, written)
+                pieces = await self.upstream_client.prompt_pieces(*peer, written)
         tokens = counted if isinstance(counted, int) else None
 
         def parts() -> dict[str, object]:
@@ -184,7 +184,7 @@ def _countable_body(exchange: Exchange, body: bytes, server: Server) -> Mapping[
     Return None if the body cannot be translated; the prompt's tokens are then only estimated.
     """
     try:
-        if exchange.client is not COMMON:
+        if exchange.client_dialect is not COMMON:
             return read_request.read(exchange, body).translate(server, parses=False).body
         fields = json_text.read(body)
     except (RequestError, json_text.UnreadableError):

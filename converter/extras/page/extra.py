@@ -27,8 +27,8 @@ class MountedPage:
 
     name = "think-page"
 
-    def __init__(self, client: UpstreamClient) -> None:
-        self._client = client
+    def __init__(self, upstream_client: UpstreamClient) -> None:
+        self._upstream_client = upstream_client
         self._unmount: Callable[[], None] | None = None
 
     def running(self) -> None:
@@ -43,7 +43,7 @@ class MountedPage:
         from converter.extras.page.listed import ListRows  # noqa: PLC0415
 
         web: Any = ctx.master  # Only mitmweb's master has an `app`.
-        self._unmount = handlers.mount(app, Page(self._client, ListRows(web.view)))
+        self._unmount = handlers.mount(app, Page(self._upstream_client, ListRows(web.view)))
         if ANNOUNCEMENT not in {Path(script).name for script in ctx.options.scripts}:
             _log.info("think: watch it think at %s", page_address(str(web.web_url)))
 
@@ -58,4 +58,4 @@ class MountedPage:
 
 def addons(services: ExtraServices) -> list[object]:
     """Return the addons of this extra."""
-    return [KeptExchanges(), MountedPage(services.client)]
+    return [KeptExchanges(), MountedPage(services.upstream_client)]

@@ -32,12 +32,12 @@ def reverse_server() -> Upstream | None:
     return Upstream(mode.scheme, *mode.address)
 
 
-async def lines_to_copy(client: UpstreamClient) -> list[Line]:
+async def lines_to_copy(upstream_client: UpstreamClient) -> list[Line]:
     """Return the lines to copy, each with its title: `("A question", "curl http://...")`. Return
     `[]` while the proxy is not listening.
 
     The lines name the proxy's address. Those for a reverse proxy also name the server's first
-    model and the model's context window, for which `client` asks the server.
+    model and the model's context window, for which `upstream_client` asks the server.
     """
     proxy, before = proxy_address(), reverse_server()
     if not proxy:
@@ -45,10 +45,10 @@ async def lines_to_copy(client: UpstreamClient) -> list[Line]:
     if before is None:
         return [("Any program", f"HTTP_PROXY={proxy} python my_program.py")]
     headers = {"authorization": f"Bearer {key}"} if (key := server_key()) else {}
-    listed = [str(entry["id"]) for entry in await client.list_models(before, headers)]
+    listed = [str(entry["id"]) for entry in await upstream_client.list_models(before, headers)]
     model = start_lines.first_model(listed)
     # `model_facts` probes only servers that are registered.
-    client.register_server(before)
-    window = (await client.model_facts(before, headers, None, model)).window if listed else None
-    question = start_lines.curl_line(proxy, COMMON, model)
-    return [("A question", question), *start_lines.client_lines(proxy, model, window)]
+    upstream_client.register_server(before)
+    facts = await upstream_client.model_facts(before, headers, None, model) if listed else None
+    lines = start_lines.client_lines(proxy, model, facts.window if facts else None)
+    return [("A question", start_lines.curl_line(proxy, COMMON, model)), *lines]

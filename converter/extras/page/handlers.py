@@ -157,8 +157,8 @@ class FirstLines(_PageHandler):
 
     async def get(self) -> None:
         """Answer with the proxy's address and the lines to copy."""
-        proxy = first_lines.proxy_address()
-        self.write({"proxy": proxy, "lines": await first_lines.lines_to_copy(self.page.client)})
+        lines = await first_lines.lines_to_copy(self.page.upstream_client)
+        self.write({"proxy": first_lines.proxy_address(), "lines": lines})
 
 
 class Button(_PageHandler):

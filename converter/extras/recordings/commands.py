@@ -108,8 +108,8 @@ def _run_show(library: Library, chosen: argparse.Namespace) -> int:
     file = Path(chosen.name)
     if chosen.name == saved_reply.STANDARD_INPUT or (file.is_file() and file.suffix != ".mitm"):
         options = settings.read(changed_options({}, chosen.set))
-        client = next((each for each in DIALECTS if each.name == chosen.client), None)
-        saved_reply.print_reply(chosen.name, options, client)
+        dialect = next((each for each in DIALECTS if each.name == chosen.client), None)
+        saved_reply.print_reply(chosen.name, options, dialect)
         return 0
     recording = library.load(chosen.name)
     if chosen.request:

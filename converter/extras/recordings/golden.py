@@ -30,20 +30,20 @@ every frame, where they would be half of a golden.
 """
 
 
-def golden(recording: Recording, client: Dialect) -> str:
+def golden(recording: Recording, client_dialect: Dialect) -> str:
     """Return the golden for a client of this dialect: text whose only control character is the line
     feed.
 
     Raises RecordingError for a recording that this version cannot read.
     """
-    replay = recording.replayed(client)
+    replay = recording.replayed(client_dialect)
     body = "\n".join(_body_lines(recording, replay))
     counts = Counter(_SAME_FIELDS.findall(body))
     often = [fields for fields, count in counts.items() if count > 1]
     names = {fields: f"⟨#{number}⟩" for number, fields in enumerate(often, 1)}
     short = _SAME_FIELDS.sub(lambda fields: names.get(fields[0], fields[0]), body)
     notes = [f"# {name} {fields}" for fields, name in names.items()]
-    return "\n".join([*_head_lines(recording, client), *notes, "", short]) + "\n"
+    return "\n".join([*_head_lines(recording, client_dialect), *notes, "", short]) + "\n"
 
 
 def visible_lines(data: bytes) -> list[str]:
@@ -72,13 +72,13 @@ def _escape_match(match: re.Match[str]) -> str:
     return character
 
 
-def _head_lines(recording: Recording, client: Dialect) -> Iterator[str]:
+def _head_lines(recording: Recording, client_dialect: Dialect) -> Iterator[str]:
     """Yield the first lines of a golden, which say whose reply it is and with which options it is
     read.
     """
     request, sent = recording.request, recording.sent_request
     reply, facts = recording.server_reply, recording.facts
-    form, title = recording.form_for(client).name.lower(), client.label.title
+    form, title = recording.form_for(client_dialect).name.lower(), client_dialect.label.title
     yield f"# {recording.name}: the server's reply, and what an {title} client gets ({form})"
     yield one_line(
         f"# asked {request.method} {request.path}"

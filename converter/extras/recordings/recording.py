@@ -172,7 +172,7 @@ class Recording:
     @property
     def client(self) -> Dialect:
         """The dialect that the client speaks."""
-        return self.exchange().client
+        return self.exchange().client_dialect
 
     @property
     def client_form(self) -> Form:
@@ -190,12 +190,12 @@ class Recording:
         if exchange is None:
             what = f"{request.method} {request.path}"
             raise RecordingError(f"{self.name}: {what} is no request that the addon acts on")
-        native = exchange.client.requests.native_of == self.facts.server
+        native = exchange.client_dialect.requests.native_of == self.facts.server
         return replace(exchange, has_native_server=True) if native else exchange
 
-    def awaited(self, client: Dialect | None = None) -> AwaitedReply:
-        """Return the `AwaitedReply` that decides how the reply is rewritten, for a client of the
-        dialect `client`, by default for its own client.
+    def awaited(self, client_dialect: Dialect | None = None) -> AwaitedReply:
+        """Return the `AwaitedReply` that decides how the reply is rewritten, for a client of
+        `client_dialect`, by default for its own client.
 
         Counts of tokens stay in the rewritten reply even if only the addon, and not the client, had
         requested them. Raises RecordingError if the request cannot be read.
@@ -210,9 +210,9 @@ class Recording:
                 read = read_request.read(exchange, self.request.body)
                 request = read.translate(server, facts.parses)
             except ValueError as error:
-                fault = f"{self.name}: its request cannot be read: {error}"
-                raise RecordingError(fault) from None
-        exchange = replace(request.exchange, client=client or request.exchange.client)
+                raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
+        wanted = client_dialect or request.exchange.client_dialect
+        exchange = replace(request.exchange, client_dialect=wanted)
         sent = json_text.object_in(self.sent_request.body)
         return AwaitedReply(
             replace(request, exchange=exchange),
@@ -225,44 +225,43 @@ class Recording:
             has_reasoning_control=CONTROL in sent,
         )
 
-    def rewriter(self, client: Dialect, form: Form) -> Rewriter:
-        """Return a rewriter of the reply for a client of the dialect `client`. `form`: stream or
-        whole, as the client gets the reply. A client of the server's dialect gets the server's
-        form.
+    def rewriter(self, client_dialect: Dialect, form: Form) -> Rewriter:
+        """Return a rewriter of the reply for a client of `client_dialect`. `form`: stream or whole,
+        as the client gets the reply. A client of the server's dialect gets the server's form.
         """
-        return self.awaited().rewriter(self.server_form, client, form)
+        return self.awaited().rewriter(self.server_form, client_dialect, form)
 
     @property
     def dialects(self) -> tuple[Dialect, ...]:
         """The dialects in which this reply can be written for a client."""
         exchange = self.exchange()
         own = exchange.is_native or exchange.endpoint.lists_models
-        return (exchange.client,) if own else DIALECTS
+        return (exchange.client_dialect,) if own else DIALECTS
 
-    def form_for(self, client: Dialect) -> Form:
-        """Return the form (stream or whole) in which a client of the dialect `client` gets the
-        reply. The recorded client's dialect gets the recorded form, any other dialect the server's.
+    def form_for(self, client_dialect: Dialect) -> Form:
+        """Return the form (stream or whole) in which a client of `client_dialect` gets the reply.
+        The recorded client's dialect gets the recorded form, any other dialect the server's.
         """
-        if client is not self.client:
+        if client_dialect is not self.client:
             return self.server_form
-        own = client is self.server_dialect and not self.awaited().is_buffered
+        own = client_dialect is self.server_dialect and not self.awaited().is_buffered
         return self.server_form if own else self.client_form
 
-    def replayed(self, client: Dialect | None = None) -> Replay:
-        """Rewrite the reply for a client of the dialect `client`, by default for its own client, in
+    def replayed(self, client_dialect: Dialect | None = None) -> Replay:
+        """Rewrite the reply for a client of `client_dialect`, by default for its own client, in
         the form that `form_for` returns. Return the replay, which is cached.
 
         Raises RecordingError for a recording that this version cannot read.
         """
-        client = client or self.client
-        if client not in self._replays:
+        client_dialect = client_dialect or self.client
+        if client_dialect not in self._replays:
             try:
-                self._replays[client] = self._new_replay(client)
+                self._replays[client_dialect] = self._new_replay(client_dialect)
             except RecordingError:
                 raise
             except ValueError as error:
                 raise RecordingError(f"{self.name}: {error}") from None
-        return self._replays[client]
+        return self._replays[client_dialect]
 
     def replayed_as_received(self) -> Replay:
         """Rewrite the reply as its own client got it; return the replay. Unlike in `replayed`,
@@ -276,8 +275,8 @@ class Recording:
         """The replays that `replayed` has computed, by the dialect of the client."""
         return {}
 
-    def _new_replay(self, client: Dialect, awaited: AwaitedReply | None = None) -> Replay:
-        """Rewrite the reply for a client of the dialect `client`; return the replay. `awaited`: by
+    def _new_replay(self, client_dialect: Dialect, awaited: AwaitedReply | None = None) -> Replay:
+        """Rewrite the reply for a client of `client_dialect`; return the replay. `awaited`: by
         default `self.awaited()`.
         """
         broken, answered = bool(self.abort_reason), self.server_reply
@@ -285,13 +284,13 @@ class Recording:
         if self.exchange().endpoint.lists_models or not 200 <= answered.status < 300:
             # The addon reads an error or a list of models as a whole, so the client gets all bytes
             # after the last chunk.
-            rewritten = self.awaited(client).rewrite(
+            rewritten = self.awaited(client_dialect).rewrite(
                 answered.status, answered.content_type, self.body
             )
             end = rewritten.answer.body if rewritten.answer else self.body
             return Replay(all_held, end, rewritten.notes, broke_off=broken)
-        form = self.form_for(client)
-        rewriter = (awaited or self.awaited()).rewriter(self.server_form, client, form)
+        form = self.form_for(client_dialect)
+        rewriter = (awaited or self.awaited()).rewriter(self.server_form, client_dialect, form)
         if broken and Form.WHOLE in (self.server_form, form):
             return Replay(all_held, b"", broke_off=True)
         steps = tuple(

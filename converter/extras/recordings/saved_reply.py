@@ -43,9 +43,9 @@ def body_pieces(source: BufferedReader) -> Iterator[tuple[bytes, str]]:
 
 
 def convert_reply(
-    pieces: Iterator[tuple[bytes, str]], chosen: Settings, client: Dialect
+    pieces: Iterator[tuple[bytes, str]], chosen: Settings, client_dialect: Dialect
 ) -> Iterator[bytes]:
-    """Yield a reply in the dialect `client` as its `pieces` (bytes and content type) come, then
+    """Yield a reply in `client_dialect` as its `pieces` (bytes and content type) come, then
     print the addon's notes on the reply to standard error. A stream stays a stream. `chosen`: the
     options by which the reply is read. Raises RecordingError for an input that is no reply.
     """
@@ -54,7 +54,7 @@ def convert_reply(
     form, dialect = recogniser.form, recogniser.dialect
     if not (is_reply and form and dialect):
         raise RecordingError(_NO_REPLY)
-    rewriter = rewriter_of(chosen, client, form, server=dialect)
+    rewriter = rewriter_of(chosen, client_dialect, form, server=dialect)
     for piece in chain([recogniser.release()], (piece for piece, _ in pieces)):
         yield b"".join(rewriter.feed(piece))
     yield b"".join(rewriter.close())
@@ -62,18 +62,18 @@ def convert_reply(
         print(" ".join(note.split()), file=sys.stderr)
 
 
-def print_reply(file: str, chosen: Settings, client: Dialect | None) -> None:
-    """Print a saved reply in the dialect `client`, or as a transcript if `client` is None. The file
+def print_reply(file: str, chosen: Settings, client_dialect: Dialect | None) -> None:
+    """Print a saved reply in `client_dialect`, or as a transcript if that is None. The file
     `-` is standard input.
     `chosen`: the options by which the reply is read. Raises RecordingError, with the file's name,
     for a file that cannot be read.
     """
     try:
         with open(sys.stdin.fileno() if file == STANDARD_INPUT else file, "rb") as source:
-            if client is None:
+            if client_dialect is None:
                 _print_transcript(body_pieces(source), chosen, live=file == STANDARD_INPUT)
                 return
-            for written in convert_reply(body_pieces(source), chosen, client):
+            for written in convert_reply(body_pieces(source), chosen, client_dialect):
                 _write_output(written)
     except BrokenPipeError:
         raise  # The program that reads our output, such as `head`, has ended; the file is fine.

@@ -22,7 +22,7 @@ BODY = {"model": "small", "reasoning_effort": "high", "messages": []}
 
 
 def _awaited(body: Mapping[str, object] | None = None, **options: object) -> AwaitedReply:
-    exchange = Exchange(endpoints.CHAT, settings.read(options), id="7", client=OPENAI_CHAT)
+    exchange = Exchange(endpoints.CHAT, settings.read(options), id="7", client_dialect=OPENAI_CHAT)
     return AwaitedReply(read_request.read_in_dialect(exchange, json.dumps(body or BODY).encode()))
 
 

@@ -28,7 +28,7 @@ TURNS = [
     {"role": "assistant", "content": [THOUGHT, {"type": "text", "text": "Hello."}]},
     {"role": "user", "content": "again"},
 ]
-EXCHANGE = Exchange(endpoints.MESSAGES, settings.read({}), client=ANTHROPIC)
+EXCHANGE = Exchange(endpoints.MESSAGES, settings.read({}), client_dialect=ANTHROPIC)
 
 
 def written(model: str, server: str = "llama.cpp", **options: object) -> dict[str, object]:

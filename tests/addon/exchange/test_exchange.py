@@ -40,7 +40,7 @@ REQUEST = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "
 
 def _exchange(endpoint: Endpoint, **options: object) -> Exchange:
     client = OPENAI_CHAT if endpoint is endpoints.CHAT else ANTHROPIC
-    return Exchange(endpoint, settings.read(options), base_path="/gateway", client=client)
+    return Exchange(endpoint, settings.read(options), base_path="/gateway", client_dialect=client)
 
 
 def _awaited(request: ReadRequest) -> AwaitedReply:
@@ -314,7 +314,7 @@ def test_a_stream_is_recognised_by_its_name_or_its_beginning(
 
 
 def test_a_model_that_nobody_has_gets_a_404() -> None:
-    one = Exchange(endpoints.MODELS, settings.read(), client=ANTHROPIC, model_id="other")
+    one = Exchange(endpoints.MODELS, settings.read(), client_dialect=ANTHROPIC, model_id="other")
     answer = one.models_answer(200, b'{"object":"list","data":[{"id":"small"}]}')
     assert answer
     assert (answer.status, json.loads(answer.body)["error"]["type"]) == (404, "not_found_error")
@@ -322,7 +322,7 @@ def test_a_model_that_nobody_has_gets_a_404() -> None:
 
 def test_a_chat_client_gets_a_list_of_no_models_as_it_came() -> None:
     some = settings.read({"models": ["gpt-*=small"]})
-    listed = Exchange(endpoints.MODELS, some, client=OPENAI_CHAT)
+    listed = Exchange(endpoints.MODELS, some, client_dialect=OPENAI_CHAT)
     assert listed.models_answer(200, b'{"object":"list","data":[]}') is None
 
 
@@ -428,7 +428,7 @@ def test_an_item_that_is_sent_again_refers_to_nothing(item: bytes, refers: bool)
 
 @pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC])
 def test_names_with_an_effort_are_listed_if_requested(client: Dialect) -> None:
-    exchange = Exchange(endpoints.MODELS, settings.read({"variants": True}), client=client)
+    exchange = Exchange(endpoints.MODELS, settings.read({"variants": True}), client_dialect=client)
     answer = exchange.models_answer(200, b'{"object":"list","data":[{"id":"small"}]}')
     assert answer
     names = [entry["id"] for entry in json.loads(answer.body)["data"]]

@@ -18,8 +18,8 @@ from converter.core.wire.json_text import UnreadableError
 from tests.support import endpoints
 
 REQUEST = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "content": "hi"}]}
-CHAT = Exchange(endpoints.CHAT, settings.read({}), client=OPENAI_CHAT)
-EXCHANGE = Exchange(endpoints.MESSAGES, settings.read({}), base_path="/gateway", client=ANTHROPIC)
+CHAT = Exchange(endpoints.CHAT, settings.read({}), client_dialect=OPENAI_CHAT)
+EXCHANGE = Exchange(endpoints.MESSAGES, settings.read({}), "/gateway", client_dialect=ANTHROPIC)
 
 
 def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:

@@ -20,7 +20,7 @@ def through() -> Iterator[Tap]:
         flow = there.begin(streaming(), response(EVENT_STREAM))
         tap = flow.response.stream if flow.response else None
         assert isinstance(tap, Tap)
-        assert tap.ends_thoughts
+        assert tap.may_leave_server
         tap(BEGUN)
         assert tap.stopped
         yield tap

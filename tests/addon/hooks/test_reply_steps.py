@@ -155,7 +155,7 @@ def test_a_remedy_reaches_client_log_and_comment(
 
     error = json.dumps({"error": {"message": message, "type": "Error"}}).encode()
     with running() as (addon, _):
-        monkeypatch.setattr(addon._replies._client, "list_models", models)
+        monkeypatch.setattr(addon._replies._upstream_client, "list_models", models)
         flow = ask(addon, request(path, {**BASIC, "max_tokens": 9}))
         answer(addon, flow, response(status=status), error)
     assert flow.response

@@ -433,9 +433,9 @@ def test_lessons_are_shared_where_others_reach_them(
 ) -> None:
     options = {"memory": memory.format(tmp_path / "file"), "limits": [f"replies={replies}"]}
     with running(**options) as (addon, _):
-        assert (addon._requests._client.lessons._store is not None) is shared
+        assert (addon._requests._upstream_client.lessons._store is not None) is shared
         assert ask(addon, request(CHAT)).response is None
-        assert bool(addon._requests._client.lessons._readings) is shared
+        assert bool(addon._requests._upstream_client.lessons._readings) is shared
 
 
 @pytest.mark.parametrize(
@@ -506,7 +506,7 @@ def test_a_streams_counts_are_requested(
 def test_a_server_that_refuses_the_counts_gets_no_request_for_them() -> None:
     with running() as (addon, _):
         flow = request(CHAT, STREAM)
-        servers = addon._requests._client.servers
+        servers = addon._requests._upstream_client.servers
         begin(addon, flow)
         upstream = RUNNING_RECORDS[flow.id].upstream
         servers.learn_refusal(upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"}))
@@ -522,10 +522,9 @@ def test_a_stream_that_is_held_for_a_whole_reply_asks_for_its_counts_where_they_
         flow = request(path, BASIC)
         begin(addon, flow)
         if refused:
-            servers, upstream = addon._requests._client.servers, RUNNING_RECORDS[flow.id].upstream
-            servers.learn_refusal(
-                upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"})
-            )
+            servers = addon._requests._upstream_client.servers
+            sent, traits = {**STREAM, **COUNTED}, frozenset({"field stream_options"})
+            servers.learn_refusal(RUNNING_RECORDS[flow.id].upstream, sent, traits)
         sent = json.loads(ask(addon, flow).request.raw_content or b"")
     assert sent["stream"] is True
     assert ("stream_options" in sent) is not refused
@@ -557,7 +556,8 @@ def test_an_unread_model_gets_a_text_completion_of_a_plain_request(
     monkeypatch.setattr(UpstreamClient, "rendered_prompt", prompt)
     with running() as (addon, _):
         upstream = RUNNING_RECORDS[ask(addon, request(CHAT, body)).id].upstream
-        addon._requests._client.servers.learn_refusal(upstream, body, frozenset({RENDERED}))
+        servers = addon._requests._upstream_client.servers
+        servers.learn_refusal(upstream, body, frozenset({RENDERED}))
         flow = ask(addon, request(CHAT, body))
     assert flow.request.path == path
     assert ("prompt" in json.loads(flow.request.text or "")) is (path == COMPLETION_PATH)

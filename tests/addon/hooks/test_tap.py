@@ -32,7 +32,7 @@ def tap(
     client_request: Request | None = None,
     memory: Memory | None = None,
 ) -> Tap:
-    exchange = Exchange(endpoints.CHAT, settings.read(), client=dialect)
+    exchange = Exchange(endpoints.CHAT, settings.read(), client_dialect=dialect)
     sides = BothSides(Headers(), client_request=client_request)
     record = FlowRecord(tflow(), exchange, sides, {}, memory=memory)
     rewriter = rewriter_of(settings.read(), dialect, Form.STREAM)

@@ -71,4 +71,4 @@ def test_its_request_goes_out_without_them() -> None:
         messages = request.body["messages"]
         assert isinstance(messages, list)
         assert (messages[0]["content"], request.body_changed) == (sent, fields == "text")
-    assert request.exchange.client is OPENAI_CHAT
+    assert request.exchange.client_dialect is OPENAI_CHAT

@@ -176,7 +176,7 @@ def test_durations_come_with_a_streams_last_head() -> None:
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_generated_reply_says_response(streamed: bool) -> None:
-    exchange = Exchange(endpoints.MESSAGES, SETTINGS, client=OLLAMA)
+    exchange = Exchange(endpoints.MESSAGES, SETTINGS, client_dialect=OLLAMA)
     body = json.dumps({"model": "small", "prompt": "Why?", "stream": streamed}).encode()
     request = read_request.read(exchange, body).translate(by_name("llama.cpp"), parses=False)
     assert request.body["messages"] == [{"role": "user", "content": "Why?"}]
