@@ -32,13 +32,13 @@ def read_message(body: bytes, variant: Variant) -> dict[str, Any]:
     """Return the message in a client's `body`; see `message_of`. Raises BrokenLawError for a stream
     that is not in order.
     """
-    if variant.form is Form.WHOLE and variant.client is not OLLAMA:
+    if variant.form is Form.WHOLE and variant.dialect is not OLLAMA:
         message: dict[str, Any] = json.loads(body)
-        return as_message(message) if variant.client is RESPONSES else message
+        return as_message(message) if variant.dialect is RESPONSES else message
     try:
-        if variant.client is OLLAMA:
+        if variant.dialect is OLLAMA:
             return ollama_replies.as_message(body, variant.form)
-        if variant.client is RESPONSES:
+        if variant.dialect is RESPONSES:
             return as_message(read_response(body))
         reader = read_strictly(body)
     except AssertionError as error:
@@ -55,7 +55,7 @@ def completion_of(recording: Recording, variant: Variant) -> ParsedReply:
 
 def view_of(recording: Recording, variant: Variant) -> View:
     """Return all events that the client of this variant reads from its reply."""
-    if variant.client in IN_BLOCKS:
+    if variant.dialect in IN_BLOCKS:
         return list(view_of_message(message_of(recording, variant)))
     return list(view_of_completion(completion_of(recording, variant)))
 

@@ -125,7 +125,7 @@ def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> No
         where = f"{variant}, of two replies, against one"
         views = [view_of(each, variant) for each in (one, recording)]
         compare(where, *(views if counted else map(_without_usage, views)))
-        if variant.client is OPENAI_CHAT:
+        if variant.dialect is OPENAI_CHAT:
             replies = [completion_of(each, variant) for each in (one, recording)]
             compare(f"{where}, its head", *(list(it.frame_fields.items()) for it in replies))
     if number == 2:

@@ -64,8 +64,8 @@ def law_8(recording: Recording, drawn: int) -> None:
     for name, body in spoiled_bodies(recording.body, drawn, drawing):
         for variant in variants(recording):
             out = b"".join(rewrite(recording, variant, cut_anywhere(body, _PIECES, drawing)))
-            if variant.client in IN_BLOCKS:
-                _check_message(out, Variant(variant.client, variant.form), name)
+            if variant.dialect in IN_BLOCKS:
+                _check_message(out, Variant(variant.dialect, variant.form), name)
 
 
 def spoiled_bodies(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[str, bytes]]:
@@ -96,7 +96,7 @@ def law_9(recording: Recording, drawn: int) -> None:
     """Check that every stream of blocks or items is in order, and that it ends in an error exactly
     if the server's stream broke off before its finish.
     """
-    of_blocks = [each for each in variants(recording) if each.client in IN_BLOCKS]
+    of_blocks = [each for each in variants(recording) if each.dialect in IN_BLOCKS]
     streams = [variant for variant in of_blocks if variant.form is Form.STREAM]
     _check_ends(recording, streams, recording.body, "all of it")
     if streams and recording.server_form is Form.STREAM:
@@ -128,7 +128,7 @@ def _check_ends(recording: Recording, streams: list[Variant], came: bytes, name:
     sent = parse_reply(last, recording.server_form, recording.server_dialect, fields)
     for variant in streams:
         message = read_message(body_of(recording, variant, [came]), variant)
-        fails = variant.client is RESPONSES and sent.choice().cut_call  # which no client must run
+        fails = variant.dialect is RESPONSES and sent.choice().cut_call  # which no client must run
         ends = sent.complete and not fails
         if ends == bool(message.get("error")):
             end = message.get("error") or message.get("stop_reason")

@@ -37,7 +37,7 @@ def law_7(recording: Recording, _: int) -> None:
         sdk = import_sdk_reading()
         wire = sdk.Wire()
         for variant in variants(recording):
-            _CHECKS[variant.client](Case(recording), variant, wire, sdk)
+            _CHECKS[variant.dialect](Case(recording), variant, wire, sdk)
 
 
 def import_sdk_reading() -> Any:

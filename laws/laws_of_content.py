@@ -42,7 +42,7 @@ def law_4(recording: Recording, _: int) -> None:
     """
     case = Case(recording)
     for variant in variants(recording):
-        if variant.client in IN_BLOCKS:
+        if variant.dialect in IN_BLOCKS:
             _check_message_is_complete(case, variant)
         else:
             _check_completion_is_complete(case, variant)
@@ -68,7 +68,7 @@ def _check_message_is_complete(case: Case, variant: Variant) -> None:
     message, choice = message_of(case.recording, variant), case.reply.choice()
     if case.recording.awaited().request.shows_thinking and "content" in message:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
-        if variant.client is not OLLAMA:
+        if variant.dialect is not OLLAMA:
             _check_text(case, variant, choice, "".join(texts))
         elif message["in_order"]:  # `None` for a whole reply, which does not show the order
             _check_text(case, variant, choice, message["in_order"])
@@ -122,7 +122,7 @@ def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> No
     stops = [field for field in fields if field and isinstance(field, str)]
     stops = stops or (list(of_call) if len(of_call) == 1 else [])
     # replies of these two dialects have no field for a stop string
-    stops = [] if variant.client in (RESPONSES, OLLAMA) else stops
+    stops = [] if variant.dialect in (RESPONSES, OLLAMA) else stops
     compare(f"{variant}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
 
 
@@ -260,7 +260,7 @@ def law_5(recording: Recording, _: int) -> None:
     case = Case(recording)
     for variant in variants(recording):
         reading = reading_for_client(recording, variant.form)
-        if variant.client in IN_BLOCKS:
+        if variant.dialect in IN_BLOCKS:
             _check_blocks_by_oracle(case, variant, reading)
             continue
         reply, name = completion_of(recording, variant), recording.settings.fields[0]
@@ -289,7 +289,7 @@ def _check_blocks_by_oracle(case: Case, variant: Variant, reading: Reading) -> N
         got = [(kind, text) for kind, text in got if (kind, text) != ("thinking", "")]
     read = parts(case.reply.choice(), reading)
     expected = anthropic_blocks(read, shown)
-    if variant.client in IN_FIELDS:  # blanks at a field's ends are not compared
+    if variant.dialect in IN_FIELDS:  # blanks at a field's ends are not compared
         both = zip(("thinking", "text"), openai_texts(read), strict=True)
         expected = [block for block in both if block[1].strip() and (shown or block[0] == "text")]
         expected, got = ([(kind, text.strip()) for kind, text in each] for each in (expected, got))
@@ -306,7 +306,7 @@ def law_6(recording: Recording, _: int) -> None:
         for choice, texts in _sent_texts(recording, variant):
             read = parts(case.reply.choice(choice), reading)
             blocks: Sequence[str] = [text for _, text in anthropic_blocks(read)]
-            blocks = openai_texts(read) if variant.client in IN_FIELDS else blocks
+            blocks = openai_texts(read) if variant.dialect in IN_FIELDS else blocks
             for mark in literal_marks(families_of(reading)):
                 _check_mark(f"{variant}, choice {choice}", mark, texts, blocks)
 
@@ -322,7 +322,7 @@ def _check_mark(where: str, mark: str, texts: Sequence[str], allowed: Sequence[s
 
 def _sent_texts(recording: Recording, variant: Variant) -> Iterator[tuple[int, list[str]]]:
     """Yield the index of each choice, and the texts that the client gets for it."""
-    if variant.client in IN_BLOCKS:
+    if variant.dialect in IN_BLOCKS:
         blocks = message_of(recording, variant).get("content", ())
         yield 0, [str(block.get(block["type"], "")) for block in blocks]
         return

@@ -41,7 +41,7 @@ _TEMPLATE = rf"""
       (?: \n {_MARGIN} (?P=fence)(?P=mark)*+ [^\S\n]* (?=\n|\Z) )?
   | \\ [\\`]                                                    # an escaped backtick opens nothing
   | (?P<ticks> `++ )                                            # an inline span begins
-      # it ends at as many backticks, at the end of the paragraph or at a fence
+      # it ends at the same number of backticks, at the end of the paragraph or at a fence
       (?: (?! (?P=ticks)(?!`)  |  \n [^\S\n]* \n  |  ^ {_MARGIN} (?:`{{3}}|~{{3}}) )
           (?: `++ | . ) )*+
       (?: (?! ^ `{{3}} ) (?P=ticks)(?!`) )?

@@ -41,11 +41,11 @@ _FORM_NAMES = {Form.STREAM: "streamed", Form.WHOLE: "whole"}
 class Variant:
     """A client, and the form in which it wants the reply."""
 
-    client: Dialect  # the client's dialect
+    dialect: Dialect  # that the client speaks
     form: Form  # the form in which the client gets the reply
 
     def __str__(self) -> str:
-        return f"{_CLIENT_NAMES[self.client]}, {_FORM_NAMES[self.form]}"
+        return f"{_CLIENT_NAMES[self.dialect]}, {_FORM_NAMES[self.form]}"
 
 
 def variants(recording: Recording, dialect: Dialect | None = None) -> Iterator[Variant]:
@@ -95,7 +95,7 @@ def rewrite(
 
 def _rewritten(recording: Recording, variant: Variant, pieces: Iterable[bytes]) -> list[bytes]:
     """Return the pieces that a client gets if the server sends `pieces`."""
-    rewriter = recording.rewriter(variant.client, variant.form)
+    rewriter = recording.rewriter(variant.dialect, variant.form)
     try:
         out = [piece for chunk in pieces for piece in rewriter.feed(chunk)] + rewriter.close()
     except Exception as error:
