@@ -45,7 +45,7 @@ AND typeof(count) = 'integer' AND typeof(size) = 'integer' AND min(count, size) 
 """
 """SQL that returns the number of entries and their bytes; no row if these numbers are invalid."""
 _DROP_OLDEST = "DELETE FROM entries WHERE used = (SELECT min(used) FROM entries)"
-"""SQL that deletes the entry that was not used for longest."""
+"""SQL that deletes the least recently used entry."""
 _SETUP = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",
@@ -147,8 +147,8 @@ class SqliteStore(BoundedStore):
         return Entry(row[0], previous) if previous or not row[1] else None
 
     def _evict(self) -> None:
-        """Drop entries that are too old or have an invalid time, then drop entries that were not
-        used for longest, until the others are within the bounds of the store.
+        """Drop entries that are too old or have an invalid time, then drop the least recently used
+        entries, until the store is within its bounds.
         """
         begin = self._time() - int(self.bounds.seconds * _UNIT)
         self._run("DELETE FROM entries WHERE used < ?", begin)

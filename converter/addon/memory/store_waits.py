@@ -79,7 +79,7 @@ class PendingPieces:
         return self._memory is not None
 
     def take_due(self, pieces: list[bytes], chunk: bytes) -> list[bytes]:
-        """Return the pieces that may be sent to the client now. `pieces` are those that `chunk`
+        """Return the pieces that may be sent to the client now. `pieces`: the pieces that `chunk`
         completed. As long as writes are pending, keep the pieces and return `[]`. An empty chunk is
         the end of the reply: return all pieces.
         """

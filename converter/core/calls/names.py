@@ -93,7 +93,7 @@ def _candidates(part: str) -> Iterator[str]:
     """Yield the texts in a part that may be an offered name.
 
     `a.f:0` -> `a.f:0`, `f:0`, `0`, `a.f`, `f`: the part with and without its number, `()` or
-    `.call`, and of each the rest behind every separator.
+    `.call`, and of each of these the text behind every separator.
     """
     numbered, called = _NUMBER.sub("", part), part.removesuffix("()")
     for bare in dict.fromkeys((part, numbered, called, part.removesuffix(".call"))):

@@ -81,7 +81,7 @@ def subschema(schema: Schema, name: str, root: Schema | None = None) -> Schema:
 def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
     """Return the JSON types that a schema allows; empty if it allows any.
 
-    A schema without types has those that follow from its `properties`, `items`, `enum` or `const`.
+    If a schema names no type, its types follow from its `properties`, `items`, `enum` or `const`.
     `root`: the tool's whole schema. `depth`: how many unions stand around `schema`.
     """
     if not isinstance(schema, Mapping) or depth > REFERENCE_LIMIT:

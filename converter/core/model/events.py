@@ -57,10 +57,10 @@ class Text:
     refusal: bool = False
     """True for text of a refusal."""
     own: Own | None = None
-    """`None` for nearly all text. Set if the server sent the content as a list that has not only
-    text and thinking (images): an `Opaque` then holds all parts of the list, and this text is a
-    copy from it. So the text is not searched for tags, and no encoder of this dialect writes it
-    once more.
+    """`None` for nearly all text. Set if the server sent the content as a list with further parts
+    beside text and thinking (images): an `Opaque` then holds the list with all its parts, and this
+    text is a copy from it. So the text is not searched for tags, and no encoder of this dialect
+    writes it once more.
     """
 
 
@@ -321,8 +321,8 @@ _IN_PIECES = (Text, Thinking, ToolCall)
 
 
 def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> list[Joined]:
-    """Return the events. Those of one kind that follow each other are joined into one: text,
-    thinking, or pieces of one call.
+    """Return the events. Events of one kind in a row are joined into one: text, thinking, or pieces
+    of one call.
 
     `[Text("a"), Text("b"), Thinking("c")]` -> `[Text("ab"), Thinking("c")]`. `fields`: events whose
     `own` has the same field names are joined too; the first event's `own` stays.

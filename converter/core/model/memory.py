@@ -317,7 +317,7 @@ class Memory(Store):
         moving_name: str = "",
     ) -> None:
         """Begin to keep an entry, in place of an entry with the same id. An entry that is larger
-        than the bounds of the whole store is not kept.
+        than the store's bounds is not kept.
 
         Args:
             key: the id.

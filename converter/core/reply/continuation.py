@@ -90,7 +90,7 @@ class Continuation:
 
 class SecondReply:
     """Adapts the events of the second reply to the first one: removes the second reply's beginning
-    (`Start`), and replaces its token counts by those of both replies together.
+    (`Start`), and replaces its token counts by the counts of both replies together.
 
     Arguments:
         first: the server's token counts of the first reply; None if it sent none.
@@ -119,7 +119,7 @@ class SecondReply:
         ]
 
     def _sum_counts(self, second: Usage) -> Usage:
-        """Return the token counts of both replies together. `second`: those of the second one.
+        """Return the token counts of both replies together. `second`: the second reply's counts.
 
         The prompt of the second request contains all text of the first reply. The model wrote this
         text, so its tokens count as output. The text with which the addon ended the thought counts

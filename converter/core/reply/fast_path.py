@@ -282,8 +282,8 @@ class FastPath:
     def learn(
         self, raw: bytes, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> None:
-        """Learn shape and route from a frame that was parsed. Forget those of earlier frames if
-        they differ.
+        """Learn shape and route from a frame that was parsed. Forget the shape and the routes of
+        earlier frames if they differ.
 
         Arguments:
             raw: the server's frame; empty if nothing can be learned from its bytes, because the

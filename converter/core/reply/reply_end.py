@@ -29,7 +29,7 @@ from converter.core.wire.bounds import FRAME_LIMIT
 BAD_GATEWAY = 502
 """The HTTP status for a reply that cannot be read or is not whole."""
 CUT_SHORT = "the server's reply was cut short: it ended without a finish"
-"""The message of the failure for a reply that has content, but no finish."""
+"""The message for a reply that has begun, but lacks a choice's finish, or that ends in a frame."""
 UNFINISHED = "the server ended its reply as {word}: the reply is not whole"
 """The message for a finish that says that the reply is not whole. `word`: the server's finish."""
 UNKNOWN = "the server ended its reply as {word}, which may mean that the reply is not whole"

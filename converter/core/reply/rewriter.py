@@ -301,7 +301,7 @@ class Rewriter:
         return self._guarded(lambda: self._rewrite_frame(named), frame.raw)
 
     def _guarded(self, work: Callable[[], list[bytes]], raw: bytes) -> list[bytes]:
-        """Return the bytes that `work` returns; if it raises, those that `_handle_fault` returns;
+        """Return the bytes that `work` returns; if it raises, the bytes of `_handle_fault`;
         nothing if an error has ended the reply before. `raw`: the server's frame that `work`
         handles.
         """

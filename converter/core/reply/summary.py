@@ -70,7 +70,7 @@ class Summary:
     first_text: float | None = None
     """The time of the answer's first text."""
     thinking_time: float = 0.0
-    """The seconds from a thought's first text to the event behind the thought, summed over all
+    """The seconds from a thought's first text to the event that ends the thought, summed over all
     thoughts.
     """
     end: float | None = None

@@ -1,4 +1,4 @@
-"""The token counts of one reply: those of the server, or an estimate."""
+"""The token counts of one reply: the server's counts, or an estimate."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -5,7 +5,7 @@ import re
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 """The pattern of an escape for one half of a surrogate pair."""
 _PAIR_OR_HALF = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F])", re.DOTALL)
-"""The pattern of the escapes for a whole pair, or (its group) for a half that stands alone."""
+"""The pattern of the escapes for both halves of a pair, or (its group) for a half alone."""
 
 
 def has_half_characters(data: bytes) -> bool:

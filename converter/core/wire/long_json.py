@@ -39,8 +39,8 @@ _BITS = 16
 with the square of its digits.
 """
 _SIGNS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{,])', re.DOTALL)
-"""The pattern of a whole string, or of an opening bracket or comma outside of strings. Its group
-matches the bracket or comma, and nothing in a string.
+"""The pattern of a string with its quotes, or of an opening bracket or comma outside of strings.
+Its group matches the bracket or comma, and nothing in a string.
 """
 
 

@@ -16,11 +16,13 @@ from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT, UNFIT_LIMIT, To
 from converter.core.wire.json_reader import OUTSIDE, STRICT, JsonPart, JsonReader, Want
 
 WRAPPED = "arguments"
-"""The key of the object that holds arguments that are plain text: `{"arguments": "text"}`."""
+"""The key under which arguments that are plain text are put into an object:
+`{"arguments": "text"}`.
+"""
 _NOTHING = ("", "null", "None")
 """Texts that models write for a call without arguments, where an object is expected."""
 _BEHIND = re.compile(r"[\s}\],;`]*+(?:<|$)")
-"""The pattern of text behind an object that means nothing, up to a mark or the text's end."""
+"""The pattern of text that means nothing behind an object, up to a mark or the text's end."""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """The pattern of the escape for half a surrogate pair."""
 
@@ -117,7 +119,7 @@ class PartialJson:
     def close(self) -> str:
         """End the text, and return the JSON that completes the object; empty if it stays open.
 
-        - For an empty text, or `null`, return `{}`.
+        - For an empty text, `null` or `None`, return `{}`.
         - For a JSON string that holds an object, return this object.
         - If only the last brackets are missing, return them. Behind a number they are not returned,
           because the number may have been cut off.
@@ -189,8 +191,8 @@ def _is_object(text: str) -> bool:
 
 
 def _object_in(text: str) -> str:
-    """Return the JSON of the object for arguments that are not an object: `{}` for an empty text or
-    `null`, the object in a JSON string; an empty text for any other.
+    """Return the JSON of the object for arguments that are not an object: `{}` for an empty text,
+    `null` or `None`; the object in a JSON string; an empty text for any other.
     """
     if text.strip() in _NOTHING:
         return "{}"

@@ -136,7 +136,9 @@ while redis.call('ZCARD', uses) > most or number(redis.call('GET', total)) > lim
   if not oldest then redis.call('DEL', total) else drop(oldest) end
 end
 """
-"""Lua script that keeps an entry with its names, and drops the oldest entries beyond the bounds."""
+"""Lua script that keeps an entry with its names, and drops the least recently used entries until
+the bounds hold.
+"""
 _READ = """
 local key, seconds, values, seen = ARGV[1], tonumber(ARGV[2]), {}, {}
 drop_old(seconds)
@@ -151,7 +153,7 @@ repeat
 until key == '' or ARGV[3] == 'one'
 return values
 """
-"""Lua script that returns the values of an entry and of those before it, and notes their use."""
+"""Lua script that returns the values of an entry and the entries before it, and notes their use."""
 _FORGET = "return drop(ARGV[1])"
 """Lua script that drops an entry."""
 _SIZE = "return number(redis.call('GET', total))"
@@ -192,8 +194,8 @@ class RedisStore(Store):
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], moving_name: str = ""
     ) -> None:
-        """Keep an entry with the id `key`, in place of an entry with the same id. Drop the oldest
-        entries if the bounds are exceeded.
+        """Keep an entry with the id `key`, in place of an entry with the same id. Drop the least
+        recently used entries if the bounds are exceeded.
 
         Arguments:
             value: The messages that the entry adds to its conversation, as bytes.
