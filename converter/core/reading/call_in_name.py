@@ -1,4 +1,4 @@
-"""Repair of a call that a server sends with the whole call, name and arguments, in the field of the
+"""Repair of a call of which a server sends the name and the arguments together, in the field of the
 name.
 
 Servers send such names if their own parser of calls fails. The text in the name is read with the

@@ -1,8 +1,8 @@
 """`CodeSpans`: it finds Markdown code in text that arrives in pieces. A tag within code is quoted,
 and does not begin a thought.
 
-Fenced blocks and inline spans are those of CommonMark, with one difference: some backticks open a
-span at once, while CommonMark first looks for the end of the span, which has not arrived yet in a
+Fenced blocks and inline spans are those of CommonMark, with one difference: backticks open a span
+at once, while CommonMark first looks for the end of the span, which has not arrived yet in a
 stream. A span ends with its paragraph in any case. A fence may stand behind the marks of a list or
 a quotation. Three backticks with another backtick behind them in the line are not a fence but begin
 an inline span.

@@ -16,7 +16,7 @@ _INERT = re.compile(
     r"""(?:[^\[\](){{}}"',:=]++|"{}"|[,:=]\s*+(?:'{}'|(?!'))|')*+""".format(*_STRING.values()),
     re.DOTALL,
 )
-"""The pattern of text without brackets outside strings, in which each string is whole."""
+"""The pattern of text that has no brackets except in strings, and no incomplete strings."""
 _BETWEEN = re.compile(r"[ \t\r\n,;]*+")
 """The pattern of blanks and punctuation between two values."""
 _SINGLE = re.compile(r"\s*+'")

@@ -123,8 +123,8 @@ class MarkSearch:
         self.search = self._pattern.search
 
     def read_mark(self, literal: str) -> tuple[Mark, str, str]:
-        """Return the kind of `literal`, a mark that was found, the mark as its row has it (with its
-        wildcard), and the text for which SUFFIX stands; empty if the mark has no SUFFIX.
+        """Return the kind of the mark `literal` (the text of a match); the mark as its row has it,
+        with its wildcard; and the text for which SUFFIX stands, empty if the mark has no SUFFIX.
         """
         if literal in self._kinds and literal not in self._opened:
             return self._kinds[literal], literal, ""
@@ -195,14 +195,14 @@ class PhraseSearch(MarkSearch):
         self.search = re.compile(f"{self._pattern.pattern}|{whole}").search
 
     def read_mark(self, literal: str) -> tuple[Mark, str, str]:
-        """Return the kind of `literal`, a mark or phrase that was found, the mark as its row has
-        it, and the text for which SUFFIX stands; empty if the mark has no SUFFIX.
+        """Return the kind of `literal`, which is the text of a match; the mark or phrase as its row
+        has it; and the text for which SUFFIX stands, empty if the mark has no SUFFIX.
         """
         phrase = self._phrases.get(_normalise_phrase(literal))
         return (*phrase, "") if phrase else super().read_mark(literal)
 
     def may_begin(self, text: str) -> bool:
-        """Return True unless the text is blank, because any word may be that of a phrase."""
+        """Return True unless the text is blank, because any word may begin a phrase."""
         return not text.isspace()
 
     def begun_length(self, text: str, begin: int) -> int:
@@ -226,8 +226,8 @@ class PhraseSearch(MarkSearch):
         """Return the positions of the phrases that begin with `text`, if only more text can decide
         whether they stand there.
 
-        A whole phrase that ends in a letter or digit is one of them: if another letter follows, it
-        is no phrase.
+        A complete phrase that ends in a letter or digit is one of them: if another letter follows,
+        it is no phrase.
         """
         folded = _normalise_phrase(text)
         begun = (phrase for phrase in self._phrases if phrase.startswith(folded))

@@ -44,21 +44,27 @@ class Counts(enum.Enum):
     AT_PARAGRAPH = enum.auto()
     """At the beginning of a paragraph. For openers of thoughts that are phrases."""
     EVERYWHERE = enum.auto()
-    """Anywhere. For openers of calls that are special tokens; they end a thought."""
+    """Anywhere. For openers of calls that are special tokens. In a thought, a call behind such an
+    opener may end the thought.
+    """
     IN_THOUGHTS = enum.auto()
-    """In an answer and in a thought. For openers of calls; they end a thought if a call follows."""
+    """In an answer and in a thought. For openers of calls. In a thought, a call behind such an
+    opener may end the thought.
+    """
     IN_THOUGHTS_WITH_TOOLS = enum.auto()
     """As IN_THOUGHTS if the request offers tools, else as IN_ANSWERS."""
     IN_ANSWERS = enum.auto()
     """In an answer. For openers of calls that are text in a thought."""
     AS_WHOLE_REPLY = enum.auto()
-    """In a reply that consists of calls alone. For openers of calls that ordinary text has too."""
+    """In a reply that consists of calls alone. For openers of calls if ordinary text may also have
+    the same characters.
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """A row of one of the two tables. Two rows are equal only if they are the same object, so that
-    caches, which look rows up for each reply, find them fast.
+    """A row of `families` or of `tool_calls.forms`. Two rows are equal only if they are the same
+    object, so that caches, which look rows up for each reply, find them fast.
     """
 
     name: str

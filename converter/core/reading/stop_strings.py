@@ -37,8 +37,9 @@ class StopStrings:
         self._has_text = self._is_over = False
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the event, up to the first stop string in its text, and behind it a finish. Text
-        at its end with which a stop string may begin is held, and returned before the next text.
+        """Return the event. If its text has a stop string, return the event up to this string, and
+        behind it a finish. Text at the event's end with which a stop string may begin is held, and
+        returned before the next text.
         """
         if self._is_over:
             return []

@@ -147,8 +147,8 @@ class ThoughtEnder:
 
     def feed(self, event: Event) -> list[Event]:
         """Return the event. If it makes a thought exceed its limit, return it cut at the limit, and
-        behind it the sentence (`ThoughtLimits.sentence`) and the thought's end. Later events are
-        dropped: those of the thought if the server ends it, else the rest of the reply.
+        behind it the sentence (`ThoughtLimits.sentence`) and the thought's end. If the server ends
+        the thought, the later events of this thought are dropped; else all later events are.
         """
         if self._is_over or (self._ends.pending and self._must_drop(event)):
             return []

@@ -8,7 +8,8 @@ from converter.core.reading.rows import Row
 
 class Lone(enum.Enum):
     """The meaning of a closer to which no opener belongs, if text of the reply stands before it. At
-    the beginning of a reply such a closer is always dropped.
+    the beginning of a reply, a closer with NOTHING is dropped, and a closer with THOUGHT too unless
+    thinking is turned off (`Mode.CLOSED`).
     """
 
     THOUGHT = enum.auto()
@@ -45,7 +46,8 @@ class ThoughtRow(Row):
     """
     answer_tags: tuple[str, str] | None = None
     """The opener and closer around an answer; `None` if models write none. The opener is dropped
-    directly behind a thought. If it was dropped, the closer is dropped at the end of the reply.
+    directly behind a thought. If the opener was dropped, the closer is dropped at the end of the
+    reply.
     """
     lone: Lone = Lone.THOUGHT
     """The meaning of a closer to which no opener belongs."""
@@ -54,8 +56,8 @@ class ThoughtRow(Row):
     the expression is empty, all openers count.
     """
     model_pattern: str = ""
-    """A regular expression for names of models. The family is read only for these models; if the
-    pattern is empty, for all.
+    """A regular expression for names of models. The family is read only for models with a name that
+    it matches; if the expression is empty, for all models.
     """
 
     @property

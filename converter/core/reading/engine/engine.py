@@ -13,15 +13,17 @@ call that must not run (`_break_reply`). At some positions in a reply, the text 
 decides whether its calls count (`COUNTED`). Calls in a thought wait in a `Draft`.
 
 Nothing is lost: thinking, text, calls and marks together are the text that came in, except CR and
-LF around a thought, thoughts of nothing but blanks, and blanks around a call.
+LF around a thought, thoughts of nothing but blanks, and characters of `_EDGES` around a call.
 
 The decisions at a mark, each in one function, with the numbers of `docs/reading.md`:
 
 1. Text that may become a mark is held: `_scan`.
-2. A mark in code is text, as is a phrase that does not stand at its position: `_mark_is_text`.
-   Marks in the strings of JSON are text: `_read_up_to_json`.
+2. A mark of a thought in Markdown code is text, as is a phrase that does not stand at its
+   position: `_mark_is_text`. In JSON (`_read_up_to_json`) only marks of calls count; of these, in
+   strings only special tokens.
 3. to 5. The effect of a mark: `states`.
-6. A special token is never emitted as text: `ignored` and `again` in the rows, `_is_empty_section`.
+6. Special tokens without an effect are dropped: `ignored` and `again` in the rows,
+   `_is_empty_section`.
 7. A call is read, is only shown to the user, or is decided later: `_take_call`, `COUNTED`.
 8. If a thought has come in a field, another table of marks counts: `begin_answer`.
 9. A call in a thought ends the thought, or was a draft: `_settle_draft`.
@@ -104,9 +106,9 @@ PIECE = 4096
 long text that is added in one piece would take quadratic time.
 """
 RESCAN_LIMIT = 4096
-"""The most characters of a refused candidate, without the name of an offered tool, in which marks
-are searched for again. A longer candidate becomes text as a whole, so that no text is searched many
-times.
+"""How many characters a refused candidate may have so that its text is searched for marks again. A
+longer candidate becomes text at once, so that no text is searched many times. A candidate with the
+name of an offered tool in its head also becomes text at once.
 """
 UNDECIDED_LIMIT = 4096
 """How many characters of a reply are held until a mark comes, if a grammar other than JSON
@@ -138,7 +140,7 @@ would then wait for the next word.
 """
 _VALUE, _VALUE_AT_HEAD = re.compile(r"[\[{]"), re.compile(r"\A\s*+[\[{]")
 """The patterns for the beginning of JSON: anywhere in an answer, and at the answer's beginning. In
-the strings of JSON no mark counts, because they may be text about marks.
+the strings of JSON only special tokens of calls count, because a string may be text about marks.
 """
 _CODE = re.compile(r"[^`\n]*+\n?")
 """The pattern of the rest of a line in Markdown code, up to a backtick, which may end the code."""
@@ -191,8 +193,8 @@ class Engine:
         self._value: JsonExtent | None = None  # the open JSON in the answer
         self._candidate: Candidate | None = None
         self._draft: Draft | None = None
-        # Directly behind a call: the forms in which the next call may begin without an opener.
-        # Elsewhere `None`.
+        # Directly behind a call: the forms in which the next call may begin without an opener, of
+        # which there may be none. Elsewhere `None`.
         self._section: tuple[CallRow, ...] | None = None
         # The closers of the last call, if it ended without a closer. They may still come behind
         # text, and are then dropped.
@@ -507,8 +509,8 @@ class Engine:
 
     def _read_up_to_json(self, text: str, stop: int) -> bool:
         """Emit the text up to JSON that begins in `text`, the unread text, before the offset
-        `stop`, and read the rest as JSON. If it begins in Markdown code, it is text: emit the line
-        up to its end instead.
+        `stop`, and read the rest as JSON. If the JSON stands in Markdown code, it is text: emit its
+        line too, up to a backtick or the line's end.
 
         Return False, and emit nothing, if no JSON begins there.
         """
@@ -658,8 +660,12 @@ class Engine:
         self._step_behind(mark, spelled, len(literal))
 
     def _mark_is_text(self, mark: Mark, literal: str) -> bool:
-        """Return True if a mark is text because of its position: in a string of JSON, in Markdown
-        code, or, for a phrase, anywhere but at the position that its first character names.
+        """Return True if a mark is text because of its position: in Markdown code; in a string of
+        JSON; behind text that `ThoughtRow.not_behind` matches; or, for a phrase, anywhere but at
+        the position that its first character names.
+
+        In code, marks of calls and the answer's closer are not text here: other functions decide
+        about them. In a string, special tokens of calls are not text.
 
         `literal`: the mark as its row has it.
         """
@@ -993,8 +999,8 @@ class Engine:
 
     def _may_break(self, candidate: Candidate) -> bool:
         """Return True if the reply ends with an error in case this candidate is a call without a
-        clear meaning. So it is if the candidate stands alone in the reply (`Stands.ALONE`).
-        Elsewhere, as in a sentence or a thought, such a call becomes text.
+        clear meaning: the candidate stands alone in the reply (`Stands.ALONE`), and the engine does
+        not read a thought for `ThoughtCalls`. In other cases such a call becomes text.
         """
         return candidate.stands is Stands.ALONE and self._expectations.in_sentences
 

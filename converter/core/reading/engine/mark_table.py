@@ -220,7 +220,7 @@ class MarkTable:
 
         `families`: the families whose marks are not phrases. If a thought came in a field, they
         have only closers that the server may have left (`LEFT_CLOSERS`), and `self.families` is
-        empty; else the two are the same. `phrases`: the families whose marks are phrases.
+        empty; else it is equal to `families`. `phrases`: the families whose marks are phrases.
         """
         rows = self.families
         left = () if rows else families

@@ -25,8 +25,8 @@ class OpenThought(Thought):
         suffix: the suffix in the opener of `row` (`opensource` in `<think:opensource>`).
         guess: the filter that holds the end of a thought which is only guessed; else `None`.
         begun: True if an opener of a thought has come in the reply.
-        emitted: True if text of a thought was emitted; thoughts that phrases begin do not count,
-            unless a closer has ended them.
+        emitted: True if text of a thought was emitted that an opener or the prompt began, or that a
+            closer ended. Text of any other thought, which a phrase began, does not count.
         unclosed: True if the last thought began with a phrase and nothing has ended it.
     """
 
@@ -198,10 +198,12 @@ class Draft:
     """Calls in an open thought, and all text behind them. They are held until it is decided whether
     the calls count. If they do not count, all of it becomes a part of the thought.
 
-    - They count if the reply ends behind them; if another mark than the thought's closer ends the
-      thought; or if the closer stands directly behind them and `stands` is ENDS_THOUGHT.
-    - They do not count if the closer stands behind them in any other case, or if the thought goes
-      on behind them for long (`GUESS_LIMIT`).
+    - They count if the reply ends before the thought's closer; if another mark than this closer
+      ends the thought; if the closer stands directly behind them and `stands` is ENDS_THOUGHT; or
+      if the draft is too long to be held (`HELD_LIMIT`).
+    - They do not count if other text stands between them and the closer, or if the closer stands
+      directly behind them and `stands` is IN_THOUGHT.
+    - They do not count if the thought goes on behind them for long (`GUESS_LIMIT`).
     """
 
     calls_before: int

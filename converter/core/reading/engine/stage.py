@@ -2,8 +2,8 @@
 
 Tags are read until the server sends thinking in a field, because such a server has read the tags
 itself. In the same way calls are read until the server sends a call. A call that was read from the
-text and is sent again by the server counts once. Calls in thoughts count only if the reply has no
-other call.
+text and is sent again by the server counts once. `ThoughtCalls` finds the calls in closed thoughts
+and in a field's thoughts: they count only if the reply has no other call.
 """
 
 from collections.abc import Sequence

@@ -165,7 +165,8 @@ them, because its call may have ended the thought.
 EMITTED_AS_THINKING = IN_THOUGHT | {State.PHRASED}
 """The states in which text belongs to a thought."""
 BEHIND_CALL = frozenset((State.CALLED, State.CALLED_INSIDE, State.RESUMED))
-"""The states behind a call: in an answer up to its next text, in a thought up to its end."""
+"""The states behind a call: in an answer up to the next text, in a thought up to the thought's end.
+"""
 MAY_BE_DRAFT = frozenset((State.CALLED_INSIDE, State.RESUMED))
 """The states behind a call in a thought while it is undecided whether the call is a draft."""
 _OPENING = (*IN_TEXT, State.CALLED_INSIDE)

@@ -1,9 +1,10 @@
 """Calls within closed thoughts, and within thoughts that the server sends in a field.
 
-The text of the thought is emitted unchanged. Its calls are held until the reply ends, because
-models also draft calls in thoughts. They count only if the model ends the reply and the reply has
-no other call. If the reply has an answer, a call counts only if a thought ends with the call, in a
-form in which models are known to call in a thought (`THINKERS`).
+The text of a thought is emitted unchanged, with one exception: if a thought in a field ends with
+calls, and calls of the thoughts count, the text of these last calls is left out. The calls are held
+until the reply ends, because models also draft calls in thoughts. They count only if the model ends
+the reply and the reply has no other call. If the reply has an answer, a call counts only if a
+thought ends with the call, in a form in which models are known to call in a thought (`THINKERS`).
 """
 
 from collections.abc import Sequence

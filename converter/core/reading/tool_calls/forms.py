@@ -105,8 +105,7 @@ _special = partial(CallRow, counts=Counts.EVERYWHERE)
 _tagged = partial(CallRow, counts=Counts.IN_THOUGHTS)
 """Return a row whose openers count in an answer and in a thought."""
 _tagged_with_tools = partial(CallRow, counts=Counts.IN_THOUGHTS_WITH_TOOLS)
-"""Return a row whose openers count as those of `_tagged` if the request offers tools, else as those
-of `_answering`.
+"""Return a row whose openers count in an answer, and also in a thought if the request offers tools.
 """
 _answering = partial(CallRow, counts=Counts.IN_ANSWERS)
 """Return a row whose openers count in an answer; in a thought they are text."""

@@ -393,11 +393,12 @@ class _Call:
         value.
 
         The key is text if it is no parameter that the call lacks; if, before the call's end, the
-        same key stands once more directly behind a closing mark; or if more values are closed there
-        than opened. Any other key ends the value if one of these is true: the key stands at the
-        beginning of a line or of the value; no value is closed between the key and the call's end;
-        an earlier mark could have closed the value (`uncertain`); the tool requires the key; models
-        do not begin a line for each key of this form (`Keyed.has_line_ends` is False).
+        same key stands once more directly behind a closing mark; or if, from the key to the call's
+        end, more values are closed than opened. Any other key ends the value if one of these is
+        true: the key stands at the beginning of a line or of the value; no value is closed between
+        the key and the call's end; an earlier mark could have closed the value (`uncertain`); the
+        tool requires the key; models do not begin a line for each key of this form
+        (`Keyed.has_line_ends` is False).
         """
         marks, mark = self._marks, self._marks.all[at]
         name, over = name_in(mark.tag), marks.next_call_end[at]

@@ -75,8 +75,8 @@ class PythonCalls:
         self._objects = JsonCalls(span) if span.text.startswith("{", self._begin) else None
 
     def find(self, at: int) -> int:
-        """Return the offset of the next call, from the offset `at` on; -1 if anything but blanks,
-        commas and semicolons stands before it, or no call follows.
+        """Return the offset of the next call, from the offset `at` on; -1 if no call follows, or
+        anything stands before it but blanks, closers of thoughts, commas and semicolons.
         """
         if self._objects:
             return self._objects.find(at)
@@ -102,7 +102,9 @@ class PythonCalls:
         return JudgedCall(name, arguments, end=end)
 
     def _skip_separators(self, at: int) -> int:
-        """Return the offset behind the blanks, commas and semicolons that begin at `at`."""
+        """Return the offset behind the blanks, closers of thoughts, commas and semicolons at the
+        offset `at`.
+        """
         at = self._span.skip_blanks(at)
         while self._span.text[at : at + 1] in _BETWEEN:
             at = self._span.skip_blanks(at + 1)
@@ -112,8 +114,8 @@ class PythonCalls:
 def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[str, int]:
     """Return the JSON of the arguments of a call, and the offset behind its closing parenthesis:
     `city="Oslo", days=3)` -> `{"city": "Oslo", "days": 3}`. Missing closing brackets are added if
-    the last argument is complete and the reply was not cut off; if not, raises Unclosed. Raises
-    Broken if an argument has two values, NoCall for text that is no arguments.
+    the last argument is complete and the reply was not cut off; else raises Unclosed. Raises Broken
+    if an argument has two different values, NoCall for text that is no arguments.
 
     Args:
         span: the text in which the call stands.
