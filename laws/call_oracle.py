@@ -31,7 +31,7 @@ class Call:
 
     begin: int  # the offset of the call, or of the blank lines before the call
     end: int  # the offset behind the call's closing marks and the blanks that follow them
-    name: str  # the name of the tool
+    name: str  # of the tool that is called
     arguments: Mapping[str, object]  # only strings in a form with a tag for each argument
 
 

@@ -39,7 +39,7 @@ class Part:
     """A run of one kind in the reply that the oracle expects."""
 
     kind: str  # `text`, `thinking`, or `call` for a call that was read from the text
-    text: str  # the text; of a call, its name
+    text: str  # what the client reads; of a call, the tool's name
     native: bool = False  # True if the server sent the part as thinking in a reasoning field
 
 

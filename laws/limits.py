@@ -64,7 +64,7 @@ class Limit:
     """A kind of case to which some laws do not apply."""
 
     laws: tuple[int, ...]  # the numbers of the laws that do not apply
-    why: str  # the reason
+    why: str  # the reason for which these laws do not apply
     applies: Callable[[Case], bool]  # returns True for a case of this kind
 
 

@@ -386,7 +386,7 @@ def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | N
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(any_of(CLOSERS))}))*")
 """The pattern of closers of calls, with blanks before them."""
 _LONGEST = 200
-"""In so many characters of the unread text an incomplete mark is searched for."""
+"""The most characters at the end of the unread text in which an incomplete mark is searched for."""
 _GROUPS = {"said": "closer", "word": "tail"}  # group of a thought's text -> group of its closer
 
 

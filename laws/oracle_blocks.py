@@ -12,9 +12,9 @@ class Block:
     """A block of a message."""
 
     kind: str  # `text` or `thinking`
-    text: str  # the text of the block
-    thought_type: str | None = None  # the attribute of the thought's tag; None if it has none
-    confidence: float | None = None  # the attribute of the thought's tag; None if it has none
+    text: str  # what the block says, without its marks
+    thought_type: str | None = None  # the attribute of the thought's tag; None if it lacks one
+    confidence: float | None = None  # of a tag with attributes, 0.5 if unreadable; else None
 
 
 _PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")

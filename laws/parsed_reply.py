@@ -19,7 +19,7 @@ class Piece:
     """A piece of a choice, as one frame or block has it."""
 
     kind: str  # `text`, `thinking`, `call`, or `raw` for text in which tags do not count
-    text: str = ""  # the text; empty for a call
+    text: str = ""  # the characters of the piece; empty for a call
     block: int = 0  # of a thought: the index of its block in the reply; else 0
 
 
@@ -27,7 +27,7 @@ class Piece:
 class ParsedChoice:
     """A choice of a reply."""
 
-    pieces: list[Piece] = field(default_factory=list)  # the pieces in order
+    pieces: list[Piece] = field(default_factory=list)  # in the order in which they came
     thoughts: dict[str, str] = field(default_factory=dict)  # reasoning field -> all its thinking
     calls: dict[int, dict[str, str]] = field(default_factory=dict)  # index -> id, name, arguments
     others: dict[str, list[object]] = field(default_factory=dict)  # any other field -> its values
@@ -89,7 +89,7 @@ class ParsedReply:
     choices: dict[int, ParsedChoice] = field(default_factory=dict)  # the choices by their index
     frame_fields: dict[str, list[object]] = field(default_factory=dict)
     """Field of a frame, beside choices, usage and error -> all its values."""
-    usage: Json = field(default_factory=dict)  # the counts of tokens
+    usage: Json = field(default_factory=dict)  # the counts of tokens by the names of the dialect
     done: bool = False  # True if the server reported the end of the reply
     error: bool = False  # True if the server reported an error
     unread: int = 0  # how many frames have not the shape of the dialect

@@ -21,8 +21,8 @@ class TextFrame:
     """A frame that holds a piece of text or thinking and nothing else."""
 
     template: Json  # the JSON of the frame with an empty text
-    path: tuple[str | int, ...]  # the keys and indexes that lead to the text
-    text: str  # the text
+    path: tuple[str | int, ...]  # the keys and indexes that lead to the text in `template`
+    text: str  # the frame's own piece of text or thinking
 
     def frame(self, text: str) -> bytes:
         """Return the bytes of the frame with `text` in place of its own."""

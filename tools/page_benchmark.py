@@ -47,7 +47,7 @@ const look = () => document.querySelectorAll(enough).length >= count
   : setTimeout(look, 5);
 look();
 """
-"""A script: returns the milliseconds until the page has drawn so many elements."""
+"""A script: returns the milliseconds until the page has drawn the wanted number of elements."""
 SCROLL_THROUGH = """
 const done = arguments[0], at = document.querySelector('#talk');
 let longest = 0, last = performance.now(), left = 60;

@@ -140,7 +140,7 @@ def check_replies(proxy: str) -> None:
 
 
 def wait_for_log(log: Path, lines: int) -> None:
-    """Wait until the log has as many lines about replies as `lines`.
+    """Wait until the log has `lines` lines about replies.
 
     Raises SystemExit if that takes ten seconds: then the running proxy buffers its output.
     """

@@ -19,20 +19,20 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from random import randrange, sample
 
 AT_ONCE = 128 * 1024
-"""Work on at most so many bytes is done at once in the event loop, where it takes some
-milliseconds. Larger work is done in a thread, and the switch to it takes 0.1 milliseconds.
+"""The most bytes of work that is done at once in the event loop, where it takes some milliseconds.
+Work on more bytes is done in a thread; to switch to the thread takes 0.1 milliseconds.
 """
 _IN_TURN = 1 << 20
-"""The most bytes of a quick request (`is_quick`). To read, translate and write so many takes 20
-milliseconds, if no part of the request repeats an earlier one.
+"""The most bytes of a quick request (`is_quick`). To read, translate and write a megabyte
+takes 20 milliseconds, if no part of the request repeats an earlier one.
 """
 _QUOTES = 1 << 15
-"""The most double quotes in a quick request. 4,000 short messages have as many, and take 50
-milliseconds; an agent's body of 700 kB with 130 turns has a third of them.
+"""The most double quotes in a quick request. 4,000 short messages have this number of quotes, and
+take 50 milliseconds; an agent's body of 700 kB with 130 turns has a third of this number.
 """
 _VALUES = 1 << 16
-"""The most JSON values in a quick request. Python's `json` reads as many, with short keys, in 15
-milliseconds.
+"""The most JSON values in a quick request. Python's `json` reads an object of 65,536 values with
+short keys in 15 milliseconds.
 """
 _SLICES = 8
 """How many slices of the data `sample_of` takes (`data[start::step]`). Together they have one byte

@@ -21,8 +21,8 @@ KNOWN_TURNS = Bound(
     "bodies kept because the conversation's next request repeats them",
     "the oldest go",
 )
-"""The parsed messages of so many last requests are kept, so that a next request that repeats them
-need not parse them again. Several requests are kept, because several agents may run at the same
+"""The most requests whose parsed messages are kept. A next request that repeats such messages need
+not be parsed as a whole. More than one request is kept, because several agents may run at the same
 time.
 """
 KNOWN_TURNS_BYTES = Bound(

@@ -2,7 +2,7 @@
 move bytes, and the addon's hooks (`converter/addon/hooks`), which interpret them. Both import this
 file, and neither imports the other.
 
-The layers ask a `Listener` about an exchange: whether a request may have so many bytes, which head
+The layers ask a `Listener` about an exchange: whether the client's request is too long, which head
 begins a stream early, and which response the client gets after a failure. The bytes of a reply go
 through a `StreamFunction` to the client, or a `BodyReader` reads them while the client gets
 nothing.
@@ -21,22 +21,24 @@ QUITTING = "mitmproxy is shutting down"
 class BodyReader(Protocol):
     """Reads the body of a server's response while the client does not get it yet. In the middle of
     the body it may have the layers leave the server: they close the server's connection, read no
-    more of this response, and may send another request.
+    more of this response, and send the server the request that `next_request` returns, if there
+    is one.
     """
 
     holds: bool
-    """True if this reader keeps the body for the client, False if the layers keep it."""
+    """True if this reader keeps the response's body for the client, False if the layers keep it."""
 
     @property
     def stopped(self) -> bool:
         """Return True if the layers must leave the server now."""
 
     def __call__(self, chunk: bytes) -> list[bytes]:
-        """Read a chunk of the body. The returned list is ignored."""
+        """Read a chunk of the response's body. The returned list is ignored."""
 
     def next_request(self, possible: bool) -> Request | None:
-        """Return the request that the layers send after they left the server; `None`: they end the
-        client's body. `possible`: False if the connection's protocol allows no other request.
+        """Return the request that the layers send to the server after they left this response;
+        `None`: they end the body of the client's response. `possible`: False if the protocol of the
+        server's connection allows no further request for this exchange.
         """
 
 
@@ -56,14 +58,14 @@ class StreamFunction(BodyReader, Protocol):
 
     @property
     def wants_next_request(self) -> bool:
-        """Return True if the layers must send another request when the body has ended, before the
-        client's stream is ended.
+        """Return True if the layers must send the server the request of `next_request` once the
+        body of the server's response has ended, before they end the client's stream.
         """
 
     @property
     def may_leave_server(self) -> bool:
-        """Return True if `stopped` may become True in mid-stream, because the addon ends a thought
-        or the answer.
+        """Return True if `stopped` may become True in the middle of the server's stream, because
+        the addon ends a thought or the answer. The layers then leave the server.
         """
 
     def abort(self, reason: str) -> list[bytes]:
@@ -87,8 +89,8 @@ class HeldStream(StreamFunction, Protocol):
 
     @property
     def is_silent(self) -> bool:
-        """Return True if the server's stream had not one byte, so that the addon has sent the
-        request again, without a stream, to get the server's error.
+        """Return True if the server's stream was empty. The addon has then repeated the request,
+        but for a whole reply, to get the server's error.
         """
 
     def take_second_response(self, status: int, body: bytes) -> None:
@@ -98,18 +100,20 @@ class HeldStream(StreamFunction, Protocol):
 
 
 class Refusal(BodyReader, Protocol):
-    """Reads a response that the client does not get: a server's refusal of the request, or the
-    rendered prompt that the addon requested. It then makes the next request.
+    """Reads a server's response that the client does not get: a refusal of the client's request, or
+    the rendered prompt that the addon requested. It then makes the next request to the server.
     """
 
     response: Response | None
     """The server's response whose body is read."""
     left_out_traits: frozenset[str]
-    """The names of the traits that the next request lacks, because the server refused them."""
+    """The names of the traits that the next request to the server lacks, because the server refused
+    them.
+    """
     first_body: Mapping[str, object]
-    """The fields of the first request, with all its traits."""
+    """The fields of the first request to the server, with all its traits."""
     requests_prompt: bool
-    """True if the next request asks for the rendered prompt, and not for a reply."""
+    """True if the next request asks the server for the rendered prompt, and not for a reply."""
 
 
 class Listener(Protocol):
@@ -127,11 +131,11 @@ class Listener(Protocol):
         """The seconds after which the client of a silent stream gets a ping; 0: no pings."""
 
     def allows_size(self, flow: HTTPFlow, size: int) -> bool:
-        """Return True if the body of the flow's request may have `size` bytes."""
+        """Return True if the body of the client's request may have `size` bytes."""
 
     def body_reader(self, flow: HTTPFlow) -> BodyReader | None:
-        """Return the reader of the flow's response, whose body is collected and not streamed; None
-        if nobody has to read the body as it comes.
+        """Return the reader of the server's response, whose body is collected and not streamed;
+        None if nobody has to read the body as it comes.
         """
 
     def make_error(self, flow: HTTPFlow, reason: str) -> Response | None:

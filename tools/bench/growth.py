@@ -58,7 +58,7 @@ def own_endpoint_rewriter() -> Rewriter:
 
 
 def tokens(count: int) -> list[str]:
-    """Return so many texts of `TOKENS`, from the first on."""
+    """Return `count` texts of `TOKENS`, from the first on; behind the last comes the first again."""
     return [TOKENS[number % len(TOKENS)] for number in range(count)]
 
 
@@ -73,7 +73,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def long_text(unit: str, before: str = "", after: str = "") -> Callable[[int], Chunks]:
-    """Return a function that builds a stream of a size: `before`, so many `unit`s, `after`.
+    """Return a function that builds a stream of `size` units: `before`, `unit` `size` times, `after`.
 
     The text of the units comes in pieces of `PIECE` characters, a frame each.
     """
@@ -81,7 +81,9 @@ def long_text(unit: str, before: str = "", after: str = "") -> Callable[[int], C
 
 
 def long_whole(unit: str, before: str = "", after: str = "") -> Callable[[int], Chunks]:
-    """Return a function that builds a whole reply of a size: `before`, so many `unit`s, `after`."""
+    """Return a function that builds a whole reply of `size` units: `before`, `unit` `size` times,
+    `after`.
+    """
     return lambda size: [whole(before + unit * size + after)]
 
 
@@ -101,12 +103,12 @@ def chunks_of_one_byte(size: int) -> Chunks:
 
 
 def arguments(unit: str, before: str = '{"a":"', after: str = '"}') -> Callable[[int], Chunks]:
-    """Return a function that builds a stream of a size with a call, whose arguments are `before`,
-    so many `unit`s and `after`.
+    """Return a function that builds a stream of `size` units with a call, whose arguments are
+    `before`, `unit` `size` times, and `after`.
     """
 
     def reply(size: int) -> Chunks:
-        """Return the stream for so many units."""
+        """Return the stream for `size` units."""
         text = (call(0, arguments=piece) for piece in _pieces(before + unit * size + after))
         return streamed(call(0, "f", "", id="a"), *text, finish="tool_calls")
 
@@ -148,7 +150,7 @@ class Case:
     name: str
     """The name in the table."""
     reply: Callable[[int], Chunks]
-    """Returns the chunks of a reply of so many units."""
+    """Returns the chunks of a reply whose number of units is the argument."""
     make_rewriter: RewriterMaker
     """Makes the rewriter that reads the reply."""
     scale: float = 1

@@ -112,7 +112,9 @@ CASES: Mapping[str, Callable[[int], None]] = {
         for mark in ("<think>", "</think>", "<thinking a='")
     },
 }
-"""Name of a case -> the function that reads so many characters of it."""
+"""Name of a case -> the function that reads input of the case; its argument is the number of
+characters.
+"""
 
 
 def _smallest_seconds(work: Callable[[int], None], size: int) -> float:

@@ -53,7 +53,7 @@ class PinnedProcess:
         self.stop()
 
     def stop(self, seconds: float = SECONDS_TO_STOP) -> None:
-        """Terminate the process, and kill it if it has not ended after so many seconds."""
+        """Terminate the process, and kill it if it has not ended after `seconds`."""
         self._process.terminate()
         try:
             self._process.wait(seconds)
@@ -81,7 +81,7 @@ class PinnedProcess:
         self._process.stdin.flush()
 
     def read_line(self, seconds: float) -> str:
-        """Wait for the next line of the process's stdout, at most so many seconds; return it.
+        """Wait at most `seconds` for the next line of the process's stdout; return the line.
 
         Raises TimeoutError, or RuntimeError if the process has ended.
         """
@@ -194,7 +194,7 @@ def _resident(pid: int) -> float:
 def wait_for_port(port: int, process: PinnedProcess, seconds: float) -> None:
     """Wait until the port accepts connections.
 
-    Raises RuntimeError if that takes more than so many seconds, or if `process` ends.
+    Raises RuntimeError if that takes more than `seconds`, or if `process` ends.
     """
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.running:

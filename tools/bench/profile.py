@@ -79,7 +79,7 @@ def _function(frame: str) -> str:
 
 
 def record(process: PinnedProcess, seconds: int, folder: Path) -> Profile:
-    """Sample a process with py-spy for so many seconds; return the profile.
+    """Sample a process with py-spy for `seconds`; return the profile.
 
     `folder`: where py-spy writes its output.
     """

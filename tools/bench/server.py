@@ -1,4 +1,4 @@
-"""The model server of the benches: sends prepared replies, at once or so many tokens a second.
+"""The model server of the benches: sends prepared replies, at once or at a pace in tokens a second.
 
 `python -m tools.bench.server` prints its port. A chat completions request gets the reply that its
 `model` names (see `replies.py`). All other requests get 404, so the addon takes this for a server

@@ -271,7 +271,7 @@ def _post(path: str, body: object) -> tuple[str, Any]:
 
 
 def run(conversations: int, turns: int) -> Result:
-    """Run so many conversations of so many turns on two machines; return the counts.
+    """Run `conversations` conversations of `turns` turns each on two machines; return the counts.
 
     Raises NotPermittedError if this machine may not make network namespaces.
     """

@@ -87,7 +87,7 @@ class Question:
     picture: bool = False
     """True if the message holds a picture."""
     model: str = MODEL
-    """The requested model."""
+    """The name of the requested model."""
     with_result: bool = False
     """True if a call of the tool and its result follow the user's message."""
     schema: bool = False

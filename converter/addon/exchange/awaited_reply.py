@@ -240,8 +240,8 @@ class AwaitedReply:
 
     def needs_prompt_count(self, status: int, body: bytes) -> bool:
         """Return True if the addon has to count the prompt's tokens for an error: the server's
-        response (`status`, `body`) refuses the prompt as too long without its exact length, and the
-        client's dialect has the length in its error.
+        response (`status`, `body`) refuses the prompt as too long and does not report its exact
+        length, and the client's dialect has the length in its error.
         """
         if not self.request.exchange.is_translated or status < 400:
             return False

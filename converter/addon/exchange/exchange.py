@@ -176,8 +176,9 @@ class Exchange:
         return self.base_path + COMMON.requests.path
 
     def may_refer_to_kept(self, body: bytes) -> bool:
-        """Return True if the body may refer to kept replies, as `previous_response_id` does. Any
-        body with a JSON escape of an ASCII character may, because the name may be escaped.
+        """Return True if the request's body may refer to kept replies, as `previous_response_id`
+        does. Any body with a JSON escape of an ASCII character may, because the escape may stand in
+        that name.
         """
         patterns = self.client_dialect.requests.refers
         if patterns and rb"\u00" in body:
@@ -271,8 +272,8 @@ class Exchange:
 
     def error_answer(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
         """Return a server's error in the client's dialect; `None` if it goes to the client
-        unchanged. `counted`: the prompt's tokens, if the addon counted them because the server
-        refused the prompt as too long without its exact count.
+        unchanged. `counted`: the prompt's tokens, if the server refused the prompt as too long with
+        an error that has no exact count of them, so that the addon counted them.
         """
         answer = self.client_dialect.answers.error_reply(status, body, counted)
         return Answer(answer[0], JSON, json_text.write(answer[1])) if answer else None

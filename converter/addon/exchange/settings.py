@@ -122,6 +122,9 @@ class Settings:
     )
     """The initial state of every reply; `AUTO`: the addon finds out the state of each reply."""
     attributes: bool = _option(True, 'read attribute forms, <thinking thought="..."/>')
+    """True if a tag with its thought in an attribute, `<thinking thought="..."/>`, is read as
+    thinking.
+    """
     fields: tuple[str, ...] = _option(
         [reader.THINKING_FIELDS[0]],
         "names that OpenAI clients get",
@@ -130,6 +133,7 @@ class Settings:
     )
     """The fields in which a client of chat completions gets thinking; `FOLDED`: in the text."""
     signature: str = _option(DEFAULT_SIGNATURE, "signature of thinking blocks")
+    """The signature that each thinking block has for a client of the Messages API."""
     map: Mapping[str, Mapped] = _option([], "fields of the server's own: FIELD=BLOCK:KEY", read_map)
     """Name of a server's own field -> the block in which Anthropic clients get the field."""
     models: ModelRows = _unrecorded(
@@ -137,7 +141,9 @@ class Settings:
     )
     """The rows that translate a client's name for a model into the server's name."""
     variants: bool = _unrecorded(False, "list NAME-nothink, -low, -high and -max as well")
+    """True if lists of models also have a name for each effort of a model, such as `NAME-low`."""
     markers: bool = _option(False, "read phrases as thinking (a heuristic)")
+    """True if phrases such as "let me think" begin a thought, for models that write no marks."""
     prompt: str = _choice(("off", "tags"), "ask a model to think that does not by itself")
     """`tags`: a model that does not think by itself is asked to, if the client requests thinking.
     """
@@ -162,7 +168,7 @@ class Settings:
     loops: str = _choice(("tell", "end", "off"), "what is done about a thought that repeats itself")
     """What the addon does about a thought that repeats itself: `tell` logs it, `end` ends it."""
     enough: str = _option(ENOUGH, "the words that close a thought which was ended")
-    """The sentence at the end of a thought that the addon has ended."""
+    """The sentence that the addon writes at the end of a thought that it ends."""
     unanswered: str = _choice(
         ("tell", "ask", "show"), "what becomes of a reply that is a thought and no answer"
     )
@@ -178,19 +184,30 @@ class Settings:
     blanks: str = _choice(("keep", "trim"), "blanks around thoughts")
     """`trim`: no blank lines stand around thoughts; `keep`: they stay as they came."""
     events: str = _unrecorded("", "file that gets a JSON line for each thought", reader.read_path)
+    """The path of the file or pipe that gets a JSON line for each thought; empty: none."""
     record: str = _unrecorded(
         "", "folder that keeps each rewritten exchange as a recording", reader.read_folder
     )
+    """The path of the folder in which each rewritten exchange is kept as a recording; empty: none.
+    """
     page: str = _unrecorded(
         "", "file that keeps exchanges for mitmweb's next start", reader.read_path
     )
+    """The path of the file that keeps the exchanges of the page /think for mitmweb's next start;
+    empty: none.
+    """
     print: bool = _unrecorded(False, "print thinking and answers in the terminal, as they come")
+    """True if thinking and answers are printed in the terminal while they come."""
     metrics: reader.MetricsTarget | None = _unrecorded(
         "", "port, address or file for Prometheus", reader.read_metrics
     )
+    """The address at which Prometheus reads the counts of replies, or the file that gets the
+    counts; `None`: neither.
+    """
     traces: str = _unrecorded("", "URL of an OpenTelemetry collector", reader.read_collector)
+    """The URL of the OpenTelemetry collector that gets a span for each reply; empty: none."""
     traces_words: bool = _unrecorded(False, "send the text of replies there too")
-    """True if spans have the text of replies."""
+    """True if the spans that go to `traces` have the text of replies."""
     native: frozenset[str] = _option(
         [],
         "dialects that go to the server's own endpoint, with mended replies",
@@ -214,7 +231,9 @@ class Settings:
     memory_days: int = _unrecorded(
         30, "days after which a kept reply goes that nobody uses", reader.read_days
     )
+    """The days after which a kept reply that nobody has used is removed."""
     lessons: bool = _unrecorded(False, "keep lessons about servers for the next start")
+    """True if lessons about servers are stored, so that the addon has them after its next start."""
     server: Server | None = _option(
         AUTO,
         "the kind of server; auto probes it once",

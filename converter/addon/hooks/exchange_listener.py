@@ -53,9 +53,9 @@ class ExchangeListener(Listener):
         return self._read_settings().ping.seconds
 
     def allows_size(self, flow: HTTPFlow, size: int) -> bool:
-        """Return True if a request may have a body of `size` bytes. If it has more than the user's
-        limit, mark its record as too large, and return False from then on. A request that the addon
-        leaves alone has no record and no limit.
+        """Return True if a client's request may have a body of `size` bytes. If `size` is more than
+        the user's limit, mark the request's record as too large, and return False from then on. A
+        request that the addon leaves alone has no record and no limit.
         """
         record, limit = RUNNING_RECORDS.get(flow.id), self._read_settings().limits.request_bytes
         if record and limit and size > limit:
@@ -63,12 +63,12 @@ class ExchangeListener(Listener):
         return record is None or not record.too_large
 
     def body_reader(self, flow: HTTPFlow) -> BodyReader | None:
-        """Return the object that reads a response whose body is not yet sent to the client; `None`
-        if the body need not be read as it comes.
+        """Return the object that reads a server's response whose body is not yet sent to the
+        client; `None` if the response's body need not be read as it comes.
 
         It is the tap of the reply if the client wants one whole body, and a `NextRequest` if the
-        addon may send another request after this response (such as a refused request without the
-        refused trait).
+        addon may send the server another request after this response, such as the refused request
+        with the refused trait left out.
         """
         record = RUNNING_RECORDS.get(flow.id)
         if record is None:

@@ -87,21 +87,23 @@ def unparsed_request(
 
 
 class NextRequest(Refusal):
-    """Reads a response in whose place the client gets the response to another request, if the body
-    shows that another request is needed.
+    """Reads a server's response. If its body shows that the server needs another request, this
+    reader makes the request, whose response the client gets in place of the first.
 
     Attributes:
-        response: the response whose body is read here, chunk by chunk.
-        left_out_traits: the names of the traits that the next request lacks.
-        first_body: the body of the first request, with all its traits.
-        requests_prompt: True if the next request asks for the rendered prompt, and not for a reply.
+        response: the server's response whose body is read here, chunk by chunk.
+        left_out_traits: the names of the traits that the next request to the server lacks.
+        first_body: the body of the first request to the server, with all its traits.
+        requests_prompt: True if the next request asks the server for the rendered prompt, and not
+            for a reply.
 
-    `before`: the reader of an earlier refusal of the same request, whose left-out traits stay left
-    out; `None` if there was none.
+    `before`: the reader of the server's earlier refusal in this exchange, whose left-out traits
+    stay left out; `None` if there was none.
     """
 
     holds = False
-    """False: the layers keep the body, for a client that gets this response after all."""
+    """False: the layers keep the response's body, for a client that gets this response after all.
+    """
     log_line = ""
     """The line of the log about the next request; empty for no line."""
 
@@ -116,8 +118,8 @@ class NextRequest(Refusal):
         self.requests_prompt = False
 
     def __call__(self, chunk: bytes) -> list[bytes]:
-        """Read a chunk, and make the next request once the body is complete JSON of at most
-        `_LONGEST_RESPONSE` bytes. Return no bytes for the client.
+        """Read a chunk of the response, and make the next request once the response's body is
+        complete JSON of at most `_LONGEST_RESPONSE` bytes. Return no bytes for the client.
         """
         self._received += chunk if len(self._received) <= _LONGEST_RESPONSE else b""
         status = self.response.status_code if self.response else 0
@@ -131,8 +133,9 @@ class NextRequest(Refusal):
         return bool(self._next_body)
 
     def next_request(self, possible: bool) -> Request | None:
-        """Return the next request, and record it as the request that was sent; `None` if it cannot
-        be sent. `possible`: False if the connection's protocol allows no other request.
+        """Return the next request to the server, and record it as the request that was sent; `None`
+        if it cannot be sent. `possible`: False if the protocol of the server's connection allows no
+        further request for this exchange.
         """
         sent = self._record.sides.server_request
         body, self._next_body = self._next_body, {}
@@ -159,20 +162,20 @@ class NextRequest(Refusal):
             _log.exception("think: a refusal could not be read")
 
     def _make_next(self, answer: bytes, status: int) -> None:
-        """Set `_next_body` to the body of the next request, if `answer`, the body of the response,
-        shows that another request is needed. May raise any exception.
+        """Set `_next_body` to the body of the next request, if `answer`, the body of the server's
+        response, shows that the server needs another request. May raise any exception.
         """
         raise NotImplementedError
 
 
 class RefusalReader(NextRequest):
-    """Reads a server's refusal of a request, and makes the next request without the trait that the
-    refusal names.
+    """Reads a server's refusal of a request, and makes the next request, which leaves out the trait
+    that the refusal names.
     """
 
     def read_first_chunk(self, chunk: bytes) -> bool:
-        """Read the first chunk of a stream with the status 200. Return True if the chunk is a
-        refusal, and a request without the refused trait is ready.
+        """Read the first chunk of a server's stream with the status 200. Return True if the chunk
+        is a refusal, and the next request, which leaves out the refused trait, is ready.
         """
         event = chunk.partition(b"data:")[2].partition(b"\n")[0]
         if b'"error"' in event and json_text.readable(event):
@@ -180,8 +183,9 @@ class RefusalReader(NextRequest):
         return self.stopped
 
     def _make_next(self, answer: bytes, status: int) -> None:
-        """Make the request without the traits that the refusal names. Make none if the server's
-        message names no trait that can be left out, or only traits that were left out before.
+        """Make the next request: the refused one, but for the traits that the refusal names, which
+        are left out. Make none if the server's message names no trait that can be left out, or only
+        traits that were left out before.
         """
         sent = http_messages.content_of(self._record.sides.server_request)
         body, text = json_text.read_or_none(sent), sent.decode("utf-8", "replace")
@@ -212,11 +216,11 @@ class RefusalReader(NextRequest):
 
 
 class SilentStream(NextRequest):
-    """Makes the request that asks why a stream had no byte: the first request again, but for a
-    whole reply of at most one token.
+    """Makes the request that finds out why the server's stream was empty: the first request again,
+    but for a whole reply of at most one token.
 
-    llama-cpp-python 0.3.36 sends a stream without a byte if the prompt is too long. It reports this
-    reason only if a whole reply is requested.
+    llama-cpp-python 0.3.36 sends an empty stream if the prompt is too long. It reports this reason
+    only if a whole reply is requested.
     """
 
     log_line = EMPTY_STREAM

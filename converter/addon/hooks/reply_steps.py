@@ -58,7 +58,7 @@ class ReplySteps:
             return
         reader = record.refusal
         if reader and reader.left_out_traits and flow.response.status_code == 200:
-            # the server has accepted the request without the traits that it had refused before
+            # the server has accepted the request once the refused traits were left out
             self._servers.learn_refusal(record.upstream, reader.first_body, reader.left_out_traits)
         streams = streamed and flow.response.status_code == 200
         readable = streams and not http_messages.is_compressed(flow.response)

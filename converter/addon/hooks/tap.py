@@ -19,12 +19,12 @@ from converter.core.wire import json_text
 _log = logging.getLogger(__name__)
 
 LONG = 32 * 1024
-"""From so many bytes on, a frame is rewritten in a thread. It takes up to 20 milliseconds, in which
-all other flows would have to wait.
+"""The most bytes of a frame that is rewritten in mitmproxy's loop. To rewrite this number of bytes
+takes up to 20 milliseconds, in which all other flows wait. A longer frame is rewritten in a thread.
 """
 _REPEATED_BYTES = 32
-"""In some dialects a stream's last event repeats the request and the whole reply. To write so many
-repeated bytes takes as long as to rewrite one byte of a frame.
+"""In some dialects a stream's last event repeats the client's request and the whole reply. To write
+32 repeated bytes takes as long as to rewrite one byte of a frame.
 """
 
 
@@ -45,8 +45,9 @@ class Tap(HeldStream):
 
     - `PendingPieces`: the end of a reply waits until the reply is stored in the memory.
     - `ContinuedReply`: a second request continues the reply behind a thought that the addon ended.
-    - `RefusalReader`: a refused request is sent again without the refused trait.
-    - `SilentStream`: after a stream without a byte, a request asks for the reason.
+    - `RefusalReader`: if the server refuses the request for a trait, such as a field, the addon
+      sends the request again and leaves the trait out.
+    - `SilentStream`: if the server's stream is empty, the addon's next request gets the reason.
     """
 
     def __init__(
@@ -74,9 +75,9 @@ class Tap(HeldStream):
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return the pieces that the client gets for this chunk, perhaps none yet. An empty chunk
-        is the body's end. Once the addon has ended the thought or the answer, or the server has
-        refused the request, chunks with data are ignored: some may still come, because mitmproxy
-        divides a long read into chunks.
+        is the end of the response's body. Once the addon has ended the thought or the answer, or
+        the server has refused the request, chunks with data are ignored: some may still come,
+        because mitmproxy divides a long read into chunks.
         """
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
@@ -85,7 +86,7 @@ class Tap(HeldStream):
 
     def _read_refusal(self, chunk: bytes) -> bool:
         """Search the first chunk for an error by which the server refuses the request. Return True
-        if there is one, and the request can be sent again without the refused trait.
+        if there is one, and the request can be sent again with the refused trait left out.
         """
         if self._awaits_first_chunk:
             self._awaits_first_chunk = False
@@ -97,22 +98,23 @@ class Tap(HeldStream):
 
     @property
     def _is_refusal(self) -> bool:
-        """Return True if the stream is a refusal, and the next request without the refused trait is
-        ready.
+        """Return True if the server's stream is a refusal, and the next request, which leaves out
+        the refused trait, is ready.
         """
         return self._refusal is not None and self._refusal.stopped
 
     @property
     def wants_next_request(self) -> bool:
-        """Return True if another request follows the end of the body: the request was refused, or
-        the body had no byte.
+        """Return True if the addon sends the server another request after this response: the server
+        has refused the first one, or the response's body is empty. Read it only at the body's end,
+        because it is True before a reply's first chunk too.
         """
         return self._is_refusal or self._awaits_first_chunk
 
     @property
     def is_silent(self) -> bool:
-        """Return True if the server's stream had not one byte, so that the addon makes the request
-        again, without a stream, to get the server's error.
+        """Return True if the server's stream was empty. The addon then repeats the request, but for
+        a whole reply, because the server has its error only there.
         """
         return isinstance(self._refusal, SilentStream)
 
@@ -159,10 +161,10 @@ class Tap(HeldStream):
         return self._continued.is_due or self._is_refusal
 
     def next_request(self, possible: bool) -> Request | None:
-        """Return the request to send after this response; `None` if there is none. It continues the
-        reply behind a thought that the addon ended, repeats a refused request without the refused
-        trait, or asks for the reason of an empty stream. `possible`: False if the connection's
-        protocol allows no other request.
+        """Return the request to send to the server after this response; `None` if there is none. It
+        continues the reply behind a thought that the addon ended, repeats a refused request with
+        the refused trait left out, or asks for the reason of an empty stream. `possible`: False if
+        the protocol of the server's connection allows no further request for this exchange.
         """
         if self._awaits_first_chunk:
             self._awaits_first_chunk, self._refusal = False, SilentStream(self._record)
@@ -194,8 +196,8 @@ class Tap(HeldStream):
         self._received_bytes += len(chunk)
         if chunk:
             return self._rewriter.feed(chunk, at)
-        # the chunk with a refusal, which was withheld, goes to the client if no other request was
-        # possible
+        # the chunk with a refusal, which was withheld, goes to the client if the next request could
+        # not be sent to the server
         withheld, self._withheld_chunk = self._withheld_chunk, b""
         out = self._rewriter.feed(withheld, at) if withheld else []
         return [*out, *self._rewriter.close()]

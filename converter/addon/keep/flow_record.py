@@ -73,7 +73,9 @@ class FlowRecord:
     server: Server = GENERIC
     """The profile of the server, as far as the server is recognised."""
     too_large: bool = False
-    """True if the request was refused because its body is too long."""
+    """True if the addon refuses the client's request because its body is longer than the user's
+    limit.
+    """
     began_early: bool = False
     """True if the client's stream began before the server sent its response head."""
     stream_head: Response | None = None

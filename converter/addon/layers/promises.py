@@ -167,9 +167,9 @@ class StreamLayer(HttpStream):
         move_to_splice(self._layer.connection_handler, cast(HttpLayer, self._layer), self)
 
     def state_stream_response_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Handle an event of a body that is streamed: send the client the pieces that the stream
-        function returns for the data. If the function wants another request (`stopped`,
-        `wants_next_request`), leave the server.
+        """Handle an event of a response's body that is streamed: send the client the pieces that
+        the stream function returns for the data. Leave the server if the function needs no more of
+        this response (`stopped`), or has a request to send after it (`wants_next_request`).
         """
         function = self._function
         if function and isinstance(event, ResponseData):
@@ -188,8 +188,8 @@ class StreamLayer(HttpStream):
 
     def _leave_server(self, function: StreamFunction | BodyReader) -> CommandGenerator[None]:
         """Leave the server, because no more of its response is wanted: close its connection
-        (HTTP/1), or cancel the stream (HTTP/2). Then send the next request that `function` returns;
-        if there is none, end the client's body.
+        (HTTP/1), or cancel the stream (HTTP/2). Then send the server the next request that
+        `function` returns; if there is none, end the body of the client's response.
         """
         server = self.context.server
         connection = self._layer.connections.get(server)
@@ -219,7 +219,8 @@ class StreamLayer(HttpStream):
             yield SendHttp(RequestEndOfMessage(self.stream_id), server)
 
     def state_consume_request_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Collect the request's body. Bytes beyond the user's limit are dropped, but still read:
+        """Collect the body of the client's request. Bytes beyond the user's limit are dropped, but
+        still read:
         the client gets an error as its response, and not a broken connection.
         """
         if isinstance(event, RequestData):
@@ -229,9 +230,9 @@ class StreamLayer(HttpStream):
         yield from super().state_consume_request_body(event)
 
     def state_consume_response_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Collect the body of a response that is not streamed, up to `BODY_LIMIT`. If the listener
-        has a reader for it, the reader gets each chunk; it may keep the body itself (`holds`), or
-        want another request (`stopped`).
+        """Collect the body of a server's response that is not streamed, up to `BODY_LIMIT`. If the
+        listener has a reader for the body, the reader gets each chunk. The reader may keep the body
+        itself (`holds`), or have the layers leave the server (`stopped`).
         """
         watch = self._layer.listener.body_reader(self.flow)
         watch = watch if isinstance(event, ResponseData) else None
@@ -286,8 +287,9 @@ class StreamLayer(HttpStream):
             yield from self._report_in_dialect(failing)
 
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
-        """Check a request's or a response's head by mitmproxy's method, which refuses bad headers.
-        Before, give the listener the request's `Host`, which mitmproxy replaces afterwards.
+        """Check a head by mitmproxy's method, which refuses bad headers. Before, give the listener
+        the `Host` of the client's request, which mitmproxy replaces afterwards. `request`: True for
+        the head of the client's request, False for that of the server's response.
         """
         if request:
             self._layer.listener.hosts[self.flow] = self.flow.request.host_header or ""
@@ -298,7 +300,8 @@ class StreamLayer(HttpStream):
         """Refuse a body that is larger than mitmproxy's option `body_size_limit`, and return True
         for it. If the option is not set, skip mitmproxy's check, which runs eight times in an
         exchange. The check also obeys `stream_large_bodies`, but `OwnLayers.configure` switches
-        this option off.
+        this option off. `request`: True for the body of the client's request, False for that of the
+        server's response.
         """
         if not value_of("body_size_limit", self.context.options):
             return False

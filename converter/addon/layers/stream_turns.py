@@ -22,9 +22,9 @@ from mitmproxy.proxy.layer import CommandGenerator
 from converter.addon.layer_contract import Connections, StreamFunction
 
 LONG_READ = 16 * 1024
-"""A read of more bytes than this is long: other connections get a turn after it. To rewrite so many
-bytes of the slowest frames takes some 8 milliseconds. mitmproxy alone handles up to 256 kB of one
-server in one turn.
+"""The bytes from which on a read is long: other connections get a turn after it. To rewrite 16 kB
+of the slowest frames takes some 8 milliseconds. mitmproxy alone handles up to 256 kB of one server
+in one turn.
 """
 
 

@@ -51,7 +51,7 @@ class WholeReads:
         except h11.ProtocolError as error:
             event = error
         # Without an event, the buffer has only framing (a size line, trailers) that is not complete
-        # yet. A server that sends so much of it would fill the memory: report a fault.
+        # yet. More of it than `LONGEST_HEAD` bytes could fill the memory: report a fault.
         if event is None and len(buffer) > LONGEST_HEAD:
             event = h11.RemoteProtocolError(f"more than {LONGEST_HEAD} bytes between chunks")
         self.after = h11.EndOfMessage() if isinstance(event, h11.EndOfMessage) else event
@@ -77,8 +77,9 @@ def take_complete_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
     incomplete chunk are left to h11, which takes 2.7 microseconds for a chunk; this function takes
     0.5.
 
-    `pending`: the rest of the line break of the chunk before, which h11 has not read yet. As many
-    bytes are left in the buffer for h11.
+    `pending`: the end of the previous chunk's line break, which h11 has still to read. h11 must
+    find these bytes at the buffer's beginning. So the same end of the last removed chunk's line
+    break stays in the buffer.
     """
     data, at, pieces = bytes(buffer), len(pending), []
     if not data.startswith(pending):
@@ -91,7 +92,7 @@ def take_complete_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
         pieces.append(data[begin:end])
         at = end + 2
     if pieces:
-        # h11 has still to read the bytes `pending`, the line break of the chunk before. So many
-        # bytes of the last chunk's line break stay in the buffer for it, because they are the same
+        # `pending` was removed too; in its place h11 reads the same bytes of the last chunk's line
+        # break, which stay in the buffer
         buffer.maybe_extract_at_most(at - len(pending))
     return pieces

@@ -14,8 +14,8 @@ from converter.core.wire.json_text import UnreadableError
 from converter.core.wire.known_json import KeptObject
 
 SHORT = 16 * 1024
-"""A request of at most so many bytes is short: to read it takes no longer than to search an earlier
-request for its turns.
+"""The bytes below which a request is short: to read a short request takes no longer than to search
+an earlier request for its turns.
 """
 LONGEST_MODEL = 1024
 """The most characters of a model's name, because each name is searched by patterns and hashed."""

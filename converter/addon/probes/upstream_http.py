@@ -65,7 +65,7 @@ def reason_of(error: Exception) -> str:
 
 
 async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest) -> ProbeReply:
-    """Send a probe's request, and return the reply, without a limit of time. Raises ConnectionError
+    """Send a probe's request, and return the reply, however long it takes. Raises ConnectionError
     if no server accepts the connection, or if the server wants TLS; NoReplyError for other faults.
     """
     try:

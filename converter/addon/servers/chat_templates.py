@@ -45,8 +45,8 @@ class TemplateHistory:
     the running tool loop; False if the template reads all earlier thoughts.
     """
     switches: Mapping[str, object] = field(default_factory=dict)
-    """Entries of `chat_template_kwargs` that the request must have, because the template drops
-    earlier thoughts without them.
+    """Entries of `chat_template_kwargs` that the request must have: without these entries the
+    template drops earlier thoughts.
     """
     exact: bool = False
     """True if the template adds no line ends around a thought. Line ends at the start and end of a
@@ -87,8 +87,8 @@ class Template:
     always: bool = False
     """True if the model thinks even if a request turns thinking off."""
     bare_closer: bool = False
-    """True if the template, with thinking off, writes a closer without its opener. Then the model
-    may write the closer again.
+    """True if the template writes a closer alone when thinking is off. Then the model may write the
+    closer again.
     """
     opens: bool = True
     """True if the template opens thoughts; False if the model writes the opener itself."""
@@ -129,7 +129,8 @@ TEMPLATES = (
     Template(r"gigachat-?3[._]5(?!.*reasoning)", _REASONING),
     # Source: llama.cpp's template tencent-Hy3
     Template(r"\bhy-?v?3|hunyuan-?v3", _EFFORT),
-    # From this row to Pangu, the templates open a thought without a switch.
+    # From this row to Pangu, the templates open a thought unless a request turns thinking off.
+    # Those of rows with `always` open one even then.
     # Source of this row: llama.cpp's template Qwen-QwQ-32B
     Template(r"qwq", always=True, history=NEVER),
     # Source: Qwen's pages: these models always think; ik_llama.cpp's template

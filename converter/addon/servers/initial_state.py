@@ -104,7 +104,7 @@ def state_by_prompt(facts: Facts) -> InitialState | None:
     For a server that may repeat the opener, an opener at the prompt's end makes a thought only
     likely: llama.cpp 11549 repeats the opener or not (by its option `--skip-chat-parsing`), or
     sends the thought in a field (`--reasoning auto`), and does not report these options. If the
-    prompt ends without an opener or is not known, the reply of such a server begins in its text.
+    prompt's end is no opener or is not known, the reply of such a server begins in its text.
     """
     if not facts.repeats_opener:
         return facts.prompt
@@ -212,11 +212,11 @@ def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
     Thinking is off in two cases:
 
     - The request turns it off.
-    - The user's option `think_start` (`chosen`) says that replies begin in text, and the model's
-      template opens a thought without a switch.
+    - The user's option `think_start` (`chosen`) says that replies begin in text, although the
+      model's template opens a thought unless the request turns thinking off.
 
-    Always False if the model's template, with thinking off, writes a closer without its opener,
-    because the model may repeat that closer.
+    Always False if the model's template writes a closer alone when thinking is off, because the
+    model may repeat that closer.
     """
     row = _opening_row(body)
     if row and row.bare_closer:
@@ -253,7 +253,7 @@ def state_after_prompt(rendered: str) -> InitialState:
 def begins_in_thought(facts: Facts, thinks: bool) -> bool:
     """Return True if the model is expected to begin its reply with a thought, which the server may
     send in the text or in a field of its own. `thinks` is True if the model is known to think
-    without a switch in the request.
+    although no instruction tells it to (`KnownServers.thinks`).
     """
     if (state := state_by_request(facts) or state_by_switches(facts)) is not None:
         return state.inside

@@ -310,12 +310,13 @@ class KnownServers:
         self._learn(upstream, BEGINS + digest, state.value)
 
     def learn_thinking_model(self, upstream: Upstream, body: Mapping[str, object]) -> None:
-        """Remember that the request's model thinks without a switch in the request."""
+        """Remember that the request's model thinks although no instruction tells it to think."""
         self._learn(upstream, THINKS + _model_digest(body))
 
     def thinks(self, upstream: Upstream, body: Mapping[str, object]) -> bool:
-        """Return True if the request's model thinks without a switch, because an earlier reply
-        showed it, or because the model's row in `TEMPLATES` opens a thought for this request.
+        """Return True if the request's model thinks although its prompt has no instruction to
+        think. An earlier reply has shown it, or the model's row in `TEMPLATES` opens a thought for
+        this request.
         """
         seen = self._read_word(upstream, THINKS + _model_digest(body)) is not None
         named = initial_state.state_by_model(Facts(body))
@@ -336,7 +337,8 @@ class KnownServers:
         self, upstream: Upstream, body: Mapping[str, object], names: frozenset[str]
     ) -> None:
         """Remember that the server refused the traits `names` of this request (`pictures`, `field
-        seed`). To be called after the server accepted the request without these traits.
+        seed`). To be called after the server accepted the request from which these traits were
+        left out.
         """
         keys = names & refusals.KEYWORDS
         traits = names - keys - {refusals.PICTURES_ONCE}
@@ -355,9 +357,8 @@ class KnownServers:
     def without_refused_traits(
         self, upstream: Upstream, body: Mapping[str, object], removable: frozenset[str]
     ) -> Mapping[str, object]:
-        """Return the request without the traits that the server has refused in earlier requests.
-        Only traits whose names are in `removable` are removed. Return `body` itself if nothing
-        changes.
+        """Return the request `body`, but leave out the traits that the server has refused before,
+        if their names are in `removable`. Return `body` itself if nothing changes.
         """
         if not (names := self.refused_traits(upstream, body)):
             return body

@@ -126,10 +126,12 @@ class Server:
     repeats_opener: bool = False
     """True if a reply may begin with the opener that ends the prompt."""
     counts: bool = False
-    """True if a stream has the counts of tokens even if the request does not ask for them."""
+    """True if the server sends the counts of tokens in a stream even if the request does not ask
+    for them.
+    """
     ends_thought_on_request: bool = False
-    """True if the server can be asked to end the thought of a running reply whose request had the
-    field `reasoning_control`.
+    """True if the server ends the thought of a running reply when it gets a further request for
+    that. The reply's own request must have had the field `reasoning_control`.
     """
 
 
@@ -208,13 +210,14 @@ SERVERS = (
         # llama.cpp 11549 accepts a tool's name as tool_choice, but the model may still call any
         # tool.
         named_tool_choice=False,
-        # llama.cpp 11549 continues a last assistant message without any field that asks for it.
+        # llama.cpp 11549 needs no field of the request to continue a last assistant message, so the
+        # row has no `prefill`.
         continues="reasoning",
         # llama.cpp 11549 repeats the opener with --reasoning none. With --reasoning auto it sends
         # the thought in a field, and the text begins with the answer.
         repeats_opener=True,
-        counts=True,  # llama.cpp: in `timings`, beside the finish, also if nobody requests counts
-        ends_thought_on_request=True,  # llama.cpp 11549 can end a thought
+        counts=True,  # llama.cpp sends them in `timings`, beside the finish
+        ends_thought_on_request=True,  # llama.cpp 11549: by a second request during the reply
     ),
     Server(
         name="ollama",
@@ -327,8 +330,10 @@ def request_settings(
     """Return the settings by which `conversation` is written as a request to this server.
 
     Arguments:
-        history: The form of earlier thoughts.
-        order: The order of tool results and text in a user turn.
+        history: The field of a message, or the marks in its text, in which the request has earlier
+            thoughts.
+        order: Whether tool results go before the text of their user turn (`tools-first`), or stay
+            where the client wrote them (`as-written`).
         parses: True if the server sends this model's thoughts in a field of their own.
     """
     switch, effort, model = conversation.thinking, conversation.effort, conversation.model

@@ -61,7 +61,8 @@ class BlockWriter(Encoder, ABC):
 
     Attributes:
         thinking_length: how many characters were sent as thinking.
-        text_length: how many characters were sent as text or as calls, without the blanks of calls.
+        text_length: how many characters were sent as text or as calls; blanks in calls do not
+            count.
         cut: True if a call was left unfinished, because its end did not come and a client must not
             run it.
     """
@@ -376,7 +377,7 @@ class BlockWriter(Encoder, ABC):
 
 
 _LEAST_LENGTH = 64
-"""Each held event counts as at least so many characters, because even an event without text needs
+"""A held event counts as at least 64 characters, because even an event without text needs
 memory. If the held events have more than `DELAYED_LIMIT` characters, TooMuchError is raised.
 """
 

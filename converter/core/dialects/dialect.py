@@ -108,8 +108,8 @@ class Endpoint:
 
 
 type TurnOf = Callable[[object, Callable[[], tuple[Turn, bool]], object], Turn]
-"""Returns the turn of a message; the turn may be the one that was read for the request before. It
-takes
+"""Returns the turn of a message, perhaps the turn that was read for the conversation's previous
+request. It takes
 
 - the message,
 - its reader, which returns the turn, and True if the message must be read anew in each request
@@ -137,7 +137,7 @@ class RequestContext:
     """The kept replies; None if the request cannot refer to earlier replies."""
     turn_of: TurnOf = read_anew
     """Returns the turn of a message. It may return the turn that was read for the same message in
-    the request before.
+    the conversation's previous request.
     """
 
 
@@ -204,7 +204,7 @@ class Requests:
     """
     native_of: str = ""
     """Name of the server whose own API this dialect is, such as `ollama`. That server gets requests
-    of this dialect untranslated, without any option. Empty if there is no such server.
+    of this dialect untranslated, even if the user sets no option. Empty if there is no such server.
     """
     native: Callable[[Mapping[str, object]], Mapping[str, object]] = lambda body: body
     """Returns a request in a form that servers' own endpoints of this dialect accept; the same

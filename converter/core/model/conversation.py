@@ -47,7 +47,7 @@ class Linked:
     """Bytes that are to be fetched from a URL."""
 
     url: str
-    """The URL."""
+    """The URL as the client wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ type MediaSource = Data | Linked | Stored
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """A text."""
+    """A text in a message."""
 
     text: str
     """The text itself."""
@@ -73,7 +73,7 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingBlock:
-    """A thought."""
+    """A thought in a message of the model."""
 
     text: str
     """The text of the thought."""
@@ -93,7 +93,7 @@ class RedactedThinking:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image."""
+    """An image in a message."""
 
     source: MediaSource
     """The bytes of the image, or where they are."""
@@ -105,7 +105,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """A sound."""
+    """A sound in a message."""
 
     source: Data
     """The bytes of the sound."""
@@ -113,7 +113,7 @@ class Sound:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document."""
+    """A document in a message."""
 
     content: tuple[TextBlock | Image, ...] | MediaSource
     """The document's text and images, or the source of its bytes (a PDF)."""
@@ -227,9 +227,11 @@ class Sampling:
     temperature: float | None = None
     """How random the choice of tokens is; 0 for the most likely token."""
     top_p: float | None = None
-    """A probability. Tokens are drawn from the most likely ones that together have it."""
+    """A probability. The next token is drawn from the most likely tokens whose probabilities have
+    this sum.
+    """
     top_k: int | None = None
-    """A number. Tokens are drawn from so many of the most likely ones."""
+    """The number of the most likely tokens from which the next token is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +243,11 @@ class Conversation:
     turns: tuple[Turn, ...]
     """The messages in order."""
     system: tuple[str, ...] = ()
-    """The system texts."""
+    """The texts of the system turn, which instruct the model."""
     max_tokens: int | None = None
     """The most tokens of the reply; `None` if the client sets no limit."""
     tools: tuple[Tool, ...] = ()
-    """The offered tools."""
+    """The tools that the request lists."""
     tool_choice: ToolChoice | None = None
     """Whether the model may call a tool; `None` if the client did not say."""
     parallel_tool_use: bool = True

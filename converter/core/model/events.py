@@ -180,8 +180,8 @@ class Finish:
     server_word: str = field(default="", compare=False)
     """The finish reason as the server wrote it."""
     at_limit: bool = field(default=False, compare=False)
-    """True if the reply has as many tokens as the request allowed, by the server's count, although
-    the server's reason is not `length`.
+    """True if the reply, by the server's count, has all the tokens that the request allowed,
+    although the server's finish reason is not `length`.
     """
 
 

@@ -28,7 +28,7 @@ class Bounds:
     """The bounds of a store."""
 
     count: int
-    """The most entries."""
+    """The most entries that the store keeps."""
     size: int
     """The most bytes of all entries together."""
     seconds: float = 1e9

@@ -1,6 +1,6 @@
 """A cache of a conversation's messages, so that each message is parsed and translated only once.
 
-An agent's request repeats all messages of its request before and adds some at the end.
+An agent's request repeats all messages of the agent's previous request and adds some at the end.
 `converter.core.wire.known_json` returns the same Python object for a repeated message, and this
 object is the key of the cache. If a client moves a cache mark (`cache_control`), only the messages
 that have or had the mark are read again. Changed metadata of the request costs nothing.
@@ -17,10 +17,10 @@ class RepeatedTurns[Turn, Request]:
     that Python cannot use the same `id()` for another object.
 
     Attributes:
-        before: the cache for the request before; `None` if there was none. It becomes `None` once
-            this request is read and its own cache is kept for the next request.
-        request: the parsed request, with which the next request is compared; `None` if nothing of
-            this request can be used again.
+        before: the cache for the conversation's previous request; `None` if there was none. It
+            becomes `None` once this request is read and its own cache is kept for the next request.
+        request: the parsed request of this cache, with which the conversation's next request is
+            compared; `None` if nothing of this request can be used again.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class RepeatedTurns[Turn, Request]:
 
     def hash(self, history_hash: bytes, message: object, make: Callable[[], bytes]) -> bytes:
         """Return the hash of a conversation up to and including `message`. The hash comes from the
-        cache if the request before had this message behind the same messages, else from `make()`.
+        cache if the previous request had this message behind the same messages, else from `make()`.
 
         `history_hash` is the hash of all messages before this one.
         """
@@ -48,7 +48,7 @@ class RepeatedTurns[Turn, Request]:
         return cached[2]
 
     def mended(self, message: object, mend: Callable[[object], object]) -> object:
-        """Return the result of `mend(message)`, from the cache if the request before had it."""
+        """Return the result of `mend(message)`, from the cache if the previous request had it."""
         cached = self.before._mended.get(id(message)) if self.before else None
         self._mended[id(message)] = cached = cached or (message, mend(message))
         return cached[1]
@@ -59,7 +59,7 @@ class RepeatedTurns[Turn, Request]:
         """Return the turn for a message, from the cache or from `reader()`.
 
         Args:
-            message: the message.
+            message: the parsed JSON of the message.
             reader: returns the turn, and True if the turn may not be cached, because the reading
                 also makes a note for the log.
             basis: the facts of other messages on which the reading depends. The cached turn is
@@ -80,8 +80,8 @@ class RepeatedTurns[Turn, Request]:
         """Return the messages into which `turns`, some turns in a row, are translated for the
         server: from the cache, or from `write()`.
 
-        The cached messages are returned only if the request before had the same turns in a row, and
-        an equal `basis`: the facts on which the writing depends.
+        The cached messages are returned only if the previous request had the same turns in a row,
+        and an equal `basis`: the facts on which the writing depends.
         """
         key, before, self._basis = tuple(map(id, turns)), self.before, basis
         cached = before._runs.get(key) if before and before._basis == basis else None

@@ -127,8 +127,8 @@ def _unnumbered(frame: bytes, counter: bytes) -> bytes:
 
 
 MOST_WAITING = 2048
-"""Behind so many characters of rewritten text, the next frame is parsed. Before, the stages get all
-rewritten text as one text (`FastPath.settle`).
+"""The characters of rewritten text behind which the next frame is parsed. Before that, the stages
+get all rewritten text as one text (`FastPath.settle`).
 """
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
 """Escape that all JSON writers write alike (the character behind the backslash, as a regular

@@ -38,7 +38,7 @@ class Message:
 
     @property
     def calls(self) -> tuple[ToolUse, ...]:
-        """The tool calls."""
+        """The tool calls of the reply, in their order."""
         return tuple(block for block in self.blocks if isinstance(block, ToolUse))
 
 

@@ -62,8 +62,8 @@ BODY_LIMIT = Bound(
     "of one that is read as a whole: status 502, and the server's connection is closed; of one that"
     " is kept: the first part is kept",
 )
-"""A thousand times as much as a long reply, so that replies with `logprobs` are below. The bound is
-there because a download of a file must not fill the memory.
+"""A long reply has a thousandth of these bytes, and replies with `logprobs` are still below the
+bound. The bound is there because a download of a file must not fill the memory.
 """
 FRAME_LIMIT = Bound(4 * _M, _BYTES, "one frame of a stream")
 """A frame usually has some hundred bytes, and one with an inline picture is still shorter than
@@ -97,7 +97,7 @@ DEPTH_LIMIT = Bound(200_000, "levels", "arguments of a tool call with objects")
 MOST_CALLS = Bound(
     1000, "calls", "tool calls", "the dialect's error; what looks like more calls in text is text"
 )
-"""Agents make a few calls at once. A model that makes so many is in a loop."""
+"""Agents make a few calls at once. A model that makes 1,000 is in a loop."""
 HELD_LIMIT = Bound(
     256 * _K,
     _CHARACTERS,
@@ -146,7 +146,7 @@ MOST_PARTS = Bound(1000, "parts", "blocks and items of a server's own endpoint",
 get further events.
 """
 MOST_NAMES = Bound(50, "names", "names of fields in a note", "the others are not named")
-"""A line of the log with so many names is still readable."""
+"""A line of the log with 50 names is still readable."""
 MOST_FAULTS = Bound(10, "faults", "faults of one reply that are listed", "a sum")
 """How many different faults of one reply are noted. Further faults have the same causes."""
 

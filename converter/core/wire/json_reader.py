@@ -75,8 +75,8 @@ _BEGUN = re.compile(
     r"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
     r"|-?(?:0|[1-9]\d*)?(?:(?<=\d)\.\d*)?(?:(?<=\d)[eE][-+]?\d*)?"
 )
-"""The pattern of the beginning of `true`, `false`, `null` or a number. It matches as many
-characters as can still become such a value.
+"""The pattern of the beginning of `true`, `false`, `null` or a number. It matches the most
+characters that can still become such a value.
 """
 _COMMENTS = {"/*": "*/", "//": "\n", "#": "\n"}
 """The text that begins a comment -> the text that ends it."""

@@ -70,14 +70,14 @@ first element.
 
 @dataclass(slots=True)
 class KeptList:
-    """The elements of a list."""
+    """The elements of a list in a request, with their bytes."""
 
     data: bytes
     """The bytes of the request with the list."""
     begin: int
     """The offset of the first element in `data`."""
     values: list[object] = field(default_factory=list)
-    """The elements."""
+    """The parsed elements, in their order."""
     spans: Spans = field(default_factory=Spans)
     """For each element the offsets of its beginning and end, counted from `begin`."""
 
@@ -103,7 +103,7 @@ class ReadObject(NamedTuple):
     """The result of `read`."""
 
     value: dict[str, object]
-    """The object."""
+    """The parsed object of the request."""
     kept: KeptObject
     """The same object, to be kept for the reading of the next requests."""
     before: int | None

@@ -11,7 +11,7 @@ from converter.addon.memory.sqlite_store import open_private
 from converter.core.wire.bounds import Bound
 
 MOST_EXCHANGES = Bound(1000, "exchanges", "exchanges in the file of think_page", "the oldest go")
-"""About as many as an agent sends in some days."""
+"""An agent sends about this number of requests in some days."""
 MOST_BYTES = Bound(256 << 20, "bytes", "those exchanges, all together", "the oldest go")
 """Bounded, because mitmweb reads all exchanges of the file into memory when it starts."""
 _TABLE = """

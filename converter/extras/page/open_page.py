@@ -106,7 +106,7 @@ class OpenPage:
         self.message_came.set()
 
     async def wait_for_message(self, seconds: float) -> None:
-        """Wait until the page sends a message, but at most so many seconds."""
+        """Wait until the page sends a message, but at most `seconds`."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.message_came.wait(), seconds)
         # Cleared here, not in `next_changes`: the loop of `handlers.Updates` calls that method only

@@ -190,10 +190,10 @@ class Sessions:
         messages, of which the first `opening` are before the model's first turn.
 
         A request can continue a session if its first messages are those of the session's newest
-        request, at least as many as the session's shortest request has. Of several such sessions it
-        continues the one with which it shares the most messages, the newest of equals. A request
-        without a model's turn must also be longer than the session's shortest request, because two
-        sessions may begin with the same question.
+        request, and their number is at least that of the session's shortest request. Of several
+        such sessions it continues the one with which it shares the most messages, the newest of
+        equals. A request that has no turn of the model must also be longer than the session's
+        shortest request, because two sessions may begin with the same question.
         """
         best, most = None, 0
         for session in (each for key in keys for each in self._openings.get(key, ())):

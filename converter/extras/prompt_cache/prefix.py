@@ -42,17 +42,17 @@ KEPT_PROMPT_BYTES = Bound(16 << 20, "bytes", "those requests, all together", "th
 """Enough for the requests of some agents whose context windows are full."""
 
 _NEAR = 30
-"""The most characters of a date or time that `BREAKERS` match. To find a date around an offset, so
-many characters before and after the offset are searched.
+"""The most characters of a date or time that `BREAKERS` match. To find a date around an offset, the
+30 characters before the offset and the 30 behind it are searched.
 """
 _BLOCK = 2000
-"""A block of text that changes, such as the output of `git status`, is recognised by its first
-words. A difference within so many characters after these words counts as a change of the block.
+"""The most characters of a block of text that changes, such as the output of `git status`, which is
+recognised by its first words. A difference within 2,000 characters behind these words counts as a
+change of the block.
 """
 _BEGUN_TURN = 8
 """The most tokens with which a chat template opens the reply at a prompt's end. The next prompt has
-other tokens there. So the cache counts as whole if at most so many tokens of a prompt are not used
-again.
+other tokens there. So the cache counts as whole if at most 8 tokens of a prompt are not used again.
 """
 _ASKS_TO_THINK = re.compile(
     r"Before you answer, think step by step inside <thinking>.*?outside of the tags\.", re.DOTALL
@@ -117,7 +117,7 @@ class Prompt:
     body: Mapping[str, object]
     """The request's fields."""
     size: int
-    """How many bytes the body has."""
+    """How many bytes the body of the request has."""
     tokens: int | None = None
     """The prompt's tokens by the server's count; None until the server reports it."""
 

@@ -52,8 +52,8 @@ class Expectation:
     are ignored. The test of a recording fails while its reply differs from the expectation.
 
     Attributes:
-        thinking: the thinking; None if the thinking is not compared.
-        text: the text; None if the text is not compared.
+        thinking: the thinking that the client should get; None if thinking is not compared.
+        text: the text that the client should get; None if text is not compared.
         why: the person's reason, which is printed with a difference.
     """
 

@@ -66,7 +66,7 @@ class RecordedServer(ThreadingHTTPServer):
 
     daemon_threads = True  # The program may end while a thread still answers a client.
     block_on_close = False  # `server_close` does not wait for these threads.
-    request_queue_size = 64  # So many connections may wait to be accepted.
+    request_queue_size = 64  # The most connections that may wait to be accepted.
 
     def __init__(
         self, recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0
@@ -133,7 +133,7 @@ class RecordedServer(ThreadingHTTPServer):
         if counted := self.prompt_tokens(path, body):
             return 200, counted
         # An older llama.cpp, which cannot end a thought while it is generated, refuses this field
-        # in the same way. The addon then sends the request without the field.
+        # in the same way. The addon then leaves out the field.
         if CONTROL in read_body(body):
             return 400, {"error": {"message": f"Unknown parameter: '{CONTROL}'"}}
         message = f"no recording answers this request, {method} {path}; {_REMEDY}"

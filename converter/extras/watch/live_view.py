@@ -26,7 +26,7 @@ LIVE_LIMIT = Bound(
     "a running reply that is followed in mitmweb",
     "shown further when it is complete",
 )
-"""A stream of 60,000 tokens has so many bytes. Nobody reads more of a reply while it comes."""
+"""A stream of 60,000 tokens has 16 MB. Nobody reads more of a reply while it comes."""
 
 INTERVAL = 0.25
 """Seconds between two updates of a running reply. Four updates a second look like steady growth."""

@@ -45,7 +45,7 @@ _PATIENCE = 0.02
 _LAST_PATIENCE = 1.0
 """The most seconds that mitmproxy's end waits for a terminal that accepts no more output."""
 _PIECE = 1 << 12
-"""The most bytes of one write. A pipe takes so many bytes as one piece (PIPE_BUF of Linux), so no
+"""The most bytes of one write. A pipe takes 4,096 bytes as one piece (PIPE_BUF of Linux), so no
 line of the log can come between them.
 """
 _PAUSE = 0.05

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 AT_A_TIME = 50
 """The most thoughts of one reply that are passed to the hooks before mitmproxy's loop runs other
-tasks. Hooks that do little take 5 milliseconds for so many.
+tasks. Hooks that do little take 5 milliseconds for 50 thoughts.
 """
 
 

@@ -33,7 +33,7 @@ from converter.extras.watch.live_view import RUNNING
 _log = logging.getLogger(__name__)
 
 STREAM_LIMIT = 8 << 20
-"""The most bytes of a stream that a view reads. So many bytes have 32,000 tokens, and take two
+"""The most bytes of a stream that a view reads. A stream of 8 MB has 32,000 tokens, and takes two
 seconds to read.
 """
 WHOLE_LIMIT = 1 << 20
@@ -235,7 +235,9 @@ def shorten_text(written: str) -> str:
 
 
 WIDTH = 72
-"""Columns of a line: as many as mitmweb's page, 1280 pixels wide, shows beside its list."""
+"""The columns of a line. mitmweb's page, if it is 1280 pixels wide, shows 72 columns beside its
+list.
+"""
 _INDENT = "  "
 """The text before the later pieces of a broken line, so that they do not look like lines."""
 _PREFIX = re.compile(r"[ ]*+(?:#│? )?+")

@@ -307,8 +307,8 @@ COUNTS_THINKING = "thinking-token-count-2026-05-13"
 a thought whose text it wants omitted.
 """
 TOKENS_PER_COUNT = 50
-"""A running count of omitted thinking is sent each time that so many further tokens have come. Each
-count is a multiple of this number.
+"""The tokens of omitted thinking after which its running count is sent again. Each count is a
+multiple of this number.
 """
 _CHARACTERS_PER_COUNT = 200
 """How many characters of thinking are estimated to be `TOKENS_PER_COUNT` tokens."""

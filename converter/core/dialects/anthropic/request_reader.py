@@ -83,8 +83,8 @@ def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
     thread = None
     if context.memory is not None and as_object(body).get("thread") is not None:
         body, thread = threads.with_kept_turns(body, context.memory)
-    # Usually a turn that the request before had, too, is not read again. But in a thread no request
-    # repeats a turn.
+    # Usually a turn that the conversation's previous request had, too, is not read again. But in a
+    # thread no request repeats a turn.
     turn_of = read_anew if thread else context.turn_of
     request = Fields(body)
     notes, left_out = list[str](), list[str]()

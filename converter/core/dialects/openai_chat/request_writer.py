@@ -69,7 +69,7 @@ type RunOf = Callable[
 ]
 """Takes successive turns of one role, the settings on which the writing depends, and the writer.
 Returns the messages for the turns: what the writer returns, or the messages that it returned for
-the same turns and settings in the request before.
+the same turns and settings in the conversation's previous request.
 """
 
 
@@ -93,7 +93,7 @@ def write(
     conversation from one of the request readers.
 
     `run_of`: returns the messages for successive turns of one role. It may return the messages that
-    were written for the same turns in the request before.
+    were written for the same turns in the conversation's previous request.
     """
     fields, leaves_out = _fields(conversation, settings, run_of), settings.leaves_out
     body = {name: value for name, value in fields.items() if name not in leaves_out}
@@ -196,7 +196,7 @@ def write_messages(
     out.
 
     `run_of`: returns the messages for successive turns of one role. It may return the messages that
-    were written for the same turns in the request before.
+    were written for the same turns in the conversation's previous request.
     """
     turns, texts = list(conversation.turns), list(conversation.system)
     while turns and turns[0].role == "system":

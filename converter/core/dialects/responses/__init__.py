@@ -43,7 +43,7 @@ def _read_request(body: object, context: RequestContext) -> Conversation:
     there is a memory, the conversation's `own` has the function that will keep the response in it.
 
     `context.turn_of` is used only if the client itself sends its whole history, so that each
-    request repeats the turns of the request before.
+    request repeats the turns of the previous one.
     """
     purpose, memory = context.purpose, context.memory
     if purpose is Purpose.COMPACTION:

@@ -65,7 +65,7 @@ class Items:
     """
     turn_of: TurnOf = read_anew
     """Returns the turn of an item. It may return the turn that was read for the same item in the
-    request before.
+    conversation's previous request.
     """
     turns: list[Turn] = field(default_factory=list)
     """The turns of the items that were added so far."""

@@ -137,7 +137,7 @@ def read(
         items: the items of the whole conversation, with its kept history; None if there is no
             memory. Then only the request's own items are read.
         turn_of: returns the turn of an item. It may return the turn that was read for the same item
-            in the request before.
+            in the conversation's previous request.
     """
     request = Fields(body)
     refuse_unsupported(request)

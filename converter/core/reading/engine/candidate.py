@@ -73,7 +73,7 @@ def find_start(
     more text must come to decide it.
 
     Args:
-        mark: the mark.
+        mark: the mark that may begin the call.
         text: the text from the mark on, as far as it has come.
         tools: the schemas of the offered tools, by name; `None` if calls are not read.
         last: True if no more text comes.
@@ -242,7 +242,7 @@ class Candidate:
 
         Args:
             mark: the mark with which it begins.
-            start: the beginning of a call.
+            start: the beginning of the call that stands at the mark.
             stands: the position of the candidate in the reply.
             text: the text from the mark on, as far as it has come.
             forbidden: True if the request allows no call.

@@ -770,8 +770,8 @@ class Engine:
 
     @property
     def _tools(self) -> Schemas | None:
-        """The schemas of the tools that may be called, by name: empty once the reply has as many
-        calls as it may have. `None` if calls are not read.
+        """The schemas of the tools that may be called, by name: empty once the reply has the most
+        calls that it may have. `None` if calls are not read.
         """
         if not self._table.reads_calls:
             return None

@@ -189,7 +189,7 @@ class MarkTable:
         """Return the search for the marks that count in `state`.
 
         Args:
-            state: the state.
+            state: the engine's state, which decides the marks that count.
             answer_open: the answer's opener, if it counts; else empty.
             answer_close: the answer's closer, if it counts; else empty.
             late: closers that the last call lacked. They may still come in this text, and are then

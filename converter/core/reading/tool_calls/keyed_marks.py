@@ -98,7 +98,7 @@ class Marks:
     the model left out the mark before the key, so that the search cannot find it; else `None`.
 
     Attributes:
-        span: the span.
+        span: the text of a candidate in which the marks stand.
         all: the marks, in their order.
         balance: how many values are open before each mark; below 0 if more were closed than opened.
         closers: how many VALUE_END marks stand before each mark.

@@ -93,8 +93,8 @@ class _BodyReader:
     """Cuts one body, line by line.
 
     Attributes:
-        gaps: the gaps so far, each before the token of the same index.
-        tokens: the tokens so far.
+        gaps: the bytes before each token that was read so far, at the token's index.
+        tokens: the tokens of JSON that were read so far.
         gap: the bytes since the last token, a part of the next gap.
     """
 
