@@ -18,7 +18,7 @@ LINE_LIMIT = 4096
 dropped, which bounds the memory for a stream.
 """
 _LINE = re.compile(r"^[^`~\n]*+[`~].*\n", re.MULTILINE)
-"""The pattern of a whole line that has a backtick or a tilde."""
+"""The pattern of a complete line, with its line end, that has a backtick or a tilde."""
 _BLANK_LINE = re.compile(r"^[^\S\n]*+\n", re.MULTILINE)
 """The pattern of a blank line, which ends a paragraph and with it an inline span."""
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"

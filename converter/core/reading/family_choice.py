@@ -115,7 +115,9 @@ def _find_confused_marks(families: Iterable[ThoughtRow]) -> tuple[str, str] | No
 
 
 def _parse_name(name: str) -> Iterable[ThoughtRow]:
-    """Return the families for one name; the kinds of names are those of `choose`."""
+    """Return the families for one of the names that `choose` takes. Raises ValueError for any
+    other name.
+    """
     if name == AUTO:
         return [family for family in TABLE if not family.ambiguous_in_prose]
     if name in _BY_NAME:

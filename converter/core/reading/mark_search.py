@@ -55,7 +55,7 @@ class Mark(enum.Enum):
     WITH_ATTRIBUTES = enum.auto()
     """An opener with attributes; it begins a thought."""
     WHOLE = enum.auto()
-    """A tag that is a whole thought, `<thinking thought="..."/>`."""
+    """A tag that has a complete thought in it: `<thinking thought="..."/>`."""
     LABEL = enum.auto()
     """A word directly behind an opener that names the kind of the thought (`thought` in Gemma's
     channel). It is dropped.

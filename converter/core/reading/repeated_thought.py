@@ -19,9 +19,9 @@ class RepeatedThought:
     """A filter for the content of a reply whose thinking came in a field.
 
     `expect` takes the thinking of the field, `feed` the content. If the content begins with a
-    thought in tags, and this thought begins like that of the field, it is dropped with its tags.
-    Only the first `HEAD` characters are compared, so that a long thought costs no more than a short
-    one.
+    thought in tags that begins like the thinking of the field, this thought is dropped with its
+    tags. Only the first `HEAD` characters are compared, so that a long thought costs no more than a
+    short one.
 
     Arguments:
         families: the families whose openers are recognised.

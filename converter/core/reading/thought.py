@@ -101,7 +101,7 @@ def part_of(event: Thinking, text: str, rest: bool = False) -> Thinking:
 
 
 _ATTRIBUTE = rf"""\s++{NAME}\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
-"""The pattern of a whole attribute with the blanks before it."""
+"""The pattern of a complete attribute with the blanks before it."""
 _ATTRIBUTES = re.compile(
     rf"""(?:{_ATTRIBUTE})*+(?:\s*+(?P<end>/?>)"""
     rf"""|(?:\s++{NAME}\s*+(?:=\s*+(?:"[^"]*+|'[^']*+)?)?|\s*+/?)\Z)"""

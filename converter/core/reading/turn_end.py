@@ -20,7 +20,7 @@ TOKENS = (
 )
 """The end-of-turn tokens, by the models that write them."""
 _WHOLE = "|".join(map(re.escape, TOKENS))
-"""The pattern of a whole end-of-turn token."""
+"""The pattern of a complete end-of-turn token."""
 _PARTS = "|".join(
     sorted({re.escape(token[:length]) for token in TOKENS for length in range(1, len(token))})
 )
@@ -63,7 +63,7 @@ class TurnEnd:
         return [replace(event, text=text[:begin])] if begin else []
 
     def close(self) -> list[Event]:
-        """Drop the held text if it consists of whole tokens; else return it."""
+        """Drop the held text if it consists of complete tokens; else return it."""
         if self._held is not None and _TOKENS.fullmatch(self._held.text):
             self._held = None
         return self._release_held()

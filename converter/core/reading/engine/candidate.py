@@ -105,7 +105,7 @@ def find_start(
 
 def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[CallRow, int, bool]]:
     """Yield each form that the mark may begin, the offset of its body in `text`, and True if an
-    opener stands before the body. `text` and `rows` are those of `find_start`.
+    opener stands before the body. `text`, `rows`: as in `find_start`.
     """
     if mark in SECTIONS:
         offset = behind_closers(text, len(mark))

@@ -150,7 +150,8 @@ class MarkTable:
         self.offered, self.reads_calls = offered and bool(rows), reads_calls
         self.forbids_calls = forbids_calls
         self.calls_in_thought = openers_in_thought(offered, reads_calls) if rows else ()
-        # The search for the marks that count in the JSON of an answer: those of calls, if any.
+        # The search for the marks that count in the JSON of an answer: the marks of calls if calls
+        # are read, else none.
         self.json_search = _WITHIN_VALUE if reads_calls else _NO_MARKS
         others = tuple(mark for mark in CLOSERS if mark not in self.bare_closers)
         self.behind_calls = (*CALL_CLOSERS, *others)

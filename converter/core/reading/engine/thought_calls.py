@@ -71,8 +71,8 @@ class ThoughtCalls:
         return self.release(len(self._written) - before)
 
     def release(self, held: int = 0) -> str:
-        """Return the held text, except its last `held` characters, and except text that was emitted
-        already.
+        """Return the held text up to its last `held` characters, which stay held. Blanks that were
+        emitted already are left out.
         """
         free = len(self._written) - held
         out, self._written = self._written[self._emitted : free], self._written[free:]

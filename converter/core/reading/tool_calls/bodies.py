@@ -26,8 +26,8 @@ class Json:
     """A JSON object, or a list of such objects: `{"name": "f", "arguments": {"city": "Oslo"}}`."""
 
     only_call_keys: bool = False
-    """True if an object must have arguments, and no keys beside those of the name (`NAME_KEYS`), of
-    the arguments (`ARGUMENT_KEYS`) and `OTHER_KEYS`.
+    """True if an object must have arguments, and no key that is not in `NAME_KEYS`, `ARGUMENT_KEYS`
+    or `OTHER_KEYS`.
     """
     name_is_key: bool = False
     """True if an object has the tool's name as its only key and the arguments as the value
@@ -138,7 +138,9 @@ class Keyed:
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """Calls in Python's syntax: `[f(city="Oslo"), g()]`, or one call a line without brackets."""
+    """Calls in Python's syntax: `[f(city="Oslo"), g()]`, or, without `[` and `]`, one call on each
+    line.
+    """
 
     starts: Sequence[str] = ("[",)
     """The characters with which the body may begin. An empty text among them means that it may

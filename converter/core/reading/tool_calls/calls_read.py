@@ -35,12 +35,12 @@ class CallsRead:
     held_characters: int = 0
     """How many characters of an incomplete call are held now."""
     text_forms: Counter[str] = field(default_factory=Counter)
-    """Name of a form -> how many whole calls of this form were read from the reply's text, also
-    from a thought in this text, if the call ended the thought.
+    """Name of a form -> how many complete calls of this form were read from the reply's text,
+    also from a thought in this text, if the call ended the thought.
     """
     thought_forms: Counter[str] = field(default_factory=Counter)
-    """Name of a form -> how many whole calls of this form were read from the thoughts by
-    `ThoughtCalls`: from thoughts that the server sent in a field, and from closed thoughts.
+    """Name of a form -> how many complete calls of this form were read by `ThoughtCalls`: from
+    thoughts that the server sent in a field, and from closed thoughts.
     """
     cut_calls: list[str] = field(default_factory=list)
     """The tools' names in calls that were emitted but were cut off within their arguments."""

@@ -50,7 +50,9 @@ class EndMarks:
     `next_marks` follows.
     """
     next_marks: tuple[str, ...] = ()
-    """The marks with which a body goes on: those before a key, and those that close a value."""
+    """The marks with which a body goes on: the marks before a key, and, if `is_pairs` is False, the
+    marks that close a value.
+    """
     openers: tuple[str, ...] = ()
     """The openers of calls. An opener ends the call if it stands on a new line or behind the closed
     outer bracket, because another call begins there.

@@ -97,7 +97,7 @@ _MINIMAX = "]<]minimax[>["
 _FUNCTION_CALL = "function call<|role_sep|>\n"
 """The header before the calls of GigaChat."""
 _HUNYUAN_END = "<end_of_tool_call>"
-"""A closer of Hunyuan's calls, also of those that it writes in the form of GLM."""
+"""A closer of Hunyuan's calls, both in Hunyuan's own form and in GLM's form."""
 _ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
 """The beginning of a message of HyperCLOVA X, and the header of its calls behind it."""
 _special = partial(CallRow, counts=Counts.EVERYWHERE)

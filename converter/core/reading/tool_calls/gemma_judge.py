@@ -285,7 +285,8 @@ class _Values:
         the offset behind the value, which ends before a bracket or a comma. In an object, a comma
         ends it only if a key of the schema `around` stands behind the comma.
 
-        `schema`: the schema of the value. `around`: that of the object around it; `None` in a list.
+        `schema`: the schema of the value. `around`: the schema of the object around the value;
+        `None` in a list.
         """
         quoted, most = False, at + _BARE_LIMIT
         for match in _BARE_STOP.finditer(self._text, at, most):

@@ -1,9 +1,9 @@
 """The head of a call: the beginning of its body, up to the tool's name and the mark behind it.
 
 `{"name": "f"` is a complete head of a body in JSON, `<function=f>` of a body with tags. A candidate
-begins if its head is complete, or is the beginning of an object whose name may still come. If the
-name in a complete head is that of no offered tool, the candidate only looks like a call and becomes
-text. If the text behind the opener of a call cannot be a head, no candidate begins there.
+begins if its head is complete, or is the beginning of an object whose name may still come. If no
+offered tool has the name in a complete head, the candidate only looks like a call and becomes text.
+If the text behind the opener of a call cannot be a head, no candidate begins there.
 """
 
 import enum

@@ -12,7 +12,7 @@ Models also write the arguments in other places of the call's object:
 A key with its value is called a member here. It counts as an argument if the key is a parameter in
 the tool's schema. An object counts as the arguments if all its keys are parameters. A member that
 belongs to the call itself, such as `id`, is left out. If any other member has a value, the call
-does not run, because it would run without this value.
+does not run, because this value would be lost.
 """
 
 import json

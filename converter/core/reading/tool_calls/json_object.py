@@ -45,8 +45,8 @@ _CLOSER = re.compile("|".join(map(re.escape, CLOSERS)))
 
 @dataclass(slots=True)
 class JsonObject:
-    """A JSON object that was read from a text: whole, or up to the end of the text, or up to text
-    that is not JSON.
+    """A JSON object that was read from a text: complete, or up to the end of the text, or up to
+    text that is not JSON.
     """
 
     members: list[tuple[str, str]] = field(default_factory=list)
@@ -92,8 +92,8 @@ class JsonObject:
 
 
 def json_object(text: str, at: int, inside: bool = False) -> JsonObject:
-    """Return the object that begins at the offset `at`: whole, or up to the end of the text, or up
-    to text that is not JSON and cannot be mended.
+    """Return the object that begins at the offset `at`: complete, or up to the end of the text, or
+    up to text that is not JSON and cannot be mended.
 
     `inside`: True if the opening brace is missing, so that a key stands at `at`.
     """
@@ -101,7 +101,7 @@ def json_object(text: str, at: int, inside: bool = False) -> JsonObject:
 
 
 def _read_strictly(text: str, at: int) -> JsonObject | None:
-    """Return the object that begins at the offset `at`, if it is whole and valid JSON; else
+    """Return the object that begins at the offset `at`, if it is complete and valid JSON; else
     `None`.
     """
     if empty := _EMPTY.match(text, at):

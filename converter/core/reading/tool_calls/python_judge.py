@@ -51,7 +51,7 @@ further arguments of the last call, if the model ended the list too early.
 _LEADING_ZEROS = re.compile(rf"({_STRING})|(?<![\w.])0++(?=\d)")
 """The pattern of a string, in its group, or of zeros before the digits of a number."""
 _DIGITS = re.compile(r"-?0\d+")
-"""The pattern of a whole number with a leading zero."""
+"""The pattern of an integer with a leading zero."""
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 """Opening bracket -> the closing one."""
 _ENDS = ("'", '"', ")", "]", "}")
