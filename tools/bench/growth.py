@@ -287,7 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--size", type=int, default=1000, help="N")
     parser.add_argument("--only", default="", help="cases whose name holds this")
-    parser.add_argument("--runs", type=int, default=3, help="the quickest of so many counts")
+    parser.add_argument("--runs", type=int, default=3, help="of each case; the quickest counts")
     chosen = parser.parse_args(arguments)
     print(HEADING)
     for case in (case for case in CASES if chosen.only in case.name):
