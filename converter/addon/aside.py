@@ -23,8 +23,8 @@ AT_ONCE = 128 * 1024
 Work on more bytes is done in a thread; to switch to the thread takes 0.1 milliseconds.
 """
 _IN_TURN = 1 << 20
-"""The most bytes of a quick request (`is_quick`). To read, translate and write a megabyte
-takes 20 milliseconds, if no part of the request repeats an earlier one.
+"""The most bytes of a quick request (`is_quick`). To read, translate and write a megabyte takes 20
+milliseconds, if no part of the request repeats an earlier one.
 """
 _QUOTES = 1 << 15
 """The most double quotes in a quick request. 4,000 short messages have this number of quotes, and
@@ -36,7 +36,7 @@ short keys in 15 milliseconds.
 """
 _SLICES = 8
 """How many slices of the data `sample_of` takes (`data[start::step]`). Together they have one byte
-of 250. This is enough to notice a number with so many digits that Python parses it slowly.
+of 250. This is enough to notice a number that Python parses slowly because of its many digits.
 """
 _STEPS = [step for step in range(1000, 3000) if all(step % other for other in range(2, 55))]
 """The primes from 1,000 to 3,000, from which `sample_of` draws the steps of its slices. In

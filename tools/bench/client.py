@@ -23,7 +23,7 @@ READ_SIZE = 1 << 18
 END_OF_CHUNKS = b"\r\n0\r\n\r\n"
 """The last bytes of a body with chunked encoding."""
 SECONDS_OF_SILENCE = 30
-"""If no bytes arrive for so long, the run ends with an error: the proxy has lost a reply."""
+"""The seconds without a byte after which the run ends with an error: the proxy has lost a reply."""
 
 
 @dataclass(frozen=True)

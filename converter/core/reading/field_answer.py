@@ -32,7 +32,7 @@ from converter.core.wire import json_text
 
 LONGEST = 1 << 18
 """The most characters of thinking that are held. Longer thinking is a thought, because hardly any
-answer is so long.
+answer has more characters.
 """
 
 

@@ -50,7 +50,7 @@ word is held until its end.
 
 class LoopFinder:
     """A search for a loop in one thought: the same words three times in a row. A model that has
-    repeated words so often mostly does not stop.
+    repeated words three times mostly does not stop.
 
     The result does not depend on where the text is cut into pieces, because a word counts only when
     the character behind it has come. The time grows linearly with the text: each word is read once,

@@ -183,7 +183,7 @@ def _feed_through(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[
 
 def cut_long_texts(events: Sequence[Event]) -> Sequence[Event]:
     """Return the events, with each text of more than `LONGEST` characters cut into pieces, except a
-    refusal and a text with `own`. Return the object `events` itself if no text is so long.
+    refusal and a text with `own`. Return the object `events` itself if no text is longer.
     """
     if not any(isinstance(event, Text) and len(event.text) > LONGEST for event in events):
         return events

@@ -45,8 +45,9 @@ LOST = "the server sent a frame that cannot be read: {words}"
 TOO_LONG = f"the server sent a frame of more than {FRAME_LIMIT >> 20} megabytes"
 """The message for a frame that is longer than `FRAME_LIMIT`."""
 _LONG = FRAME_LIMIT - 16
-"""If a frame that cannot be read has more bytes than this, it was cut because it is too long. The
-number is a little lower than the limit of the cutter, which may hold back a line end.
+"""The most bytes of an unreadable frame that was not cut. A frame with more bytes was cut because
+it is too long. The number is a little lower than the limit of the cutter, which may hold back a
+line end.
 """
 _SAMPLE = 200
 """The most characters of unreadable bytes that an error quotes."""

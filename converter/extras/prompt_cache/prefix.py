@@ -72,9 +72,9 @@ class Breaker(NamedTuple):
     pattern: re.Pattern[str]
     """Finds texts of this kind."""
     behind: int | None
-    """The breaker is the cause of a difference if both texts, the earlier and the new one, have a
-    match of the pattern at the difference, or at most this many characters before it. None: the
-    breaker is the cause if both texts are equal without their matches.
+    """The breaker is the cause of a difference if, in the earlier text and in the new one, the
+    difference stands within a match of the pattern, or at most `behind` characters after a match.
+    None: the breaker is the cause if both texts are equal once their matches are left out.
     """
     mend: str = ""
     """Advice for the user against such breaks; empty: none."""
