@@ -97,42 +97,49 @@ class BlockWriter(Encoder, ABC):
         self.thinking_length = self.text_length = 0
         self.cut = False
 
-    # Return the dialect's events that begin the reply, and set `_started`.
     @abstractmethod
-    def _start(self, event: Start) -> WireEvents: ...
+    def _start(self, event: Start) -> WireEvents:
+        """Return the dialect's events that begin the reply, and set `_started`."""
 
-    # Return the dialect's events that end the reply, and set `_over`. `own`: the fields of the
-    # server's `End` that only the server's dialect has; None if there are none.
     @abstractmethod
-    def _stop(self, own: Own | None = None) -> WireEvents: ...
+    def _stop(self, own: Own | None = None) -> WireEvents:
+        """Return the dialect's events that end the reply, and set `_over`. `own`: the fields of the
+        server's `End` that only the server's dialect has; None if there are none.
+        """
 
-    # Return the dialect's events that end the reply with an error, and set `_over`.
     @abstractmethod
-    def _fail(self, event: Failure) -> WireEvents: ...
+    def _fail(self, event: Failure) -> WireEvents:
+        """Return the dialect's events that end the reply with an error, and set `_over`."""
 
-    # Return the dialect's events that begin a block. `kind`: the kind of the block, such as `TEXT`.
     @abstractmethod
-    def _begin_block(self, kind: str, block: NewBlock) -> WireEvents: ...
+    def _begin_block(self, kind: str, block: NewBlock) -> WireEvents:
+        """Return the dialect's events that begin a block. `kind`: the kind of the block, such as
+        `TEXT`.
+        """
 
-    # Return the dialect's events that add `text` to the open block. `frame_count`: the number of
-    # frames that have the text; more than 1 only if the fast path has written the frames.
     @abstractmethod
-    def _add_to_block(self, text: str, frame_count: int = 1) -> WireEvents: ...
+    def _add_to_block(self, text: str, frame_count: int = 1) -> WireEvents:
+        """Return the dialect's events that add `text` to the open block. `frame_count`: the number
+        of frames that have the text; more than 1 only if the fast path has written the frames.
+        """
 
-    # Return the dialect's events that end the open block. `kind`: the kind of the block.
-    # `signature`: the server's signature of a thought; empty if there is none.
     @abstractmethod
-    def _end_block(self, kind: str, signature: str) -> WireEvents: ...
+    def _end_block(self, kind: str, signature: str) -> WireEvents:
+        """Return the dialect's events that end the open block. `kind`: the kind of the block.
+        `signature`: the server's signature of a thought; empty if there is none.
+        """
 
-    # Return the dialect's events for content that only some dialects have; none if this dialect
-    # lacks it.
-    @abstractmethod
-    def _write_other(self, event: MappedField | DialectBlock) -> WireEvents: ...
+    def _write_other(self, event: MappedField | DialectBlock) -> WireEvents:  # noqa: ARG002
+        """Return the dialect's events for content that only some dialects have: none here, for a
+        dialect that cannot hold it.
+        """
+        return ()
 
-    # Add an event of the dialect to `_result`, the JSON of the whole reply. It is called only if
-    # the whole reply is needed (`_gathers`).
     @abstractmethod
-    def _add_to_whole_reply(self, event: dict[str, object]) -> None: ...
+    def _add_to_whole_reply(self, event: dict[str, object]) -> None:
+        """Add an event of the dialect to `_result`, the JSON of the whole reply. It is called only
+        if the whole reply is needed (`_gathers`).
+        """
 
     def _whole_reply(self) -> dict[str, object]:
         """Return the JSON of the whole reply."""

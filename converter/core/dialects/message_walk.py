@@ -189,8 +189,7 @@ def _read_message(message: Fields, role: str) -> Iterator[OpenResult | Piece]:
     if role in _RESULT_ROLES:
         yield result_of(message, "tool_call_id")
         return
-    thoughts = thoughts_of(message.values)
-    for name, thinking in thoughts.items():
+    for name, thinking in thoughts_of(message.values).items():
         if message.value(name) and thinking:
             yield Piece(ThinkingBlock(thinking))
     yield from read_content(message.value("content"))

@@ -53,9 +53,7 @@ def by_headers(headers: Mapping[str, str]) -> Dialect:
     """Return the dialect that a request's headers show; `COMMON` if they show none. `headers` has
     names in lower case.
     """
-    shown = (
-        dialect for dialect in DIALECTS if any(name in headers for name in dialect.label.shown_by)
-    )
+    shown = (each for each in DIALECTS if any(name in headers for name in each.label.shown_by))
     return next(shown, COMMON)
 
 

@@ -9,10 +9,8 @@ from converter.core.dialects.ollama.decoder import GENERATED, NAME
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.dialects.words_apart import JOINT, TextApart
 from converter.core.model.events import (
-    DialectBlock,
     Event,
     Failure,
-    MappedField,
     Own,
     Start,
     TextKind,
@@ -215,10 +213,6 @@ class OllamaEncoder(BlockWriter):
         # the cut call gets no line, because a client would run any call that it gets
         self._open = None
         self._cut_call_count += 1
-
-    def _write_other(self, _: MappedField | DialectBlock) -> list[dict[str, Any]]:
-        """Return no line, because Ollama's replies have no field for such content."""
-        return []
 
     def _line(self, content: str = "", **fields: object) -> dict[str, Any]:
         """Return a line with text, as JSON. Before the endpoint of the reply is known, the line has

@@ -84,7 +84,6 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
     limit, turn = options.number("num_predict"), _Messages(turn_of).turn
     stream, form = request.optional("stream", bool), request.values.get("format")
     kept = {name: options.values[name] for name in sorted(_PASSED_ON & options.values.keys())}
-    has_schema = form not in (None, "", "json")
     unsaid = (name for name in _UNSUPPORTED if request.values.get(name))
     left_out = ", ".join((*sorted(options.values.keys() - _READ - _PASSED_ON), *unsaid))
     model = request.required("model", str)
@@ -103,7 +102,7 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
         stream=stream is not False,
         thinking=thinking,
         effort=effort,
-        output_schema=Fields(form, "format").values or None if has_schema else None,
+        output_schema=None if form in (None, "", "json") else Fields(form, "format").values or None,
         extensions=kept | ({"response_format": {"type": "json_object"}} if form == "json" else {}),
         notes=(LEFT_OUT.format(left_out),) if left_out else (),
         own=GENERATE if generates else CHAT,

@@ -126,6 +126,7 @@ class Items:
             role, blocks = "user", [summary]
         else:
             left_out |= {kind} - UNNOTED_TYPES
+        # `_thoughts` is a generator: it fills `left_out` only when the blocks are read here.
         turn = Turn(role, tuple(blocks))
         self.left_out_types |= left_out
         return turn, bool(left_out) or kind in OFFERING
