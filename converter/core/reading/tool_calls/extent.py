@@ -182,7 +182,7 @@ class Extent:
 
     def _point_at_mark(self, mark: str, follows: bool) -> Point | None:
         """Return the point at the mark with which the unread text begins; `None` if the call cannot
-        end there. If the mark is a quote, or begins a header, record this.
+        end there. If the mark is `EndMarks.quote`, or begins a header, record this.
 
         An opener counts on a new line, or behind the closed outer bracket. A mark of
         `EndMarks.ends_before` counts in any position. In a string and in a header, neither counts.

@@ -190,11 +190,15 @@ class _Call:
         none. `at`: the offset behind the call's object.
 
         The members stand there alone, `{"name": "f"}, "path": "/x"}`, or in an object of their own,
-        `{"name": "f"}, {"path": "/x"}`. An object that is another call (`_is_another_call`) is not
-        read. If the call has arguments, its form has no closer, and no comma stands before the
-        members, they are read only if they are an object and `name_is_outside`. If the call has
-        arguments, a further object must have the same values: raises Broken if it has others. If
-        the call has no arguments and `name_is_outside`, the object becomes its arguments.
+        `{"name": "f"}, {"path": "/x"}`.
+
+        - An object that is another call (`_is_another_call`) is not read. Behind a call with a
+          header (`has_header`), no object counts as another call.
+        - If the call has arguments, and its form has no closer, members are read only behind a
+          comma. An object is read without a comma too, if `name_is_outside`.
+        - If the call has arguments, a further object must have the same values: raises Broken if it
+          has others.
+        - If the call has no arguments, and `name_is_outside`, the object becomes its arguments.
         """
         span, text = self.span, self.span.text
         while True:
@@ -224,7 +228,7 @@ class _Call:
     def all_arguments(self) -> str:
         """Return the JSON of all arguments: the members of `arguments`, and the arguments that
         `_resolve` reads from `doubtful_members`. Fails by `_fail` if an argument has two different
-        values.
+        values, or if a doubtful member with a value is no argument (`_resolve`).
 
         A member whose key is one of `OTHER_KEYS` (`id`, `type`) belongs to the call itself and is
         left out. It is resolved like other members if `name_is_outside`, or if no arguments were
