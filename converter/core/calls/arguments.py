@@ -25,9 +25,9 @@ schema, and its input is free text.
 ARGUMENT_KEYS = ("arguments", "parameters", "params", "args", "kwargs", "input", "tool_input")
 """Fields in which servers and models put a call's arguments. The APIs have the first one."""
 REMEMBERED = 4096
-"""Up to how many characters of a call's incomplete arguments are kept when another call begins. A
-later object that repeats kept arguments is dropped; an object that repeats longer arguments makes
-the call broken.
+"""The most characters of incomplete arguments that are kept when another call begins; longer
+ones are not kept. A later object that repeats kept arguments is dropped; an object that repeats
+longer arguments makes the call broken.
 """
 QUOTED = 60
 """How many characters an error message quotes of text that is not part of the arguments."""
@@ -179,7 +179,7 @@ class Arguments:
         """Drop the text of the object to save memory, because another call has begun.
 
         A digest is kept of a complete object, so that a repetition is recognised. Incomplete
-        arguments are kept up to `REMEMBERED` characters.
+        arguments are kept only if they have at most `REMEMBERED` characters.
         """
         if self._text is None or self._again is not None:
             return

@@ -37,7 +37,7 @@ node.
 _HEAD = """
 local p, uses, sizes, total = KEYS[1], KEYS[1] .. 'uses', KEYS[1] .. 'sizes', KEYS[1] .. 'size'
 local odd = false
-local function is(kind, key)  -- what is of another type is dropped, and told of
+local function is(kind, key)  -- drops a key of another type; `odd` is then the expected type
   local found = redis.call('TYPE', key).ok
   if found ~= kind and found ~= 'none' then
     odd = kind
