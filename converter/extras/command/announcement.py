@@ -150,7 +150,8 @@ def probe(server: str, insecure: bool = False, authority: str = "") -> tuple[str
 
 
 def watch_terminal(file: int, end: Callable[[], object]) -> None:
-    """Call `end` when the terminal, pipe or socket of the file descriptor `file` is closed.
+    """Call `end`, which ends the program, when the terminal, pipe or socket of the file descriptor
+    `file` is closed.
 
     A handler of SIGHUP is not enough. In `tmux new -d 'make run'` only make gets the signal when
     the terminal closes; GNU make 4.3 does not pass it on to its child, the proxy, but waits until

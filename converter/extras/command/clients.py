@@ -20,19 +20,16 @@ MOST_OUTPUT = 32_000
 
 @dataclass(frozen=True, slots=True)
 class ClientFacts:
-    """The facts about proxy and model that go into a client's settings.
-
-    Attributes:
-        proxy_url: the proxy's address.
-        model: the model's name, as the server lists it.
-        window_tokens: the tokens of the model's context window, None if unknown.
-        sees_pictures: True if the server reports that its model reads pictures.
-    """
+    """The facts about proxy and model that go into a client's settings."""
 
     proxy_url: str
+    """The proxy's address, to which the client sends its requests."""
     model: str
+    """The model's name, as the server lists it."""
     window_tokens: int | None = None
+    """The number of tokens in the model's context window, None if unknown."""
     sees_pictures: bool = False
+    """True if the server reports that its model reads pictures."""
 
     @property
     def output(self) -> int | None:
@@ -42,44 +39,40 @@ class ClientFacts:
 
 @dataclass(frozen=True, slots=True)
 class SavedSettings:
-    """The settings that `--save` writes into a client's own file.
-
-    Attributes:
-        format: the language of the file.
-        file_path: a function that returns the path of the client's file.
-        values_for: a function that returns the settings: key -> value. Values for a JSON file may
-            be nested objects.
-    """
+    """The settings that `--save` writes into a client's own file."""
 
     format: Literal["JSON", "TOML", "YAML"]
+    """The language of the file."""
     file_path: Callable[[], Path]
+    """A function that returns the path of the client's file."""
     values_for: Callable[[ClientFacts], Mapping[str, object]]
+    """A function that returns the settings to write: key -> value. Values for a JSON file may be
+    nested objects.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client that `think-addon` starts.
-
-    Attributes:
-        program: the program's name; empty for `run`, whose arguments name the program.
-        install_command: the command that installs the program.
-        variables: a function that returns the client's environment variables. If a variable's value
-            is a mapping, the mapping is written to a file as JSON, and the variable gets the file's
-            path.
-        arguments: a function that returns the client's arguments that come before the user's.
-        proxy_options: option -> value, for a proxy that is started for this client.
-        needs_own_proxy: True if the client needs a proxy with these `proxy_options`, and so never
-            uses one that runs already.
-        settings: the settings for `--save`, None if the client has no file for them.
-    """
+    """A client that `think-addon` starts."""
 
     program: str
+    """The program's name; empty for `run`, whose arguments name the program."""
     install_command: str
+    """The command that installs the program."""
     variables: Callable[[ClientFacts], Mapping[str, object]]
+    """A function that returns the client's environment variables. If a variable's value is a
+    mapping, the mapping is written to a file as JSON, and the variable gets the file's path.
+    """
     arguments: Callable[[ClientFacts], Sequence[str]] = lambda _: ()
+    """A function that returns the client's arguments that come before the user's."""
     proxy_options: Mapping[str, str] = field(default_factory=dict)
+    """The addon's options for a proxy that is started for this client: name -> value."""
     needs_own_proxy: bool = False
+    """True if the client needs a proxy with these `proxy_options`, and so never uses one that runs
+    already.
+    """
     settings: SavedSettings | None = None
+    """The settings for `--save`, None if the client has no file for them."""
 
 
 def _claude_variables(facts: ClientFacts) -> Mapping[str, object]:

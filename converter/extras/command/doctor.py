@@ -94,22 +94,20 @@ _CALL_MARKS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report.
-
-    Attributes:
-        topic: the topic, which is the line's first word, such as `thinking`.
-        text: the line's text after the topic.
-        addon_options: the addon's options that the finding calls for.
-        is_fault: True if the user should mend something; the line is marked `!`.
-        needed_by: the clients that need the addon because of this finding, and why; empty if none
-            does.
-    """
+    """One line of the report."""
 
     topic: str
+    """The topic, which is the line's first word, such as `thinking`."""
     text: str
+    """The line's text after the topic."""
     addon_options: tuple[str, ...] = ()
+    """The addon's options that the finding calls for, each as `NAME=VALUE`."""
     is_fault: bool = False
+    """True if the user should mend something; the line is marked `!`."""
     needed_by: str = ""
+    """A text that names the clients that need the addon because of this finding, and says why;
+    empty if none does.
+    """
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -106,21 +106,18 @@ the program's. Settings go into its environment and command line only."""
 
 @dataclass(slots=True)
 class LaunchArguments:
-    """The launcher's own arguments.
-
-    Attributes:
-        url: the address of the server, or of a proxy that runs.
-        key: the server's API key.
-        model: the model's name; empty for the first model that the server lists.
-        proxy_options: the proxy's options, as `["--set", "NAME=VALUE", ...]`.
-        save_flag: the flag `--save` or `--unsave`, empty without such a flag.
-    """
+    """The launcher's own arguments."""
 
     url: str = ""
+    """The address of the server, or of a think-addon proxy that runs; empty to find one."""
     key: str = ""
+    """The server's API key, empty without one."""
     model: str = ""
+    """The model's name; empty for the first model that the server lists."""
     proxy_options: list[str] = field(default_factory=list)
+    """Options for the proxy that the launcher starts, as `["--set", "NAME=VALUE", ...]`."""
     save_flag: str = ""
+    """The flag `--save` or `--unsave`, empty without such a flag."""
 
 
 def main(name: str, arguments: Sequence[str]) -> int:

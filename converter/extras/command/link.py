@@ -37,25 +37,22 @@ _PIECE = 65536
 
 @dataclass(slots=True)
 class StreamedReply:
-    """The part of a chat completion that has arrived.
-
-    Attributes:
-        refusal: the server's error message, or why no reply came; empty if the server replies.
-        text: the answer's text so far.
-        thinking_by_field: name of a field of the delta, such as `reasoning_content` -> the thinking
-            in it.
-        called_tools: the names of the called tools.
-        seconds_to_first_token: seconds from the request to the first text or thinking; None until
-            one of them comes.
-    """
+    """The part of a chat completion that has arrived."""
 
     refusal: str = ""
+    """The server's error message, or why no reply came; empty if the server replies."""
     text: str = ""
+    """The text of the answer so far, without thinking."""
     thinking_by_field: dict[str, str] = field(default_factory=dict)
+    """Name of a field of the delta, such as `reasoning_content` -> the thinking in it."""
     called_tools: list[str] = field(default_factory=list)
+    """The names of the tools that the model has called, in the order of the calls."""
     seconds_to_first_token: float | None = None
+    """Seconds from the request to the first text or thinking; None until one of them comes."""
     _frames: FrameDecoder = field(default_factory=lambda: FrameDecoder(BODY_LIMIT))
+    """Cuts the reply's bytes into frames."""
     _decoder: Decoder = field(default_factory=lambda: COMMON.wire.decoder({}))
+    """Reads the frames into events."""
 
     def feed(self, chunk: bytes, at: float) -> None:
         """Add the bytes that came `at` seconds after the request. Empty bytes end the reply."""
@@ -85,22 +82,20 @@ class StreamedReply:
 
 @dataclass(frozen=True, slots=True)
 class ServerLink:
-    """A server's address, and how to connect to the server.
-
-    Attributes:
-        address: the server's URL without a path, such as `http://localhost:8000`.
-        api_key: the server's API key.
-        patience_seconds: seconds to wait for a reply.
-        insecure: True if any certificate of the server is accepted.
-        authority_file: the file of the certificate authority that signed the server's certificate;
-            empty to trust the public authorities.
-    """
+    """A server's address, and how to connect to the server."""
 
     address: str
+    """The server's URL without a path, such as `http://localhost:8000`."""
     api_key: str = ""
+    """The server's API key, empty without one."""
     patience_seconds: float = PATIENCE
+    """Seconds to wait for a reply."""
     insecure: bool = False
+    """True if any certificate of the server is accepted."""
     authority_file: str = ""
+    """The file of the certificate authority that signed the server's certificate; empty to trust
+    the public authorities.
+    """
 
     def response(self, path: str, body: Mapping[str, object] | None = None) -> ProbeReply | None:
         """Send a POST with `body`, or a GET without one, and return the response. Return None if no
@@ -128,8 +123,9 @@ class ServerLink:
     def stream(
         self, body: Mapping[str, object], enough: Callable[[StreamedReply], bool]
     ) -> StreamedReply:
-        """Ask for a chat completion with the request's `body`, and return the reply. It is whole,
-        unless `enough` returned True for the part that had come, or `patience_seconds` were over.
+        """Ask for a chat completion with the request's `body`, and return the reply. The reply is
+        whole, unless `enough` returned True for the part that had come, or `patience_seconds` were
+        over. `enough`: a function that returns True if the caller needs no more of the reply.
         """
         streamed, began = StreamedReply(), time.monotonic()
         try:

@@ -175,7 +175,7 @@ class _Crew:
         self._for_each_worker(SpawnProcess.terminate)
 
     def _for_each_worker(self, act: Callable[[SpawnProcess], object]) -> None:
-        """Call `act` for the process of each worker."""
+        """Call `act` with the process of each worker. `act`: for example `SpawnProcess.kill`."""
         for process in list(self._workers):
             act(process)
 

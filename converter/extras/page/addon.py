@@ -39,17 +39,15 @@ _RECORDING_FIELDS = ("name", "thinking", "text", "why")
 class Page:
     """The actions of the page at /think in one mitmweb. `handlers` calls a method for each request
     of a browser.
-
-    Attributes:
-        upstream_client: sends requests to model servers.
-        exchanges: the exchanges in mitmweb's list.
-        search: searches conversations; remembers their texts while a browser has the page open.
     """
 
     def __init__(self, upstream_client: UpstreamClient, exchanges: ListRows) -> None:
         self.upstream_client, self.exchanges = upstream_client, exchanges
+        """The sender of requests to model servers; the rows of the exchanges in mitmweb's list."""
         self._pages = 0
+        """The number of pages that are open in browsers."""
         self.search = Search()
+        """Searches conversations; remembers their texts while a browser has the page open."""
 
     @contextmanager
     def follow_list(self) -> Iterator[None]:

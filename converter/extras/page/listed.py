@@ -31,11 +31,7 @@ needs many such slices.
 
 
 class ListRows:
-    """The page's rows, kept up to date between `open` and `close`.
-
-    Attributes:
-        rows: the rows by the ids of their flows. A row is never changed: a new one replaces it.
-    """
+    """The page's rows, kept up to date between `open` and `close`."""
 
     def __init__(self, view: "View") -> None:
         self._view = view
@@ -47,6 +43,7 @@ class ListRows:
         )
         self._sessions = Sessions(self._messages)
         self.rows: dict[str, Row] = {}
+        """The rows by the ids of their flows. A row is never changed: a new one replaces it."""
         self._stale: dict[str, None] = {}
         # The ids of flows whose requests are still arriving, as keys. Requests must be put into
         # sessions in the order in which they began, but mitmweb signals the arrival of a request

@@ -39,53 +39,50 @@ time is None for bytes that the client got at the end of a reply, after all chun
 
 @dataclass(slots=True)
 class _Chosen:
-    """An exchange that the page shows.
-
-    Attributes:
-        flow_id: the flow's id.
-        running_reader: reads the running reply; None if no reply is running.
-        sent_row: the row that `ListRows` had when the page last got the whole exchange. If it has
-            another row now, the flow has changed, and the page gets the whole exchange again.
-    """
+    """An exchange that the page shows."""
 
     flow_id: str
+    """The id of the exchange's flow."""
     running_reader: SideReader | None = None
+    """Reads the new bytes of the reply that still comes; None if no such reply is followed."""
     sent_row: Row | None = None
+    """The row that `ListRows` had when the page last got the whole exchange. If it has another row
+    now, the flow has changed, and the page gets the whole exchange again.
+    """
 
 
 @dataclass(slots=True)
 class _WireView:
-    """A reply whose steps the page shows: its chunks, with the bytes that the client got for each.
-
-    Attributes:
-        flow_id: the flow's id.
-        next_step: the index of the step to send next. If the page asks with -1, it gets the last
-            `WINDOW` steps of a running reply, or the first of a complete one.
-        all_steps: all steps of a complete reply, and a note to show with them. None while the reply
-            is running, and until they have been read.
-        must_send: True if the page must get a message: it has just asked, or there are new steps.
-    """
+    """A reply whose steps the page shows: each chunk, and the bytes that the client got for it."""
 
     flow_id: str
+    """The id of the reply's flow."""
     next_step: int
+    """The index, in the steps of the reply, of the step to send next. With -1 the page gets the
+    last `WINDOW` steps of a running reply, or the first `WINDOW` steps of a complete one.
+    """
     all_steps: tuple[Sequence[WireStep], str] | None = None
+    """All steps of a complete reply, and a text to show with them (empty if there is none). None
+    while the reply is running, and until its steps have been read.
+    """
     must_send: bool = True
+    """True if the page must get a message: the page has just asked, or there are new steps."""
 
 
 @dataclass
 class OpenPage:
-    """The state of one open page; collects the changes that the page must still get.
-
-    Attributes:
-        list_rows: the rows of mitmweb's exchanges.
-        message_came: set when the page has sent a message, which is answered at once.
-    """
+    """The state of one open page; collects the changes that the page must still get."""
 
     list_rows: ListRows
+    """The rows of the exchanges in mitmweb's list."""
     message_came: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the page has sent a message, so that `wait_for_message` returns at once."""
     _sent_rows: dict[str, Row] = field(default_factory=dict)
+    """Id of a flow -> the row that the page has."""
     _chosen_exchanges: dict[str, _Chosen] = field(default_factory=dict)
+    """Id of a flow -> the exchange that the page shows; at most `MOST_CHOSEN`."""
     _wire: _WireView | None = None
+    """The reply whose steps the page shows; None if it shows no steps."""
 
     def receive(self, message: object) -> None:
         """Store which exchanges the page shows (`{"choose": [ID, ...]}`), or the exchange whose
@@ -194,11 +191,11 @@ class OpenPage:
         return {"id": view.flow_id, **window_values(steps, begin, total, note)} if due else None
 
 
-async def _news_in_thread(read: Callable[[], list[News]]) -> list[Values]:
-    """Call `read`, which reads the new bytes of a reply, in a thread, because there may be many
-    bytes. Return the news that `read` returns as JSON values.
+async def _news_in_thread(read_news: Callable[[], list[News]]) -> list[Values]:
+    """Call `read_news`, which reads the new bytes of a reply, in a thread, because there may be
+    many bytes. Return the news that `read_news` returns as JSON values.
     """
-    return await asyncio.to_thread(lambda: news_json(read()))
+    return await asyncio.to_thread(lambda: news_json(read_news()))
 
 
 def window_values(

@@ -39,19 +39,16 @@ _MOST_LINES = 5000
 
 @dataclass(frozen=True, slots=True)
 class SessionExchange:
-    """An exchange of a session, taken from its flow.
-
-    Attributes:
-        row: the exchange's row in the page's list.
-        request_body: the body of the request that the client sent.
-        read_reply: a function that reads the client's reply; None while the reply still comes.
-        reply_facts: the reply's counts and times.
-    """
+    """An exchange of a session, taken from its flow."""
 
     row: Row
+    """The exchange's row in the page's list."""
     request_body: bytes
+    """The body of the request that the client sent."""
     read_reply: Callable[[], Transcript] | None
+    """A function that reads the client's reply; None while the reply still comes."""
     reply_facts: Mapping[str, object]
+    """The reply's counts and times: name -> value."""
 
     def fields(self) -> Mapping[str, object]:
         """Return the fields of the request that the client sent, `{}` if it is no JSON object."""

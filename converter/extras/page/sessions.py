@@ -50,32 +50,29 @@ which quotes this question.
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """A conversation.
-
-    Attributes:
-        name: the id of its first exchange.
-        begin_order: the number of exchanges that were added before the session's first.
-        fewest_messages: the number of messages in its shortest request.
-        newest_exchange_id: the id of its newest exchange.
-        parent_name: the name of the session of which it is a branch; empty if it is no branch.
-        exchange_ids: the ids of its exchanges.
-    """
+    """A conversation of a client with a model, or a branch of a conversation."""
 
     name: str
+    """The id of its first exchange."""
     begin_order: int
+    """The number of exchanges that `Sessions` got before the session's first exchange."""
     fewest_messages: int
+    """The number of messages in its shortest request."""
     newest_exchange_id: str
+    """The id of its newest exchange."""
     parent_name: str = ""
+    """The name of the session of which it is a branch; empty if it is no branch."""
     exchange_ids: list[str] = field(default_factory=list)
+    """The ids of its exchanges."""
 
 
 class Sessions:
     """Puts exchanges into sessions. `add` must be called in the order in which the exchanges began.
-    The argument `read` is a function that returns the messages of an earlier exchange by its id.
+    `read_messages`: a function of an exchange's id; it returns the messages of that exchange.
     """
 
-    def __init__(self, read: Callable[[str], Messages]) -> None:
-        self._messages = lru_cache(_KEPT_REQUESTS)(read)
+    def __init__(self, read_messages: Callable[[str], Messages]) -> None:
+        self._messages = lru_cache(_KEPT_REQUESTS)(read_messages)
         # The session of each exchange.
         self._of = dict[str, Session]()
         # The newest sessions by the key of their opening (`_prefix_keys`).

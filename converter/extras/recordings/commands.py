@@ -69,8 +69,9 @@ def _run_add(library: Library, chosen: argparse.Namespace) -> int:
 def _for_each[Result](
     names: Iterable[str], work: Callable[[str], Result]
 ) -> tuple[list[Result], int]:
-    """Call `work` for each name of a recording. Return the results and an exit code: 0, or
-    `BAD_USE` if a call raised FileError. The error is printed, and the next recording follows.
+    """Call the command's function `work` for each name of a recording. Return its results and an
+    exit code: 0, or `BAD_USE` if a call raised FileError. The error is printed, and the next
+    recording follows.
     """
     results, status = [], 0
     for name in names:

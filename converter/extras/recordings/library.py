@@ -38,8 +38,8 @@ _HINTED_OPTION = re.compile(r"--set think_.*")
 
 
 type Laws = Callable[[Recording, str], Iterable[str]]
-"""A function of a recording and a command for the user. It returns a message for each law that the
-recording breaks; each message ends with the command.
+"""A function of a recording and a command line that the user may run next. It returns a message for
+each law that the recording breaks; each message ends with that command line.
 """
 
 
@@ -50,16 +50,14 @@ class Expectation:
     Thinking and text are compared with the first choice of the reply. The choice's thoughts are
     joined, with a blank line between two, and so are its texts. Line ends at the beginning and end
     are ignored. The test of a recording fails while its reply differs from the expectation.
-
-    Attributes:
-        thinking: the thinking that the client should get; None if thinking is not compared.
-        text: the text that the client should get; None if text is not compared.
-        why: the person's reason, which is printed with a difference.
     """
 
     thinking: str | None = None
+    """The thinking that the client should get; None if thinking is not compared."""
     text: str | None = None
+    """The text that the client should get; None if text is not compared."""
     why: str = ""
+    """The person's reason, which is printed with a difference."""
 
 
 class Library:

@@ -32,61 +32,68 @@ class RecordingError(FileError):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Bytes of the server as they arrived, `at_seconds` after the client's request began."""
+    """Bytes of the server's reply that arrived together."""
 
     at_seconds: float
+    """The seconds from the beginning of the client's request to the arrival of the bytes."""
     data: bytes
+    """The bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """The request that the client sent, or the request that the addon sent to the server. Header
-    names are in lower case.
-    """
+    """The request that the client sent, or the request that the addon sent to the server."""
 
     method: str
+    """The HTTP method, such as `POST`."""
     path: str
+    """The path of the URL, such as `/v1/chat/completions`."""
     headers: Mapping[str, str]
+    """Name of a header, in lower case -> the header's value."""
     body: bytes
+    """The request's body, decompressed if possible; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedReply:
-    """A reply's status, content type and body. For the server's reply `body` is empty, because
-    `Recording.chunks` has its bytes.
-    """
+    """The reply that the client received, or the reply that the server sent."""
 
     status: int
+    """The HTTP status, such as 200."""
     content_type: str
+    """The value of the header `content-type`; empty without this header."""
     body: bytes = b""
+    """The body that the client received. Empty for the server's reply, whose bytes are in
+    `Recording.chunks`.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep:
-    """A chunk from the server, and `out`, the bytes that the client gets for it. `out` is empty if
-    the addon holds all of the chunk's text.
-    """
+    """A chunk from the server, and the bytes that the client gets for it."""
 
     chunk: Chunk
+    """The chunk from the server."""
     client_bytes: bytes
+    """The bytes that the client gets when the chunk has been read. Empty if the addon holds all of
+    the chunk's text.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A reply that was rewritten again from its recording.
-
-    Attributes:
-        end: the client's bytes at the reply's end, after the last chunk.
-        notes: the addon's notes on the reply, for people.
-        summary: the reply's counts and times.
-        broke_off: True if the reply broke off, so that the client did not get `end`.
-    """
+    """A reply that was rewritten again from its recording."""
 
     steps: tuple[ReplayStep, ...]
+    """A step for each chunk of the server's reply, in their order."""
     end: bytes
+    """The bytes that the client gets after the last chunk, at the reply's end."""
     notes: tuple[str, ...] = ()
+    """The addon's notes on the reply, for people."""
     summary: Summary = field(default_factory=Summary)
+    """The reply's counts and times."""
     broke_off: bool = False
+    """True if the reply broke off, so that the client did not get `end`."""
 
     @property
     def body(self) -> bytes:
@@ -97,40 +104,40 @@ class Replay:
 
 @dataclass(frozen=True)
 class Recording:
-    """One exchange.
-
-    Attributes:
-        name: the recording's name.
-        request: the client's request.
-        sent_request: the addon's request to the server.
-        server_reply: the status and content type of the server's reply.
-        chunks: the body of the server's reply.
-        client_reply: the client's reply.
-        options: the addon's options in force, by their names without `think_`.
-        facts: further facts by which the reply is read, such as the name of the server's profile.
-        abort_reason: the reason why the reply broke off; empty if the reply is complete.
-        hosts: the host names and addresses in the flow. The redaction hides them in all texts; a
-            redacted recording has none.
-        flow_id: the id of the flow from which the recording was read.
-        reply_id: the id that the rewritten reply gets if the server gave it none. Not kept in
-            files: only a replay that repeats a live reply sets it, to the flow's id.
-        created_at: the time that the rewritten reply gets if the server gave it none, in seconds
-            since 1970. Not kept in files either: it is 0, or the time of the live exchange.
-    """
+    """One exchange."""
 
     name: str
+    """The recording's name."""
     request: RecordedRequest
+    """The request that the client sent."""
     sent_request: RecordedRequest
+    """The request that the addon sent to the server."""
     server_reply: RecordedReply
+    """The status and content type of the server's reply, whose body is in `chunks`."""
     chunks: tuple[Chunk, ...]
+    """The body of the server's reply, in chunks as they arrived."""
     client_reply: RecordedReply
+    """The reply that the client received."""
     options: Mapping[str, object] = field(default_factory=dict)
+    """The addon's options in force: name without `think_` -> value."""
     facts: NotedFacts = field(default_factory=NotedFacts)
+    """Further facts by which the reply is read, such as the name of the server's profile."""
     abort_reason: str = ""
+    """The reason why the reply broke off; empty if the reply is complete."""
     hosts: frozenset[str] = frozenset()
+    """The host names and addresses in the flow. The redaction hides them in all texts; a redacted
+    recording has none.
+    """
     flow_id: str = field(default="", compare=False)
+    """The id of the flow from which the recording was read."""
     reply_id: str = REPLY_ID
+    """The id that the rewritten reply gets if the server gave it none. Not kept in files: only a
+    replay that repeats a live reply sets it, to the flow's id.
+    """
     created_at: int = 0
+    """The time that the rewritten reply gets if the server gave it none, in seconds since 1970. Not
+    kept in files: it is 0, or the time of the live exchange.
+    """
 
     @cached_property
     def body(self) -> bytes:

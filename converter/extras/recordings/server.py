@@ -142,9 +142,10 @@ class RecordedServer(ThreadingHTTPServer):
     def _nearest(
         self, recordings: Sequence[Recording], fit: Callable[[Recording], int]
     ) -> Recording | None:
-        """Return the recording with the highest `fit` (see `request_fit`), None if all fits are 0.
-        Of several with this fit, return the recording that has answered least often, and count this
-        answer.
+        """Return the recording for which `fit` returns the highest number; None if all numbers
+        are 0. `fit` returns how well the recording's request fits the one to answer
+        (`request_fit`). Of several recordings with the highest number, return the one that has
+        answered least often, and count this answer.
         """
         fits = [(fit(each), each) for each in recordings]
         best = max((number for number, _ in fits), default=0)

@@ -51,19 +51,15 @@ _log = logging.getLogger(__name__)
 
 
 class Sender:
-    """Sends spans to the collector at `url`, and counts them in `counts` as `sent` or `dropped`.
-
-    Attributes:
-        url: the collector's URL.
-        text_type: the class that collects a reply's content for its span.
-        waiting: how many spans are created and neither sent nor dropped.
-    """
+    """Sends spans to the collector at `url`, and counts them in `counts` as `sent` or `dropped`."""
 
     def __init__(self, url: str, counts: Counter[str]) -> None:
         self.url, self.text_type = url, TracedText
+        """The collector's URL; the class that collects a reply's content for its span."""
         self._counts, self._counting = counts, threading.Lock()
         counts.update(sent=0, dropped=0)
         self.waiting = 0
+        """The number of spans that were created and are neither sent nor dropped."""
         self._complained = False
         service = {"service.name": os.environ.get(NAME_VARIABLE) or "think-addon"}
         self._provider = _Provider(Resource(service))
@@ -151,12 +147,7 @@ class _Exporter(OTLPSpanExporter):
 
 
 class _Session(requests.Session):
-    """An HTTP session with mitmproxy's options for TLS.
-
-    Attributes:
-        fault: how the last request ended, as a reason for a failure: an exception's name, or
-            `it answers with status 503`.
-    """
+    """An HTTP session with mitmproxy's options for TLS."""
 
     def __init__(self, host: str) -> None:
         super().__init__()
@@ -167,6 +158,9 @@ class _Session(requests.Session):
         self._certificate = client_certificate(options.client_certs, host)
         self.trust_env = False
         self.fault = "an unknown fault"
+        """How the last request ended, as a reason for a failure: the name of an exception, or a
+        text such as `it answers with status 503`.
+        """
 
     def request(self, *arguments: Any, **chosen: Any) -> requests.Response:
         """Send a request with mitmproxy's TLS options, and set `fault` to how the request ended."""

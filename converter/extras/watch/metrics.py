@@ -213,6 +213,7 @@ def _positive_number(summary: Mapping[str, object], name: str) -> int:
 
 
 type Allows = Callable[[HTTPServerRequest], bool]
+"""A function that returns True if a request may read the metrics."""
 
 
 class _MetricsPage(RequestHandler):

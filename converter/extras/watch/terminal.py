@@ -142,15 +142,13 @@ class Terminal(Watcher):
 class _Reply:
     """Collects the text of a reply that is to be printed. `names`: the reply's number and path,
     which are printed with the model as a line above it. `coloured`: True for colours.
-
-    Attributes:
-        waiting: the number of characters that have come and are not printed.
-        over: True if the reply has ended.
     """
 
     def __init__(self, names: Sequence[str], coloured: bool) -> None:
         self.waiting = 0
+        """The number of characters that have come and are not yet printed."""
         self.over = False
+        """True if the reply has ended."""
         self._names = names
         self._coloured = coloured
         self._begun = False

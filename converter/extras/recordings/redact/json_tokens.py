@@ -45,34 +45,31 @@ deep.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Token:
-    """A string or a number in JSON.
-
-    Attributes:
-        raw: the token's bytes.
-        path: the keys that lead to the token; None stands for an element of an array. In
-            `{"choices": [{"id": "a"}]}` the path of `"a"` is `("choices", None, "id")`.
-        value: the value of the string or number.
-        is_key: True if the token is a key of an object.
-    """
+    """A string or a number in JSON."""
 
     raw: bytes
+    """The token's bytes, as the body has them."""
     path: Path
+    """The keys that lead to the token; None stands for an element of an array. For example, the
+    path of `"a"` in `{"choices": [{"id": "a"}]}` is `("choices", None, "id")`.
+    """
     value: str | float
+    """The value of the string or number."""
     is_key: bool = False
+    """True if the token is a key of an object."""
 
 
 class Pieces(NamedTuple):
     """A body in pieces: `gaps[0]`, `tokens[0]`, `gaps[1]`, `tokens[1]` ... and a last gap. Joined
     in this order, their bytes are the body.
-
-    Attributes:
-        gaps: the bytes before, between and after the tokens, one more than tokens. A gap may be
-            empty.
-        tokens: the strings and numbers.
     """
 
     gaps: list[bytes]
+    """The bytes before, between and after the tokens: one gap more than tokens. A gap may be
+    empty.
+    """
     tokens: list[Token]
+    """The strings and numbers of the body, in their order."""
 
 
 def cut_body(body: bytes, stream: bool) -> Pieces:
@@ -90,18 +87,15 @@ def cut_body(body: bytes, stream: bool) -> Pieces:
 
 
 class _BodyReader:
-    """Cuts one body, line by line.
-
-    Attributes:
-        gaps: the bytes before each token that was read so far, at the token's index.
-        tokens: the tokens of JSON that were read so far.
-        gap: the bytes since the last token, a part of the next gap.
-    """
+    """Cuts one body, line by line."""
 
     def __init__(self) -> None:
         self.gaps: list[bytes] = []
+        """The bytes before each token that was read so far, at the token's index."""
         self.tokens: list[Token] = []
+        """The tokens of JSON that were read so far."""
         self.gap: list[bytes] = []
+        """The bytes since the last token, in parts that together begin the next gap."""
         self._token = cache(Token)
         self._decode_value = cache(_decode_value)
         self._forget_path()
