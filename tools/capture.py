@@ -53,7 +53,7 @@ FAULT_IN_LOG = "fault of the addon"
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Record the plans that the command names, or all."""
+    """Record the plans whose names are arguments of the command line, by default all plans."""
     if unknown := set(arguments.names) - {plan.name for plan in PLANS}:
         raise SystemExit(f"no plan is called {', '.join(sorted(unknown))}")
     wanted = sorted(
@@ -94,14 +94,19 @@ class Capture:
             self.record(plans, server.address, server.kill)
 
     def record(
-        self, plans: Iterable[RecordingPlan], address: str, drop: Callable[[], None] | None = None
+        self,
+        plans: Iterable[RecordingPlan],
+        address: str,
+        kill_server: Callable[[], None] | None = None,
     ) -> None:
-        """Record each plan from the server at `address`. `drop`: kills the server."""
+        """Record each plan from the server at `address`. `kill_server`: a function that kills the
+        server; None if the server cannot be killed.
+        """
         for plan in plans:
             flow = self.flows / f"{plan.name}.mitm"
             flow.unlink(missing_ok=True)  # because mitmdump appends to a flow file that exists
             with in_small_pieces(address, plan.pieces) as reached:
-                received = self._send_requests(plan, reached, flow, drop)
+                received = self._send_requests(plan, reached, flow, kill_server)
             self._keep_last_exchange(flow)
             print(f"{plan.name}: the client got {received} bytes", flush=True)
 
@@ -119,12 +124,12 @@ class Capture:
         Library(self.into).keep(last, replace=True)
 
     def _send_requests(
-        self, plan: RecordingPlan, address: str, flow: Path, drop: Callable[[], None] | None
+        self, plan: RecordingPlan, address: str, flow: Path, kill_server: Callable[[], None] | None
     ) -> int:
         """Send the plan's requests through mitmdump with the addon; return the last reply's length.
 
-        The flows are written to the file `flow`. `address` is the server's; `drop` kills the
-        server.
+        The flows are written to the file `flow`. `address` is the server's.
+        `kill_server`: a function that kills the server.
         """
         options = [part for option in plan.options for part in ("--set", option)]
         with start_proxy(
@@ -132,7 +137,7 @@ class Capture:
         ) as proxy:
             earlier = [replace(plan, body=body) for body in plan.earlier_bodies]
             for each in (*earlier, *[plan] * plan.times):
-                received = send_request(proxy.ports[0], each, drop)
+                received = send_request(proxy.ports[0], each, kill_server)
             if plan.ending:
                 # mitmdump must not be stopped before it has logged that the exchange ended
                 proxy.wait_for(r"think: POST \S+: |Client disconnected")
@@ -141,11 +146,11 @@ class Capture:
         return len(received)
 
 
-def send_request(port: int, plan: RecordingPlan, drop: Callable[[], None] | None) -> bytes:
+def send_request(port: int, plan: RecordingPlan, kill_server: Callable[[], None] | None) -> bytes:
     """Send a plan's request; return the bytes of the reply that the client receives.
 
-    If the plan says `client leaves`, these are the first bytes only. If it says `server drops`,
-    `drop` is called, which kills the server in the middle of the reply.
+    If the plan's ending is `client leaves`, these are the first bytes only. If the ending is
+    `server drops`, `kill_server` is called in the middle of the reply.
     """
     if plan.path == OLLAMA and plan.body:
         with ollama.Client(f"http://127.0.0.1:{port}", headers={"connection": "close"}) as client:
@@ -159,8 +164,8 @@ def send_request(port: int, plan: RecordingPlan, drop: Callable[[], None] | None
     response = connection.getresponse()
     try:
         received = response.read(BYTES_BEFORE_BREAK) if plan.ending else b""
-        if plan.ending == "server drops" and drop:
-            drop()
+        if plan.ending == "server drops" and kill_server:
+            kill_server()
         return received if plan.ending == "client leaves" else received + response.read()
     except IncompleteRead as cut:
         return received + cut.partial

@@ -130,7 +130,7 @@ def make(into: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Make the picture that the command names."""
+    """Write the moving picture to the file that `--into` names, by default `docs/think.webp`."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

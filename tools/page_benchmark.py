@@ -169,7 +169,7 @@ def send_requests(web: Mitmweb, server: ByPathServer, pieces: list[str], times: 
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the parts that the command chose."""
+    """Print the report: all parts, or only the part that `--only` names."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -82,7 +82,7 @@ def make(into: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Make the pictures in the folder that the command names."""
+    """Make the pictures in the folder that `--into` names, by default `docs`."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

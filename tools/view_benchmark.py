@@ -170,10 +170,13 @@ def watching_rows(
     frames: Frames,
     names: dict[str, str],
     runs: int,
-    looks: Callable[[Mitmweb, Path], Page] = Page,
+    start_page: Callable[[Mitmweb, Path], Page] = Page,
 ) -> Iterator[str]:
-    """Yield the rows of one reply, with a page and without. `names`: attribute of `Cost` -> its
-    name in the row; `looks`: starts the page.
+    """Yield the rows that compare the times of one reply with an open page and without.
+
+    `name`: the reply's name in the rows; `names`: attribute of `Cost` -> its name in the rows;
+    `runs`: the number of measurements, of which the smallest counts; `start_page`: starts the
+    process that plays an open page; its second argument is a folder of temporary files.
     """
     costs: dict[bool, Cost] = {}
     with (
@@ -184,7 +187,7 @@ def watching_rows(
         measure_reply(web)
         for _ in range(runs):
             costs[False] = measure_reply(web).least(costs.get(False))
-            with looks(web, Path(folder)) as page:
+            with start_page(web, Path(folder)) as page:
                 costs[True] = measure_reply(web).least(costs.get(True))
                 fetched = page.fetched
     for field, meaning in names.items():
@@ -263,7 +266,7 @@ def fetch(web: Mitmweb, view: str, flow: str = "") -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the parts that the command chose."""
+    """Print the report: all parts, or only the part that `--only` names."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -77,7 +77,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _is_chosen(name: str, chosen_names: Sequence[str]) -> bool:
-    """Return True if `name` has one of the words that the command names, or if it names none."""
+    """Return True if `name` holds one of the words `chosen_names` (those of an option such as
+    `--only`), in lower or upper case, or if there are no such words.
+    """
     return not chosen_names or any(word.lower() in name.lower() for word in chosen_names)
 
 
@@ -111,8 +113,8 @@ class Run:
         ours, theirs = cores()
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench")))
-            server = stack.enter_context(PinnedProcess(_module("server"), ours, folder / "server"))
-            client = stack.enter_context(PinnedProcess(_module("client"), ours, folder / "client"))
+            server = stack.enter_context(PinnedProcess(_command("server"), ours, folder / "server"))
+            client = stack.enter_context(PinnedProcess(_command("client"), ours, folder / "client"))
             port = int(server.read_line(SECONDS_TO_START).split()[1])
             self.proxies = Proxies(port, self._source, folder, theirs, free_ports())
             stack.callback(self.proxies.stop)
@@ -127,7 +129,7 @@ class Run:
             yield
 
     def measure(self) -> None:
-        """Measure all contenders under all loads, as often as the command says."""
+        """Measure all contenders under all loads: `--repetitions` times, or once with `--quick`."""
         with self.running_processes():
             for load in self._memory:
                 self._measure_memory(load)
@@ -174,8 +176,8 @@ class Run:
             self.memory[row.name] = before, process.memory
 
 
-def _module(name: str) -> list[str]:
-    """Return the command that runs a module of the bench, such as `server`."""
+def _command(name: str) -> list[str]:
+    """Return the program and arguments that run a module of the bench, such as `server`."""
     return [sys.executable, "-m", f"tools.bench.{name}"]
 
 

@@ -124,29 +124,29 @@ def request_of(task: Task) -> bytes:
 
 
 class Reply:
-    """A request that was sent, and its reply while it is being received.
-
-    Attributes:
-        begun: when the exchange began, before its connection was made, as time.monotonic().
-        first: when the first bytes of the body arrived; 0.0 before that.
-        ended: when the last bytes arrived; 0.0 before that.
-        connection: the socket of the exchange.
-        head: the response's status line and headers.
-        pieces: the bytes of the body, as each read returned them.
-        read_times: when each of the pieces was read.
+    """A request that was sent, and its reply while it is being received. Times are those of
+    `time.monotonic()`, in seconds.
     """
 
     def __init__(self, body: bytes, port: int, connection: socket.socket | None = None) -> None:
         """Send the request `body` (with its head) to `port`, over `connection` if there is one."""
         self.begun = time.monotonic()
+        """When the exchange began, before its connection was made."""
         self.first = self.ended = 0.0
+        """When the first bytes of the body arrived; when the last bytes arrived, or the connection
+        ended. Each is 0.0 before that.
+        """
         if connection is None:
             connection = socket.create_connection(("127.0.0.1", port))
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.connection = connection
+        """The socket of the exchange."""
         self.head = b""
+        """The response's status line and headers."""
         self.pieces: list[bytes] = []
+        """The bytes of the body, as each read returned them."""
         self.read_times: list[float] = []
+        """The time at which each of the pieces was read."""
         self._in_body = False
         self._missing: int | None = None  # bytes until the end; None: the body is chunked
         self._tail = b""  # the last seven bytes of a chunked body

@@ -101,7 +101,7 @@ def _seconds_to_answer(address: str, body: bytes) -> float:
 
 
 def _median_seconds(work: Callable[[], object], times: int) -> float:
-    """Do the work `times` times; return the median of its seconds."""
+    """Call `work` `times` times; return the median of the seconds that a call takes."""
     took = []
     for _ in range(times):
         begun = time.perf_counter()

@@ -21,6 +21,7 @@ ENDPOINTS = {"chat": CHAT, "Messages": MESSAGES_API, "Responses": RESPONSES}
 
 type Value = dict[str, object]
 type BodyMaker = Callable[[], bytes]
+"""A function that returns the body of a request or reply."""
 
 
 @dataclass(frozen=True)

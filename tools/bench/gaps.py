@@ -109,7 +109,7 @@ class Bench:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gaps")))
         ours, theirs = cores()
         addon = copy_addon(source, folder / "source")
-        servers = [_module("server"), _module("gap_server")]
+        servers = [_command("server"), _command("gap_server")]
         started = [
             stack.enter_context(PinnedProcess(command, ours, folder / f"log{at}"))
             for at, command in enumerate(servers)
@@ -157,8 +157,8 @@ def _running_stream(port: int) -> Iterator[PacedStream]:
         stream.close()
 
 
-def _module(name: str) -> list[str]:
-    """Return the command that runs a module of the bench, such as `server`."""
+def _command(name: str) -> list[str]:
+    """Return the program and arguments that run a module of the bench, such as `server`."""
     return [sys.executable, "-m", f"tools.bench.{name}"]
 
 

@@ -37,6 +37,7 @@ HEADING = f"{'case':52}{'against JSON':>14}{'4N':>8}{'spread':>8}"
 
 type Chunks = list[bytes]
 type RewriterMaker = Callable[[], Rewriter]
+"""A function that returns a new rewriter."""
 
 TO_OPENAI: RewriterMaker = partial(rewriter, OPENAI)
 """Makes a rewriter of a stream for a client of chat completions."""
@@ -73,7 +74,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def long_text(unit: str, before: str = "", after: str = "") -> Callable[[int], Chunks]:
-    """Return a function that builds a stream of `size` units: `before`, `unit` `size` times, `after`.
+    """Return a function of a number N, which returns a stream of `before`, N `unit`s and `after`.
 
     The text of the units comes in pieces of `PIECE` characters, a frame each.
     """
@@ -81,7 +82,7 @@ def long_text(unit: str, before: str = "", after: str = "") -> Callable[[int], C
 
 
 def long_whole(unit: str, before: str = "", after: str = "") -> Callable[[int], Chunks]:
-    """Return a function that builds a whole reply of `size` units: `before`, `unit` `size` times,
+    """Return a function of a number N, which returns a whole reply of `before`, N `unit`s and
     `after`.
     """
     return lambda size: [whole(before + unit * size + after)]
@@ -103,8 +104,8 @@ def chunks_of_one_byte(size: int) -> Chunks:
 
 
 def arguments(unit: str, before: str = '{"a":"', after: str = '"}') -> Callable[[int], Chunks]:
-    """Return a function that builds a stream of `size` units with a call, whose arguments are
-    `before`, `unit` `size` times, and `after`.
+    """Return a function of a number N, which returns a stream with a call. The call's arguments are
+    `before`, N `unit`s and `after`.
     """
 
     def reply(size: int) -> Chunks:
@@ -150,9 +151,9 @@ class Case:
     name: str
     """The name in the table."""
     reply: Callable[[int], Chunks]
-    """Returns the chunks of a reply whose number of units is the argument."""
+    """A function of a number of units; it returns the chunks of a reply of so many units."""
     make_rewriter: RewriterMaker
-    """Makes the rewriter that reads the reply."""
+    """A function that returns a new rewriter for the reply."""
     scale: float = 1
     """The number of units is N times this, because units differ in cost."""
 
@@ -256,7 +257,7 @@ def _parse_and_write(frame: bytearray) -> None:
 
 
 def measured_seconds(work: Callable[[], object], runs: int) -> list[float]:
-    """Do the work `runs` times; return the processor seconds of each, the smallest first."""
+    """Call `work` `runs` times; return the processor seconds of each call, the smallest first."""
     measured = []
     for _ in range(runs):
         begun = time.process_time()
@@ -281,7 +282,7 @@ def measured_row(case: Case, size: int, runs: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table of the cases that the command chose."""
+    """Print the table of the cases whose name holds the text of `--only`, by default of all."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -51,7 +51,9 @@ def _rescue_string(size: int) -> None:
 
 
 def _call_reader(text: str, begun: str = "") -> Callable[[int], None]:
-    """Return a function that reads calls in a text: `begun`, then `text` again and again."""
+    """Return a function of a number of characters. It reads calls in a text of this length: `begun`,
+    then `text` again and again.
+    """
 
     def work(size: int) -> None:
         expectations, calls = Expectations(_TOOLS), mark_table(choose([AUTO]), reads_calls=True)
@@ -65,7 +67,9 @@ def _call_reader(text: str, begun: str = "") -> Callable[[int], None]:
 
 
 def _thought_reader(text: str) -> Callable[[int], None]:
-    """Return a function that reads thoughts in `text`, again and again."""
+    """Return a function of a number of characters. It reads thoughts in a text of this length, which
+    repeats `text`.
+    """
 
     def work(size: int) -> None:
         tags = mark_table(choose([AUTO]), offered=True)
@@ -118,7 +122,7 @@ characters.
 
 
 def _smallest_seconds(work: Callable[[int], None], size: int) -> float:
-    """Return the smallest processor time of some runs of `work`."""
+    """Call `work` with `size` `REPETITIONS` times; return the processor seconds of the fastest call."""
     times = []
     for _ in range(REPETITIONS):
         began = time.process_time()

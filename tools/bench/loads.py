@@ -80,6 +80,7 @@ MEMORY = Load("memory, 400 streams of 1,000 chunks", 1000, 400, 8)
 """The load before and behind which the memory of each proxy is read."""
 
 type Measure = Callable[[Load, Outcome, float], float]
+"""A function of a load, its outcome and the proxy's processor seconds; it returns one figure."""
 MEASURES: dict[str, tuple[str, Measure]] = {
     "CPU a chunk": ("µs", lambda load, _, worked: MICRO * worked / (load.total * load.tokens)),
     "chunks/s": ("/s", lambda load, outcome, _: load.total * load.tokens / outcome.wall),

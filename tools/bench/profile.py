@@ -27,19 +27,16 @@ WAITING = ";_worker ("
 
 
 class Profile:
-    """The samples of a process, counted by function.
-
-    Attributes:
-        own: function -> samples in which it ran itself.
-        within: function -> samples in which it was anywhere in the stack.
-        total: all samples, without those of idle threads.
-    """
+    """The samples of a process, counted by function."""
 
     def __init__(self, folded: str) -> None:
         """`folded`: py-spy's raw output, a line for each stack: `outer;inner COUNT`."""
         self.own: Counter[str] = Counter()
+        """Function -> the number of samples in which it ran itself."""
         self.within: Counter[str] = Counter()
+        """Function -> the number of samples in which it was anywhere in the stack."""
         self.total = 0
+        """The number of all samples, without those of idle threads."""
         for line in folded.splitlines():
             stack, _, count = line.rpartition(" ")
             if WAITING not in stack:

@@ -56,7 +56,7 @@ class _Content:
         return Message("".join(self.thinking), "".join(self.text), calls)
 
     def add_openai(self, delta: Json) -> None:
-        """Add the content of a delta of chat completions, or of a whole message."""
+        """Add the content of a delta of chat completions, or of the message of a whole completion."""
         self.thinking.append(delta.get("reasoning_content") or delta.get("reasoning") or "")
         self.text.append(delta.get("content") or "")
         for call in delta.get("tool_calls") or []:
@@ -77,7 +77,7 @@ class _Content:
 
 
 def _openai_stream(body: bytes) -> Message:
-    """Return the content of a chat completions stream, which must end with `[DONE]`."""
+    """Return the content of a stream of chat completions, which must end with `[DONE]`."""
     content = _Content()
     for frame in _frames(body):
         for choice in frame["choices"]:
@@ -94,7 +94,7 @@ def _openai_whole(body: bytes) -> Message:
 
 
 def _anthropic_stream(body: bytes) -> Message:
-    """Return the content of a Messages stream, which must end with `message_stop`."""
+    """Return the content of a stream of the Messages API, which must end with `message_stop`."""
     content, last = _Content(), ""
     for frame in _frames(body):
         content.add_anthropic(frame.get("content_block") or frame.get("delta") or {})
@@ -104,7 +104,7 @@ def _anthropic_stream(body: bytes) -> Message:
 
 
 def _anthropic_whole(body: bytes) -> Message:
-    """Return the content of a whole message."""
+    """Return the content of a whole reply of the Messages API: a JSON message object."""
     content = _Content()
     for block in json.loads(body)["content"]:
         content.add_anthropic(block)
@@ -112,11 +112,13 @@ def _anthropic_whole(body: bytes) -> Message:
 
 
 def _responses_stream(body: bytes) -> Message:
-    """Return the content of a Responses stream, whose deltas and last event must agree."""
+    """Return the content of a stream of the Responses API, whose deltas and last event must
+    agree.
+    """
     frames = list(_frames(body))
     numbers = [frame["sequence_number"] for frame in frames]
     assert numbers == list(range(len(frames))), numbers
-    content, whole = _Content(), _responses(frames[-1]["response"])
+    content, whole = _Content(), _read_response_object(frames[-1]["response"])
     for frame in frames:
         match frame["type"]:
             case "response.reasoning_summary_text.delta":
@@ -128,12 +130,12 @@ def _responses_stream(body: bytes) -> Message:
 
 
 def _responses_whole(body: bytes) -> Message:
-    """Return the content of a whole response."""
-    return _responses(json.loads(body))
+    """Return the content of a whole reply of the Responses API: a JSON response object."""
+    return _read_response_object(json.loads(body))
 
 
-def _responses(response: Json) -> Message:
-    """Return the content of a response's JSON."""
+def _read_response_object(response: Json) -> Message:
+    """Return the content of a response object of the Responses API; its items are in `output`."""
     content = _Content()
     for item in response["output"]:
         content.thinking += [part["text"] for part in item.get("summary", ())]
@@ -147,16 +149,16 @@ def _ollama_stream(body: bytes) -> Message:
     """Return the content of Ollama's lines, of which only the last one is `done`."""
     lines = [json.loads(line) for line in body.splitlines()]
     assert [line["done"] for line in lines] == [False] * (len(lines) - 1) + [True], body[-200:]
-    return _ollama(*lines)
+    return _read_ollama_objects(*lines)
 
 
 def _ollama_whole(body: bytes) -> Message:
     """Return the content of a whole reply of Ollama."""
-    return _ollama(json.loads(body))
+    return _read_ollama_objects(json.loads(body))
 
 
-def _ollama(*replies: Json) -> Message:
-    """Return the content of the replies together."""
+def _read_ollama_objects(*replies: Json) -> Message:
+    """Return the joined content of Ollama's JSON objects, each of which has a `message`."""
     content = _Content()
     for message in (reply["message"] for reply in replies):
         content.thinking.append(message.get("thinking", ""))

@@ -308,8 +308,8 @@ def _start_workers(
     memory: str,
     folder: Path,
 ) -> Program:
-    """Start `think-addon` on one machine. `start`: runs a function there; `memory`: the address of
-    Redis.
+    """Start `think-addon` on one machine. `start`: calls a function, which starts a program, on that
+    machine; `memory`: the address of Redis.
     """
     own = folder / f"machine{port}"
     own.mkdir()

@@ -164,12 +164,12 @@ class Turns:
     """Measures the rows of the table, each on both sides."""
 
     def __init__(self, bare: Side, ours: Side, chosen: argparse.Namespace) -> None:
-        """`chosen`: the options of the command (see `parse`)."""
+        """`chosen`: the options of the command line, as `parse` returns them."""
         self.bare, self.addon, self._chosen = bare, ours, chosen
         self._number = 0
 
     def rows(self) -> Iterator[Row]:
-        """Measure the rows that the command chose (`--only`); yield each when it is complete."""
+        """Measure the rows that `--only` names, by default all; yield each when it is complete."""
         quick, wanted = self._chosen.quick, self._chosen.only
         sizes = dict(list(SIZES.items())[:1]) if quick else SIZES
         body = [(name, "", size, 1, _MODEL) for name, size in sizes.items()]
@@ -243,18 +243,19 @@ class Turns:
         return row
 
     def _measure_both(
-        self, take: Callable[[Side, bool], Times], repetition: int
+        self, measure: Callable[[Side, bool], Times], repetition: int
     ) -> tuple[Times, Times]:
         """Send the same requests to both sides; return the times of bare mitmdump and the addon.
 
-        `take`: sends them to a side; its second argument is True for the addon. `repetition`: its
-        number decides which side is first.
+        `measure`: sends the requests to a side and returns the times; its second argument is True
+        if the side is the addon. `repetition`: the number of the repetition; in an odd one the
+        addon is first.
         """
         if repetition % 2:
-            ours = take(self.addon, True)
-            return take(self.bare, False), ours
-        bare = take(self.bare, False)
-        return bare, take(self.addon, True)
+            ours = measure(self.addon, True)
+            return measure(self.bare, False), ours
+        bare = measure(self.bare, False)
+        return bare, measure(self.addon, True)
 
 
 def send(port: int, body: bytes) -> Reply:
@@ -282,7 +283,7 @@ def request_bytes(body: bytes, dialect: str, with_addon: bool) -> bytes:
 
 
 def _is_wanted(title: str, chosen_titles: Sequence[str]) -> bool:
-    """Return True if `title` has one of the words that the command names, or if it names none."""
+    """Return True if `title` holds one of the words of `--only`, or if that option has no words."""
     return not chosen_titles or any(word.lower() in title.lower() for word in chosen_titles)
 
 

@@ -47,6 +47,7 @@ _OWN_ENDPOINTS = ("--set", "think_native=messages", "--set", "think_native=respo
 """Options by which the addon sends requests on to these endpoints."""
 
 type Say = Callable[[str], None]
+"""A function that prints a line of progress."""
 
 
 def main(names: Sequence[str], folder: Path) -> int:
@@ -128,7 +129,9 @@ def run(name: str, configuration: str, folder: Path) -> Column:
 def _ask_everything(
     name: str, proxy: Proxy, folder: Path, say: Say
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the name of each row, and the fault of each of its answers."""
+    """Yield the name of each row, and the fault of each of its answers. `say`: prints a line for
+    each row.
+    """
     port = proxy.ports[0]
     cases = (
         (case.name, dict(faults_by_delivery(port, case)))

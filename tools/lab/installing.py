@@ -72,6 +72,7 @@ class Installation:
 
 
 type Install = Callable[[Installation], None]
+"""A function that installs a server into an environment; it raises MissingError if it cannot."""
 
 
 def run(command: Sequence[str], folder: Path | None = None) -> None:

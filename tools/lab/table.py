@@ -16,9 +16,9 @@ KEPT = Path(__file__).parent / "newest.json"
 README, PAGE = ROOT / "README.md", ROOT / "docs" / "lab.md"
 BEGIN, END = "<!-- lab: begin -->", "<!-- lab: end -->"
 NOT_TRIED = "–"
-"""The cell of a case whose question a server did not get."""
+"""The text of a row that was not asked, or of a configuration in which a server was not run."""
 ALL_RIGHT = "yes"
-"""The cell of a case without faults."""
+"""The text of a row whose answers were all right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +78,34 @@ def configuration_lines(columns: Sequence[Column]) -> str:
     """
     rows = list(dict.fromkeys(row for column in columns for row in column.faults))
     had = [column for column in columns if not column.missing]
-    right = [row for row in rows if {_cell(column, row) for column in had} == {ALL_RIGHT}]
-    lines = [f"- **{column.title}**: {_line_of(column, rows)}" for column in columns]
+    right = [
+        row for row in rows if {_right_answers_of_row(column, row) for column in had} == {ALL_RIGHT}
+    ]
+    lines = [f"- **{column.title}**: {_configuration_line(column, rows)}" for column in columns]
     everywhere = f"Right everywhere: {', '.join(right)}.\n\n" if right else ""
     return everywhere + "\n".join(lines)
 
 
-def _line_of(column: Column, rows: Sequence[str]) -> str:
-    """Return the rows of a column that are not right, as text."""
+def _configuration_line(column: Column, rows: Sequence[str]) -> str:
+    """Return what docs/lab.md shows of a configuration behind its title.
+
+    First each row with wrong answers and how many were right, then the rows that were not asked:
+    `two choices: 0 of 2; not asked: prompt too long`. If there are no such rows: `all right`. If
+    the server could not be installed: `could not be had: ` and why.
+    """
     if column.missing:
         return f"could not be had: {column.missing}"
-    cells = {row: _cell(column, row) for row in rows}
+    cells = {row: _right_answers_of_row(column, row) for row in rows}
     few = [f"{row}: {cell}" for row, cell in cells.items() if cell not in (ALL_RIGHT, NOT_TRIED)]
     unasked = [row for row, cell in cells.items() if cell == NOT_TRIED]
     not_tried = [f"not asked: {', '.join(unasked)}"] if unasked else []
     return "; ".join([*few, *not_tried]) or "all right"
 
 
-def _cell(column: Column, row: str) -> str:
-    """Return the summary of a row's faults in a column."""
+def _right_answers_of_row(column: Column, row: str) -> str:
+    """Return how many answers of a row were right: `7 of 8`; `yes` if all were; `–` if the row was
+    not asked.
+    """
     faults = column.faults.get(row)
     return matrix.summary(faults).partition(";")[0] if faults else NOT_TRIED
 
@@ -104,20 +113,25 @@ def _cell(column: Column, row: str) -> str:
 def server_table(columns: Sequence[Column]) -> str:
     """Return README's table: a row for each server, a column for each configuration.
 
-    A cell counts the right answers: `96 of 98`.
+    A cell counts the right answers: `96 of 98`. It is `–` if the server was not run in that
+    configuration, and `not had` if the server could not be installed.
     """
     heads = list(dict.fromkeys(column.configuration for column in columns))
     lines = [["answers that were right", *heads, "run on"], ["---"] * (len(heads) + 2)]
     for server in dict.fromkeys(column.server for column in columns):
         own = {column.configuration: column for column in columns if column.server == server}
         version, day = next((each.version, each.day) for each in own.values())
-        counts = [_count_right(own[head]) if head in own else NOT_TRIED for head in heads]
+        counts = [
+            _right_answers_of_column(own[head]) if head in own else NOT_TRIED for head in heads
+        ]
         lines.append([f"{server} {version}", *counts, day])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _count_right(column: Column) -> str:
-    """Return how many answers of a column were right: `96 of 98`."""
+def _right_answers_of_column(column: Column) -> str:
+    """Return how many answers of a column were right: `96 of 98`; `not had` if the server could not
+    be installed.
+    """
     if column.missing:
         return "not had"
     faults_of_column = [fault for faults in column.faults.values() for fault in faults.values()]
