@@ -45,33 +45,33 @@ def _json_syntaxes(body: Json, form: CallRow) -> Iterator[tuple[str, Reader]]:
 
 @_syntaxes.register
 def _header_syntaxes(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    within = rf"(?!{_any_of(form.ends)})" if form.ends else ""
+    within = rf"(?!{_alternation(form.ends)})" if form.ends else ""
     name = r"(?:functions\.)?(?P<name>[\w.:-]++)"
-    heads = _any_of(body.starts)
+    heads = _alternation(body.starts)
     pattern = rf"{heads}(?:{within}(?:\s|{_TOKEN}))*+{name}(?:{within}{_BETWEEN})*+"
     if form.whole:
         yield f"(?={pattern})", headers_reader(rf"\s*{pattern}(?=\{{)")
         return
-    yield rf"{pattern}(?={_any_of(('{', *form.ends))})", read_header
+    yield rf"{pattern}(?={_alternation(('{', *form.ends))})", read_header
 
 
 @_syntaxes.register
 def _keyed_syntaxes(body: Keyed, form: CallRow) -> Iterator[tuple[str, Reader]]:
     if body.nested_values:
-        yield rf"{_any_of(body.starts)}{_ATTRIBUTE.format('name')}>", read_elements
+        yield rf"{_alternation(body.starts)}{_ATTRIBUTE.format('name')}>", read_elements
     else:
         yield _bare_call(body, form) if body.bare else _tagged_call(body)
 
 
 def _tagged_call(body: Keyed) -> tuple[str, Reader]:
     """Return pattern and reader of calls whose name and keys stand in tags or attributes."""
-    tag_end, close = re.escape(body.key_closer), _any_of(body.value_closers)
+    tag_end, close = re.escape(body.key_closer), _alternation(body.value_closers)
     value = r"(?:<!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?" if body.may_have_cdata else "(?P<value>.*?)"
-    keys, closer = _any_of(body.key_openers), _any_of(body.body_closers)
+    keys, closer = _alternation(body.key_openers), _alternation(body.body_closers)
     parameter = f"{keys}{_ATTRIBUTE.format('key')}{tag_end}{value}{close}"
     ended = f"(?:{closer})?" if body.may_lack_closer else closer
     behind = rf"(?=\s*(?:{keys}|{closer}|\{{|\Z))" if body.may_lack_closer else ""
-    begin = f"{_any_of(body.starts)}{_ATTRIBUTE.format('name')}{tag_end}{behind}"
+    begin = f"{_alternation(body.starts)}{_ATTRIBUTE.format('name')}{tag_end}{behind}"
     return begin, tags_reader(parameter, ended, body.has_line_ends)
 
 
@@ -81,7 +81,7 @@ def _bare_call(body: Keyed, form: CallRow) -> tuple[str, Reader]:
     key, key_end, value, value_end = map(re.escape, marks)
     opener, closer = map(re.escape, body.type_marks)
     kind = rf"(?:\s*{opener}.*?{closer})?" if opener else ""
-    opened, close = _any_of(form.opens), _any_of(form.closes)
+    opened, close = _alternation(form.opens), _alternation(form.closes)
     # a value that lacks its closing mark ends where the call ends
     last = rf"(?:(?!{key}|{value_end}).)*\Z"
     another = rf"\s*{opened}(?:(?!{value_end}).)*?{key}"
@@ -102,7 +102,7 @@ def _python_syntaxes(body: Python, form: CallRow) -> Iterator[tuple[str, Reader]
 
 @_syntaxes.register
 def _gemma_syntaxes(body: Gemma, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    heads = _any_of(body.starts)
+    heads = _alternation(body.starts)
     if form.whole:
         yield rf"(?=\s*{heads})", gemma_calls_reader(body.quote)
         return
@@ -110,8 +110,8 @@ def _gemma_syntaxes(body: Gemma, form: CallRow) -> Iterator[tuple[str, Reader]]:
     yield rf"\s*{heads}(?=[\w.-]+\()", python_reader(form.close)
 
 
-def _any_of(marks: Sequence[str]) -> str:
-    """Return the pattern of any of these marks; a longer mark comes first."""
+def _alternation(marks: Sequence[str]) -> str:
+    """Return a pattern that matches any of these marks: a group that tries longer marks first."""
     return f"(?:{'|'.join(map(re.escape, sorted(marks, key=len, reverse=True)))})"
 
 
@@ -125,10 +125,10 @@ def _opening_pattern(form: CallRow) -> str:
     a section of calls, and if the body begins with a mark of its own (`<function=`).
     """
     if form.whole:
-        return rf"\A\s*{_any_of(form.opens) if form.opens else ''}"
-    opened = [rf"{_any_of(form.opens)}\s*"] if form.opens else []
+        return rf"\A\s*{_alternation(form.opens) if form.opens else ''}"
+    opened = [rf"{_alternation(form.opens)}\s*"] if form.opens else []
     begun = [head for head in form.body.starts if head.strip("[{")]
-    alone = [rf"(?={_any_of(begun)})"] if begun and (form.alone or form.section[0]) else []
+    alone = [rf"(?={_alternation(begun)})"] if begun and (form.alone or form.section[0]) else []
     section = re.escape(form.section[0])
     within = [rf"{section}\s*(?:{''.join(opened)})?"] if section else []
     return f"(?:{'|'.join((*within, *opened, *alone))})"

@@ -19,7 +19,7 @@ from converter.core.reading.tool_calls.calls_read import Tools
 from converter.extras.recordings.recording import Recording
 from laws import call_oracle, oracle
 from laws.oracle_blocks import Block
-from laws.oracle_marks import any_of
+from laws.oracle_marks import mark_patterns
 from laws.parsed_reply import STOPPED, WHOLE, ParsedChoice, Piece
 
 _STARTS = {
@@ -180,8 +180,8 @@ def repeated_thought(
     thinking = joined["thinking"].lstrip()[:HEAD]
     pairs = [("", open_closers)] if open_closers else [(row.opens, row.closes) for row in families]
     for openers, closers in pairs:
-        marks = [rf"\s*(?:{'|'.join(any_of(openers))})", rf"({'|'.join(any_of(closers))}|\Z)"]
-        match = re.match("(.*?)".join(marks), joined["text"], re.DOTALL)
+        opener, closer = ("|".join(mark_patterns(marks)) for marks in (openers, closers))
+        match = re.match(rf"\s*(?:{opener})(.*?)({closer}|\Z)", joined["text"], re.DOTALL)
         same = match and match[1].strip()[:HEAD].rstrip() == thinking.rstrip() != ""
         if match and same and (match[2] or len(thinking) == HEAD):
             return match[0]
@@ -215,8 +215,8 @@ def without_stray_marks(text: str, families: Sequence[ThoughtRow], at_head: bool
     answers = [row.answer_tags for row in families if row.answer_tags]
     closers = [mark for row in families for mark in row.closes]
     marks = [mark for mark in closers if GAP not in mark]
-    heads = "|".join(any_of([*marks, *(opener for opener, _ in answers)])) or "(?!)"
-    ends = "|".join(any_of([closer for _, closer in answers])) or "(?!)"
+    heads = "|".join(mark_patterns([*marks, *(opener for opener, _ in answers)])) or "(?!)"
+    ends = "|".join(mark_patterns([closer for _, closer in answers])) or "(?!)"
     while at_head and (head := re.match(rf"(\s*)(?:{heads})", text)):
         text = head[1] + text[head.end() :]
     return re.sub(rf"(?:{ends})(\s*)\Z", r"\1", text)

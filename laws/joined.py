@@ -24,7 +24,7 @@ from laws.reply_parser import frames, parse_reply, value_of
 from laws.variants import cut_anywhere, seeded_random, variants, with_body
 
 type Json = dict[str, Any]
-type Holds = Callable[[Recording, int], None]
+type Holds = Callable[[Recording, int], None]  # as `Law.holds`
 JOINT = "\n\n"  # the blank line before the sentence that ends a thought
 _MARK_TOKENS = 2
 """How many tokens a mark and its line end are estimated to have."""
@@ -55,7 +55,7 @@ class Joined:
         return with_body(recording, self.kept + self.closing + rest, Form.STREAM, **_PLAIN)
 
     def recut(self, recording: Recording, cut: Cut) -> Recording:
-        """Return the recording with the text of the two server replies cut into other frames."""
+        """Return the recording with the two replies' text cut by `cut` into other frames."""
         first = recut_text(self.kept, cut) + self.more
         return with_body(recording, first + recut_text(self.second, cut))
 
@@ -108,8 +108,8 @@ def joined(recording: Recording) -> Joined | None:
 
 
 def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
-    """Check the law `number` by its function `holds`. Of two joined replies, the single reply is
-    checked, and must give the same message. Raises BrokenLawError.
+    """Check the law `number` by its function `holds`, which raises BrokenLawError. Of two joined
+    replies, the single reply is checked, and must give the same message.
     """
     # the bytes can show the end of a thought only if it was a budget's, or for want of an answer
     limits = recording.awaited().limits

@@ -18,10 +18,10 @@ from laws.variants import Variant, body_of, variants
 
 type Message = dict[str, Any]
 _OUTER_FIELDS = ("id", "model", "role", "stop_reason", "stop_sequence")
-"""Fields of a message, beside its content and counts, that the SDK must return."""
+"""Fields of a message object that the SDK must return, beside its content and counts."""
 _KINDS = ("text", "thinking", "tool_use")  # types of the blocks that every SDK returns
 _FAILED = 502
-"""The status of an error response."""
+"""The HTTP status with which a whole error is sent to the SDK."""
 _RAISING_FINISHES = ("length", "content_filter")
 """Finishes at which `stream` of openai 3 raises an error, even if the server sent them."""
 
@@ -53,7 +53,7 @@ def import_sdk_reading() -> Any:
 
 
 def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
-    """Check that the SDK returns the blocks and fields of a message, or raises its error."""
+    """Check that the SDK returns blocks and fields of the message object, or raises its error."""
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error"):
@@ -101,6 +101,7 @@ def _blocks(message: Message) -> list[tuple[object, ...]]:
 
 
 def _fields_beside_content(message: Message) -> list[tuple[object, ...]]:
+    """Return name and value of the fields of a message object that are compared."""
     return [
         *((name, message.get(name)) for name in _OUTER_FIELDS),
         ("output_tokens", message["usage"]["output_tokens"]),
@@ -133,7 +134,7 @@ def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
 
 
 def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
-    """Check that the SDK returns the items, id and counts of a response, or raises its error."""
+    """Check that the SDK returns items, id and counts of a response object, or raises its error."""
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error") and variant.form is Form.WHOLE:

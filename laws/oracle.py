@@ -18,9 +18,9 @@ from laws.oracle_blocks import Block, thought_block, with_attributes
 from laws.oracle_marks import (
     TOOL_MARKS,
     State,
-    any_of,
     begins_call,
     call_end,
+    mark_patterns,
     pattern_of,
     shows_call,
     tool_mark,
@@ -224,7 +224,7 @@ class _Reader:
         first = [*family.opens, *family.labels]
         if name.startswith("said"):
             marks = [*first, *(label.rstrip() for label in family.labels)]
-            before += re.sub("|".join(any_of(marks)), "", parts[f"again{number}"] or "")
+            before += re.sub("|".join(mark_patterns(marks)), "", parts[f"again{number}"] or "")
         self.again = family.again
         text = self._take_thought(match.span(name), match.end(), closer, closers, first)
         if written := parts.get("attributes"):
@@ -250,7 +250,7 @@ class _Reader:
             end, behind, closer = len(self.rest), len(self.rest), ""
         called = self._find_call(begin, end, tools)
         until = end if called is None else called
-        kept = re.sub("|".join(any_of(self.again)) or "(?!)", "", self.rest[begin:until])
+        kept = re.sub("|".join(mark_patterns(self.again)) or "(?!)", "", self.rest[begin:until])
         gone = until - begin - len(kept)
         self.rest = self.rest[:begin] + kept + self.rest[until:]
         end, behind, start = end - gone, behind - gone, begin
@@ -351,7 +351,7 @@ class _Reader:
         openers = [mark for row in self.families for mark in row.opens]
         tools = tool_marks(self.families, self.offered)
         silent = {mark for row in self.families for mark in row.ignored} - set(closers)
-        marks = "|".join(any_of([*silent, *closers, *openers, *tools])) or "(?!)"
+        marks = "|".join(mark_patterns([*silent, *closers, *openers, *tools])) or "(?!)"
         first = [*openers, *silent]
         while (match := re.match(rf"(\s*?)({marks})", self.rest)) and match[2] in silent:
             rest = self.rest[match.start(2) :][:_LONGEST]
@@ -368,7 +368,7 @@ class _Reader:
 
     def _take_unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
         """Remove a thought without opener and return its block. `first`: see `_take_thought`."""
-        ended = re.search("|".join(any_of(closers)) or "(?!)", self.rest)
+        ended = re.search("|".join(mark_patterns(closers)) or "(?!)", self.rest)
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
         self.head = self.bare = self.called = False
@@ -380,10 +380,10 @@ class _Reader:
 
 def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | None:
     """Return the match of the mark that stands first behind `offset`; None if none of them does."""
-    return re.compile("|".join(any_of(marks)) or "(?!)").search(text, offset)
+    return re.compile("|".join(mark_patterns(marks)) or "(?!)").search(text, offset)
 
 
-_CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(any_of(CLOSERS))}))*")
+_CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(mark_patterns(CLOSERS))}))*")
 """The pattern of closers of calls, with blanks before them."""
 _LONGEST = 200
 """The most characters at the end of the unread text in which an incomplete mark is searched for."""

@@ -113,7 +113,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
         if state.head or row.counts is not Counts.AT_START
     ]
     marks, torn = _marks_in(families, state), tuple(mark for row in families for mark in row.torn)
-    closers = any_of(_lone_closers(families, state))
+    closers = mark_patterns(_lone_closers(families, state))
     frames = [
         row.answer_tags[0]
         for row in families
@@ -121,14 +121,14 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
     ]
     groups = {
         # only one character is matched, so that marks behind it count
-        "worded": [f"(?={end})." for end in _open_headers(marks, torn)],
-        "torn": _cut_marks(marks, torn),
-        "tool": any_of(_tool_marks_in_text(families, state)),
-        "thought": [_thought(number, row, attributes and row.attributes) for number, row in rows],
+        "worded": [f"(?={end})." for end in _header_patterns(marks, torn)],
+        "torn": _cut_mark_patterns(marks, torn),
+        "tool": mark_patterns(_tool_marks_in_text(families, state)),
+        "thought": [_thought_pattern(at, row, attributes and row.attributes) for at, row in rows],
         "stray": closers if state.stray else [],
         "bare": closers if state.bare else [],
-        "frame": any_of(frames[-1:]),
-        "silent": any_of(
+        "frame": mark_patterns(frames[-1:]),
+        "silent": mark_patterns(
             [*(mark for row in families for mark in row.ignored), *_silent_closers(families, state)]
         ),
     }
@@ -150,31 +150,31 @@ def _marks_in(families: Sequence[ThoughtRow], state: State) -> list[str]:
     return marks + _tool_marks_in_text(families, state)
 
 
-def _cut_marks(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return the pattern of a mark that the reply's end cuts off; it begins with one of `torn`."""
-    parts = _mark_beginnings(marks, torn)
-    parts += [_gap_begun(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
+def _cut_mark_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
+    """Return the one pattern of marks cut off by the reply's end; `[]` if `torn` is empty."""
+    parts = _mark_beginning_patterns(marks, torn)
+    parts += [_begun_gap_pattern(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
     return [rf"(?:{'|'.join(parts)})\Z"] if torn else []
 
 
-def _mark_beginnings(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return the patterns of cut-off `marks` that begin with special tokens, those of `torn`."""
+def _mark_beginning_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
+    """Return a pattern for each incomplete mark that begins with a special token, one of `torn`."""
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
-    return any_of(part for part in cut if part.startswith(torn) and GAP not in part)
+    return mark_patterns(part for part in cut if part.startswith(torn) and GAP not in part)
 
 
-def _open_headers(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
+def _header_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """Return patterns of a reply's end that may be a header (gpt-oss) without its last token."""
-    others = rf"(?!(?:{'|'.join(_mark_beginnings(marks, torn)) or '(?!)'})\Z)"
+    others = rf"(?!(?:{'|'.join(_mark_beginning_patterns(marks, torn)) or '(?!)'})\Z)"
     gaps = [mark for mark in marks if GAP in mark]
-    return [others + _gap_begun(mark, r"(?=\s*[^\s<])") + r"\Z" for mark in gaps]
+    return [others + _begun_gap_pattern(mark, r"(?=\s*[^\s<])") + r"\Z" for mark in gaps]
 
 
-def _gap_begun(mark: str, condition: str = "") -> str:
+def _begun_gap_pattern(mark: str, condition: str = "") -> str:
     """Return the pattern of the beginning of a mark that is cut off in its gap or behind it."""
     head, _, tail = mark.partition(GAP)
     ends = {end[:length] for end in (tail, "<|constrain|>") for length in range(1, len(end))}
-    some = "|".join(any_of(ends))
+    some = "|".join(mark_patterns(ends))
     return rf"{re.escape(head)}{condition}(?!\w){_HEADER}(?:<\|constrain\|>{_HEADER})?(?:{some})?"
 
 
@@ -269,30 +269,30 @@ def shows_call(text: str, offset: int) -> bool:
     return bool(re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", line) and re.match(r"\s*[\[{]", behind))
 
 
-def any_of(marks: Iterable[str]) -> list[str]:
-    """Return the patterns of these marks; a longer mark comes first."""
-    return [_literal(mark, _ANY_SUFFIX) for mark in sorted(marks, key=len, reverse=True)]
+def mark_patterns(marks: Iterable[str]) -> list[str]:
+    """Return a pattern for each mark, the longest first, so that `"|".join(...)` tries it first."""
+    return [_mark_pattern(mark, _ANY_SUFFIX) for mark in sorted(marks, key=len, reverse=True)]
 
 
-def _literal(mark: str, suffix: str) -> str:
-    """Return the pattern of a mark. `suffix`: the pattern for `SUFFIX` in it."""
+def _mark_pattern(mark: str, suffix: str) -> str:
+    """Return the pattern of a mark. `suffix`: the pattern that replaces `SUFFIX` in the mark."""
     return re.escape(mark).replace(SUFFIX, suffix).replace(GAP, _GAP)
 
 
-def _thought(number: int, family: ThoughtRow, attributes: bool) -> str:
+def _thought_pattern(number: int, family: ThoughtRow, attributes: bool) -> str:
     """Return the pattern of a thought: an opener, all text up to the first of its own closers, and
     that closer, which may be missing.
 
     The opener may be repeated at once, and a label may follow it. The pattern's groups have
     `number`, the index of the family, in their names.
     """
-    closers = "|".join(_literal(mark, f"(?P=suffix{number})") for mark in family.closes)
+    closers = "|".join(_mark_pattern(mark, f"(?P=suffix{number})") for mark in family.closes)
     rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"
     openers = "|".join(
-        _opener(family, mark, f"(?P<suffix{number}>{_ANY_SUFFIX})") for mark in family.opens
+        _opener_pattern(family, mark, f"(?P<suffix{number}>{_ANY_SUFFIX})") for mark in family.opens
     )
-    more = [_opener(family, mark, f"(?P=suffix{number})") for mark in family.opens]
-    more += [_literal(mark, "") for mark in family.labels]
+    more = [_opener_pattern(family, mark, f"(?P=suffix{number})") for mark in family.opens]
+    more += [_mark_pattern(mark, "") for mark in family.labels]
     more += [rf"{re.escape(label.rstrip())}(?={closers})" for label in family.labels]
     plain = rf"(?:{openers})(?P<again{number}>(?:\s*(?:{'|'.join(more)}))*+){rest}"
     if not attributes:
@@ -302,12 +302,13 @@ def _thought(number: int, family: ThoughtRow, attributes: bool) -> str:
     return rf"{name}(?P<whole>{ATTRIBUTES})/>|{name}(?P<attributes>{ATTRIBUTES})>{rest}|{plain}"
 
 
-def _opener(family: ThoughtRow, mark: str, suffix: str) -> str:
+def _opener_pattern(family: ThoughtRow, mark: str, suffix: str) -> str:
     """Return the pattern of an opener, which does not match the beginning of a longer mark.
     `suffix`: the pattern of the text in place of `SUFFIX`.
     """
     longer = {other for other in (*family.closes, *family.ignored) if other.startswith(mark)}
-    return "".join(f"(?!{_literal(other, suffix)})" for other in longer) + _literal(mark, suffix)
+    no_longer_mark = "".join(f"(?!{_mark_pattern(other, suffix)})" for other in longer)
+    return no_longer_mark + _mark_pattern(mark, suffix)
 
 
 def tool_mark(text: str, offset: int) -> str:
@@ -352,12 +353,12 @@ def trim_cut_mark(
         if len(text) - offset > longest:  # only a mark with a gap (any text in it) can be so long
             count = [mark for mark in count if GAP in mark]
         if any(_is_incomplete(mark, text[offset:]) for mark in count):
-            worded = any(re.match(match, text[offset:]) for match in _open_headers(count, torn))
+            worded = any(re.match(match, text[offset:]) for match in _header_patterns(count, torn))
             return text[:offset] if text.startswith(torn, offset) and not worded else text
     return text
 
 
 def _is_incomplete(mark: str, text: str) -> bool:
     """Return True if the text is the beginning of `mark`, but not all of it."""
-    gap = GAP in mark and re.fullmatch(_gap_begun(mark), text)
+    gap = GAP in mark and re.fullmatch(_begun_gap_pattern(mark), text)
     return bool(gap) or (mark.partition(GAP)[0].startswith(text) and mark != text)

@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Add folders of recordings to pytest's arguments: the option's folder always, those of the
-    setting if the command names no files.
+    setting if pytest's command line names no files.
     """
     named = config.getoption("think_recordings")
     folders = [config.invocation_params.dir / named] if named else config.getini("think_recordings")

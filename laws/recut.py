@@ -11,7 +11,7 @@ from laws.reply_parser import frames, value_of
 from laws.text_completions import is_text
 
 type Json = dict[str, Any]
-type Cut = Callable[[str], list[str]]
+type Cut = Callable[[str], list[str]]  # cuts a text into pieces
 _FIELDS = ("content", "reasoning_content", "reasoning")  # fields of a delta with text or thinking
 NATIVE_TEXT = {"text_delta": "text", "thinking_delta": "thinking"}  # delta of Messages -> its field
 
@@ -56,7 +56,7 @@ def recut_text(body: bytes, cut: Cut) -> bytes:
 
 
 def _cut_run(run: list[TextFrame], cut: Cut) -> list[bytes]:
-    """Return the frames of a run, with its text cut into other pieces."""
+    """Return the frames of a run of neighbouring text frames, with the run's text cut by `cut`."""
     if not run:
         return []
     return [run[0].frame(piece) for piece in cut("".join(each.text for each in run))]

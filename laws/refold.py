@@ -118,6 +118,7 @@ def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
 
 
 def _unfold_openai(value: Json, cut: Cut) -> Iterator[Json]:
+    """Yield a chat completion as a stream's frames. `cut` cuts a text into texts of frames."""
     head = {name: field for name, field in value.items() if name not in ("choices", "usage")}
     head["object"] = "chat.completion.chunk"
     for choice in value["choices"]:
@@ -148,6 +149,7 @@ def _message_deltas(message: Json, cut: Cut) -> Iterator[Json]:
 
 
 def _unfold_anthropic(message: Json, cut: Cut) -> Iterator[Json]:
+    """Yield a message object as a stream's events. `cut` cuts a text into texts of deltas."""
     start = message | {"content": [], "stop_reason": None, "stop_sequence": None}
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
@@ -169,6 +171,7 @@ def _empty_block(block: Json) -> Json:
 
 
 def _block_deltas(block: Json, cut: Cut) -> Iterator[Json]:
+    """Yield the deltas of a block of the Messages API. `cut` cuts its text into texts of deltas."""
     match block:
         case {"type": "tool_use", "input": given}:
             yield {"type": "input_json_delta", "partial_json": json.dumps(given)}

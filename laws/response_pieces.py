@@ -25,12 +25,12 @@ for the part's index.
 
 
 def fold(events: Sequence[Json]) -> Json:
-    """Return the whole response, which a stream's last event contains; empty if none does."""
+    """Return the response object of the last event that has one; empty if none has one."""
     return next((event["response"] for event in reversed(events) if "response" in event), {})
 
 
 def unfold(response: Json, cut: Callable[[str], list[str]]) -> Iterator[Json]:
-    """Yield `response` as a stream's events; `cut` cuts each text into the texts of its deltas."""
+    """Yield a response object as events of a stream; `cut` cuts a text into texts of deltas."""
     begun = {**response, "status": "in_progress", "output": [], "usage": None}
     yield {"type": "response.created", "response": begun}
     for index, item in enumerate(response["output"]):
@@ -52,6 +52,7 @@ def _empty_item(item: Json) -> Json:
 
 
 def _deltas(item: Json, cut: Callable[[str], list[str]]) -> Iterator[Json]:
+    """Yield the events with an item's deltas; `cut` cuts a text into the texts of its deltas."""
     kind = item.get("type")
     if kind == "function_call":
         yield {"type": "response.function_call_arguments.delta", "delta": item["arguments"]}

@@ -1,4 +1,4 @@
-"""A strict reader of Responses streams, and a response as one message.
+"""A strict reader of streams of the Responses API, and their response object as a message object.
 
 The reader is as strict as all clients together. A delta belongs to the item opened last (Codex),
 each item and index is there before it is filled (Python SDK), the finished items are those of the
@@ -12,7 +12,7 @@ from laws.strict_reader import frames_of, must
 
 type Json = dict[str, Any]
 
-LAST = ("completed", "incomplete", "failed")  # a stream's last events, which have the response
+LAST = ("completed", "incomplete", "failed")  # last events, which hold the response object
 _STARTED = ("created", "in_progress")  # the first two events of a stream
 _EMPTY_AT_BEGINNING = {"message": "content", "reasoning": "summary", "function_call": "arguments"}
 """Type of an item -> its field that is empty when the item begins."""
@@ -21,8 +21,8 @@ _STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}  # rea
 
 
 class StrictResponseReader:
-    """Reads a stream's events; `response` is the response of the last event. Raises AssertionError
-    with the reason for an event that some client could not read.
+    """Reads a stream's events. `response`: the response object of the last event; empty before it.
+    Raises AssertionError with the reason for an event that some client could not read.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class StrictResponseReader:
             self._check_item(kind, event)
 
     def close(self) -> Json:
-        """Return the response. Raises AssertionError if the stream had no last event."""
+        """Return the response object. Raises AssertionError if the stream had no last event."""
         must(bool(self.response), "the stream ends without its last event")
         return self.response
 
@@ -88,7 +88,7 @@ class StrictResponseReader:
 
 
 def read_response(body: bytes) -> Json:
-    """Read a stream strictly; return its response."""
+    """Read a stream of the Responses API strictly; return the response object of its last event."""
     reader = StrictResponseReader()
     for frame in frames_of(body):
         name, _, data = frame.partition(b"\n")
@@ -105,7 +105,7 @@ def text_of_item(item: Json) -> str:
 
 
 def as_message(response: Json) -> Json:
-    """Return a response as a message of the Messages API, so that the same laws check both."""
+    """Return a response object as a message object, so that the same laws check both APIs."""
     message = {
         "type": "message",
         "id": response.get("id"),
@@ -122,7 +122,7 @@ def as_message(response: Json) -> Json:
 
 
 def _block_of_item(item: Json) -> Json:
-    """Return an item of a response as a block of the Messages API."""
+    """Return an item of a response object as a block of the Messages API."""
     if item["type"] == "function_call":
         name, arguments = item["name"], json.loads(item["arguments"])
         return {"type": "tool_use", "id": item["call_id"], "name": name, "input": arguments}
@@ -132,6 +132,7 @@ def _block_of_item(item: Json) -> Json:
 
 
 def _stop_reason(response: Json) -> str:
+    """Return the `stop_reason` of the Messages API for a response object."""
     if details := response.get("incomplete_details"):
         return _STOPS[details["reason"]]
     called = any(item["type"] == "function_call" for item in response.get("output", ()))

@@ -19,7 +19,7 @@ from converter.core.dialects.table import Form
 STREAM_EVENTS: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)
 MESSAGE = TypeAdapter(Message)
 RESPONSE_EVENTS: TypeAdapter[ResponseStreamEvent] = TypeAdapter(ResponseStreamEvent)
-_COMPLETED = "response.completed"  # the type of the last event of a response that is whole
+_COMPLETED = "response.completed"  # the last event's type, if the reply is whole
 _TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
 _QUESTION: list[Any] = [{"role": "user", "content": "hi"}]  # the messages of every request
 
@@ -52,7 +52,7 @@ class Wire:
 
 
 def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the message of `messages.create`, which must be of the SDK's own types."""
+    """Return the message object of `messages.create`, which must be of the SDK's own types."""
     message = wire.serve(body, Form.WHOLE).anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION
     )
@@ -63,7 +63,7 @@ def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
 
 
 def anthropic_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the message that `messages.stream` has put together from the stream's events."""
+    """Return the message object that `messages.stream` has put together from events."""
     wire.serve(body, Form.STREAM)
     with wire.anthropic.messages.stream(model="small", max_tokens=9, messages=_QUESTION) as stream:
         return stream.get_final_message().to_dict()
@@ -112,7 +112,7 @@ def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
 
 
 def blocks(message: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the kind and the content of each block of a message."""
+    """Return the type and the content of each block of a message object, the content as text."""
     content_keys = {"text": "text", "thinking": "thinking", "tool_use": "input"}
     return [
         (block["type"], json.dumps(block[content_keys[block["type"]]], sort_keys=True))
@@ -145,8 +145,8 @@ def openai_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
 
 
 def responses_read(wire: Wire, body: bytes, form: Form) -> list[dict[str, Any]]:
-    """Return the response of `create`; for a stream, the response in the last event and, if it is
-    completed, the response that the SDK has put together. Each event must be of the SDK's types.
+    """Return the response object of `create`; for a stream, that of the last event and, if it is
+    completed, the one that the SDK has put together. Each event must be of the SDK's types.
     """
     wire.serve(body, form)
     if form is Form.WHOLE:
@@ -162,6 +162,7 @@ def responses_read(wire: Wire, body: bytes, form: Form) -> list[dict[str, Any]]:
 
 
 def _check_event(event: dict[str, Any]) -> None:
+    """Raise ValidationError if an event of the Responses API is not of the SDK's types."""
     if event["type"] == "keepalive":
         return
     error = (event.get("response") or {}).get("error") or {}

@@ -191,9 +191,7 @@ type Complaints = Callable[[], list[str]]
 
 @pytest.fixture
 def complaints(proxy: Proxy, server: ScriptedServer) -> Complaints:
-    """Return a function that reads the log of the test so far, behind requests that must still
-    pass.
-    """
+    """Return a function that reads the test's log so far, behind requests that must still pass."""
     mark = proxy.mark()
     return lambda: _complaints_after_good_replies(proxy, server, mark)
 

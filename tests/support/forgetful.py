@@ -40,9 +40,7 @@ def _of_responses(reply: Item, thoughts: bool) -> list[Item]:
 
 @dataclass(frozen=True)
 class Api:
-    """Writers of a client's items in one dialect: a reply, a user's turn, a tool's result, a
-    request.
-    """
+    """Writers of a client's items in one dialect: reply, user's turn, tool's result, request."""
 
     client: Dialect
     endpoint: Any

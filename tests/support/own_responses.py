@@ -94,9 +94,7 @@ def _ran(kind: str, index: int, name: str) -> Iterator[Json]:
 
 
 def vllm(*steps: Step, early: bool = False, **end: object) -> list[Json]:
-    """vLLM's stream. `end`: fields of its last response, whose event is `completed` however it
-    ended.
-    """
+    """vLLM's stream. `end`: fields of its last response, whose event is always `completed`."""
     events: list[Json] = []
     for index, (kind, text) in enumerate(steps):
         name = f"msg_{index}"

@@ -16,9 +16,7 @@ CUT: Stop = ("max_tokens", None)
 
 @dataclass(frozen=True)
 class Quirk:
-    """A stream and its content: (type, text or input) of each block, the stop reason, and the
-    counts.
-    """
+    """A stream and its content: (type, text or input) of each block, stop reason, and counts."""
 
     steps: list[bytes]
     blocks: list[Block]
