@@ -164,7 +164,7 @@ def tags_reader(parameter: str, end: str, padded: bool = True) -> Reader:
     an argument and of the call's end. `padded`: True if a line end around a value is dropped.
     """
 
-    def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
+    def read_tags(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         arguments, offset = dict[str, object](), match.end()
         while pair := re.compile(rf"{_BLANKS}{parameter}", re.DOTALL).match(text, offset):
             value, offset = pair["value"], pair.end()
@@ -175,7 +175,7 @@ def tags_reader(parameter: str, end: str, padded: bool = True) -> Reader:
         behind = re.compile(rf"{_BLANKS}{end}").match(text, offset)
         return (behind.end(), [(match["name"], arguments)]) if behind else None
 
-    return read
+    return read_tags
 
 
 def read_elements(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:

@@ -76,7 +76,7 @@ class _Reader:
     wants_json: bool  # True if the answer is to be JSON
     stopped: bool  # True if the model ended the reply by itself
     rest: str  # the text that is not yet read
-    head: bool = True  # True if the answer is empty so far
+    stray: bool = True  # True if a closer at the head of `rest` may close nothing
     closer: str = ""  # the closer with which the last thought ended, if the rest follows it at once
     bare: bool = False  # True if a closer without an opener shows that the reply began in a thought
     frame_end: str = ""  # the closer of the answer's tags, if their opener was read
@@ -90,7 +90,7 @@ class _Reader:
 
     def blocks(self, start: str) -> Iterator[Block]:
         """Yield the blocks in order. Several text blocks may follow one another."""
-        self.bare, self.head = start == "undecided", start != "closed"
+        self.bare, self.stray = start == "undecided", start != "closed"
         if start in ("thinking", "guessed"):
             yield from self._with_answer(self._take_first_thought(), start == "guessed")
         before = ""
@@ -123,8 +123,8 @@ class _Reader:
         begins a tool call. `kind`: the name of the group that matched.
         """
         before, parts = self.rest[: match.start()], match.groupdict()
-        self.head = kind == "stray" or (kind == "silent" and self.head and not before.strip())
-        self.called = self.called and self.head
+        self.stray = kind == "stray" or (kind == "silent" and self.stray and not before.strip())
+        self.called = self.called and self.stray
         self.bare = self.bare and kind == "silent"
         if kind == "frame":
             tags = [row.answer_tags for row in self.families if self.closer in row.closes]
@@ -188,7 +188,7 @@ class _Reader:
     def _pattern(self, offset: int) -> re.Pattern[str]:
         """Return the pattern of a piece of the rest at `offset`, in the reader's state."""
         head = not self.rest[:offset].strip()
-        stray = head and (self.head or self.ended)
+        stray = head and (self.stray or self.ended)
         bare, called = self.bare and not stray, head and self.called
         inside = called and bool(self.resumes)
         state = State(head, self.closer, bare, stray, self.offered, called, inside)
@@ -204,13 +204,13 @@ class _Reader:
         elif self.resumes and (more := _CALL_CLOSERS.match(self.rest, end)):
             end = more.end()
         call, self.rest = self.rest[:end], self.rest[len(self.rest) if end is None else end :]
-        self.head, self.called, self.call = True, True, ""
+        self.stray, self.called, self.call = True, True, ""
         return call
 
     def _take_opened(self, match: re.Match[str], before: str = "") -> Block:
         """Remove a thought with its marks and return its block, with the blanks `before` it."""
         parts = match.groupdict()
-        self.bare = self.head = self.called = False
+        self.bare = self.stray = self.called = False
         name = next((name for name in parts if name[:4] in _GROUPS and parts[name] is not None), "")
         self.ended = False
         if not name:
@@ -371,7 +371,7 @@ class _Reader:
         ended = re.search("|".join(mark_patterns(closers)) or "(?!)", self.rest)
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
-        self.head = self.bare = self.called = False
+        self.stray = self.bare = self.called = False
         self.again = [mark for row in self.families for mark in row.again] if first else []
         text = self._take_thought(span, behind, closer, closers, first)
         self.unmarked = "" if closer or self.call or self.torn else text

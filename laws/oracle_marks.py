@@ -32,7 +32,7 @@ _CALL_BEHIND_MARK = re.compile(
 _CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")  # behind a mark not parted by a blank
 _CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # text behind a mark, up to the text's end
 
-_TEMPLATE = rf"""
+_TEXT_PATTERN = rf"""
     # the line of a fence; behind a fence of backticks, its line has no further backtick
     ^ {_MARGIN} (?P<fence> (?P<mark>[`~]) (?P=mark){{2,}}+ )
       (?: (?<=~) | (?![^\n]*`) ) [^\n]*
@@ -95,7 +95,7 @@ TOOL_MARKS = {
 class State:
     """The state of the oracle at an offset."""
 
-    head: bool  # True if only blanks stand before the offset
+    at_start: bool  # True if only blanks stand between the last mark that was read and the offset
     closer: str  # the closer of a thought, if only blanks stand between it and the offset
     bare: bool = False  # True if a closer may show that the text before was a thought
     stray: bool = False  # True if a closer at the offset is dropped, because it closes nothing
@@ -110,14 +110,14 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
     rows = [
         (number, row)
         for number, row in enumerate(families)
-        if state.head or row.counts is not Counts.AT_START
+        if state.at_start or row.counts is not Counts.AT_START
     ]
     marks, torn = _marks_in(families, state), tuple(mark for row in families for mark in row.torn)
     closers = mark_patterns(_lone_closers(families, state))
     frames = [
         row.answer_tags[0]
         for row in families
-        if row.answer_tags and state.head and state.closer in row.closes
+        if row.answer_tags and state.at_start and state.closer in row.closes
     ]
     groups = {
         # only one character is matched, so that marks behind it count
@@ -133,7 +133,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
         ),
     }
     source = "|".join(f"(?P<{name}>{'|'.join(match) or '(?!)'})" for name, match in groups.items())
-    return re.compile(_TEMPLATE.replace("MARKS", source), re.VERBOSE | re.DOTALL | re.MULTILINE)
+    return re.compile(_TEXT_PATTERN.replace("MARKS", source), re.VERBOSE | re.DOTALL | re.MULTILINE)
 
 
 def _silent_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
@@ -283,8 +283,8 @@ def _thought_pattern(number: int, family: ThoughtRow, attributes: bool) -> str:
     """Return the pattern of a thought: an opener, all text up to the first of its own closers, and
     that closer, which may be missing.
 
-    The opener may be repeated at once, and a label may follow it. The pattern's groups have
-    `number`, the index of the family, in their names.
+    The opener may be repeated at once, with a label behind it, and with attributes if `attributes`
+    is True. The names of the pattern's own groups end in `number`, the index of the family.
     """
     closers = "|".join(_mark_pattern(mark, f"(?P=suffix{number})") for mark in family.closes)
     rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"

@@ -13,7 +13,7 @@ from laws.text_completions import is_text
 type Json = dict[str, Any]
 type Cut = Callable[[str], list[str]]  # cuts a text into pieces
 _FIELDS = ("content", "reasoning_content", "reasoning")  # fields of a delta with text or thinking
-NATIVE_TEXT = {"text_delta": "text", "thinking_delta": "thinking"}  # delta of Messages -> its field
+TEXT_FIELDS = {"text_delta": "text", "thinking_delta": "thinking"}  # delta of Messages -> its field
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _text_fields(delta: Json) -> tuple[str, ...]:
         return ("text",)
     if "type" not in delta:
         return _FIELDS
-    return (NATIVE_TEXT[delta["type"]],) if delta["type"] in NATIVE_TEXT else ()
+    return (TEXT_FIELDS[delta["type"]],) if delta["type"] in TEXT_FIELDS else ()
 
 
 def _delta_of(value: Json) -> tuple[Json, tuple[str | int, ...]]:

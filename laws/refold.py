@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect
 from laws import ollama_replies, response_pieces, text_completions
-from laws.recut import NATIVE_TEXT, Cut, Json, frame_of
+from laws.recut import TEXT_FIELDS, Cut, Json, frame_of
 from laws.reply_parser import frames, value_of
 
-_NATIVE_PIECES = {**NATIVE_TEXT, "input_json_delta": "partial_json", "signature_delta": "signature"}
+_PIECE_FIELDS = {**TEXT_FIELDS, "input_json_delta": "partial_json", "signature_delta": "signature"}
 """Type of a delta of Messages -> the delta's field with the piece."""
 _DONE = b"data: [DONE]\n\n"  # the last frame of a chat completions stream
 
@@ -77,7 +77,7 @@ def _fold_anthropic(values: list[Json]) -> Json:
                 message = copy.deepcopy(event["message"])
             case "content_block_start":
                 blocks[event["index"]] = {**event["content_block"], "written": ""}
-            case "content_block_delta" if name := _NATIVE_PIECES.get(event["delta"].get("type")):
+            case "content_block_delta" if name := _PIECE_FIELDS.get(event["delta"].get("type")):
                 key, block = "written" if name == "partial_json" else name, blocks[event["index"]]
                 block[key] = block.get(key, "") + event["delta"][name]
             case "message_delta":

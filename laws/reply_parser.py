@@ -15,10 +15,10 @@ from laws.response_parser import ResponseParser
 from laws.text_completions import as_chat, is_text
 
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")  # the end of a frame
-_OUTER = ("index", "delta", "message", "finish_reason")  # a choice's fields that are read
+_CHOICE_FIELDS = ("index", "delta", "message", "finish_reason")  # a choice's fields that are read
 _WRONG_SHAPE = (AttributeError, TypeError, KeyError, ValueError)
 """The errors that a reader raises for JSON that has not the shape of its dialect."""
-_READ_FIELDS = ("content", "refusal", "tool_calls", "function_call")
+_MESSAGE_FIELDS = ("content", "refusal", "tool_calls", "function_call")
 
 
 def frames(body: bytes) -> Iterator[bytes]:
@@ -94,7 +94,7 @@ class _OpenAIParser:
             # Ollama 0.5.4 sends null for a reply that it stopped in a loop
             ended = sent.get("finish_reason", "") is not None
             self.reply.done = self.reply.done or ("message" in sent and ended)
-            _add_other_fields(choice, sent, _OUTER)
+            _add_other_fields(choice, sent, _CHOICE_FIELDS)
 
     def _add_message(self, choice: ParsedChoice, message: Json) -> None:
         for name in self._thinking:
@@ -108,7 +108,7 @@ class _OpenAIParser:
             choice.add_call(index, entry.get("id"), function.get("name"), arguments)
         if legacy := message.get("function_call"):
             choice.add_call(0, "", legacy.get("name"), legacy.get("arguments"))
-        _add_other_fields(choice, message, (*self._thinking, *_READ_FIELDS))
+        _add_other_fields(choice, message, (*self._thinking, *_MESSAGE_FIELDS))
 
     def _add_content(self, choice: ParsedChoice, message: Json) -> None:
         content = message.get("content")

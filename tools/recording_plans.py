@@ -331,7 +331,7 @@ BEGUN: list[Body] = [
 ]
 """Messages of which the last one begins the model's reply, inside a thought."""
 ENABLED: Body = {"type": "enabled", "budget_tokens": 1024}
-"""The field by which a Messages client asks for thinking."""
+"""The value of `thinking` by which a Messages client asks for thinking."""
 EPHEMERAL: Body = {"type": "ephemeral"}
 """The value of `cache_control`."""
 AGENT: Body = {

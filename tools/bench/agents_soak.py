@@ -9,11 +9,11 @@ kB, turn after turn, and begins another conversation after twenty turns. The ser
 completions only, so bare mitmdump gets the same bodies at that API's path.
 
 A line is printed each minute: the memory of both sides, and the longest time between two reads of
-each stream in its half. At the end: how many requests were answered. The exit status is 1 if a
-reply was not exact.
+each stream in its half. At the end: how many requests were answered. The exit status is 1 if an
+agent got another reply than the bench's server sends.
 
-`python -m tools.bench.agents_soak NAME PORT BEGIN SECONDS` runs the agents of one side. The bench
-starts it as a process of its own: in one process the agents would delay the readers of the streams.
+`python -m tools.bench.agents_soak NAME PORT BEGIN SECONDS` runs the agents of one side; `BEGIN` is the
+run's start by `time.monotonic()`. The bench starts it as a process of its own: in one process the agents would delay the readers of the streams.
 """
 
 import argparse

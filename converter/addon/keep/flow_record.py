@@ -55,7 +55,9 @@ class FlowRecord:
     options: Mapping[str, object]
     """The options in force when the request came."""
     hints: list[str] = field(default_factory=list)
-    """Lines of the flow's comment that a person may want to read."""
+    """Lines of the flow's comment that, unlike `notes`, do not set the marker `TROUBLE`: that a
+    thought's budget was spent.
+    """
     notes: list[str] = field(default_factory=list)
     """Lines of the flow's comment that a person should read; they set the marker `TROUBLE`."""
     request: ReadRequest = field(init=False)

@@ -51,8 +51,8 @@ async def run_with_memory[Result](
 
 
 async def wait_for_writes(memory: Memory | None) -> BaseException | None:
-    """Wait until all writes of `memory` have ended, as long as the exchange's `PATIENCE` allows.
-    Return the first failure, None if no write has failed.
+    """Wait until all writes of `memory` have ended, but no longer than `PATIENCE` seconds for all
+    waits of the exchange. Return the first failure, None if no write has failed.
     """
     if memory is None or not memory.writes:
         return None
@@ -94,13 +94,15 @@ class PendingPieces:
         return [*waited, *pieces] if waited else pieces
 
     async def wait_for_writes(self) -> None:
-        """Wait until the reply is written, as long as the exchange's `PATIENCE` allows."""
+        """Wait until the reply is written to its store, but no longer than `PATIENCE` seconds for
+        all waits of the exchange.
+        """
         await wait_for_writes(self._memory)
 
 
 async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
-    """Wait until `work` has ended, as long as the exchange's `PATIENCE` allows:
-    `memory.waited` counts the seconds of its waits so far. Return True if the work has ended.
+    """Wait until `work` has ended, but no longer than `PATIENCE` seconds for all waits of the
+    exchange: `memory.waited` has the seconds of the earlier ones. Return True if it has ended.
 
     `asyncio.wrap_future` is not used: with a timeout it would cost the loop twice the time.
     """

@@ -150,8 +150,8 @@ class Accumulator:
         return [News(part, self._choice)]
 
     def _add_mapped_field(self, event: events.MappedField) -> list[News]:
-        """Add a field's value for which the option `think_map` makes a block. It is shown at the
-        end.
+        """Add the value of a field that the option `think_map` turns into a block. The transcript
+        shows the value at the end of the reply, so no part is returned now.
         """
         self._fields.add(f"{event.block}.{event.key}", event.value)
         return []

@@ -50,8 +50,9 @@ _PARSED_TYPES = NUMBERS | {"array", "object"}
 """Types whose values `as_type` parses. Booleans and null it looks up in tables of words."""
 
 _SOURCE_NAME = "<tool call>"
-"""The name of the module that `ast.parse` gets for a model's text; the filter below has it too."""
-# ast.parse would print a warning in the terminal for an escape such as \d in a model's text
+"""The file name under which `ast.parse` parses a model's text."""
+# Without this filter `ast.parse` prints a warning in the terminal for an escape such as \d. The
+# name restricts the filter to models' texts.
 warnings.filterwarnings("ignore", category=SyntaxWarning, module=re.escape(_SOURCE_NAME))
 
 

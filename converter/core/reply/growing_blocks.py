@@ -41,7 +41,9 @@ class GrowingCall:
     name: str = ""
     """The name of the tool; empty until a piece has it."""
     read_from: str = ""
-    """Where the call was read, and its form (`ToolCall.read_from`)."""
+    """Where the call was read, and its form: `text (hermes)`. Empty if the server itself sent the
+    call as a tool call.
+    """
     pieces: list[str] = field(default_factory=list)
     """The JSON of the arguments so far, in pieces."""
 

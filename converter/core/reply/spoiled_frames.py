@@ -1,4 +1,4 @@
-"""The number of frames that clients could not read as they came, for the notes on a reply."""
+"""Counts the frames of a reply that the decoder cannot read, and those whose JSON was mended."""
 
 from collections.abc import Sequence
 

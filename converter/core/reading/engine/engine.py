@@ -877,7 +877,9 @@ class Engine:
         text = self._source.rest
         blanks = len(text) - len(text.lstrip(BLANKS))
         if stop <= blanks < len(text) or blanks > BLANKS_LIMIT:
-            return False  # the reply begins, or may begin, with another mark behind the blanks
+            # The reply begins, or may begin, with a mark of the table, or has more blanks than are
+            # held.
+            return False
         literal = self._source.mark_at(_WHOLE, blanks)
         if blanks == len(text):
             self._source.need_more()

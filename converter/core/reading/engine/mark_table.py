@@ -57,8 +57,9 @@ class CallMark:
         return self.counts is Counts.EVERYWHERE
 
     def ends_thought(self, offered: bool, reads: bool = False) -> bool:
-        """Return True if the mark ends a thought. `offered`: the request offers tools. `reads`:
-        calls are read, so that marks with `alone` end a thought too.
+        """Return True if the mark ends a thought. `offered`: True if the request offers tools.
+        `reads`: True if the addon reads calls in the reply; else a mark with `alone`, the beginning
+        of a call's body, ends no thought.
         """
         with_tools = self.counts is Counts.IN_THOUGHTS_WITH_TOOLS
         ends = self.special or self.counts is Counts.IN_THOUGHTS or (offered and with_tools)

@@ -23,8 +23,8 @@ from converter.core.wire.bounds import HELD_LIMIT, MOST_CALLS
 
 
 class ThoughtCalls:
-    """A reader of calls in the thoughts of a choice: `feed` takes the text of thoughts, and
-    `take_calls` returns the calls that count.
+    """A reader of calls in the thoughts of a choice: `feed` takes the text of thoughts, and at the
+    end of the reply `take_calls` returns the calls that are no drafts: the client gets them.
 
     Attributes:
         forms: the names of the forms of the calls that `take_calls` has returned.
