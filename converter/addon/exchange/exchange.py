@@ -1,4 +1,5 @@
-"""The first value of an exchange: the request as its method, path and headers describe it.
+"""The first value of an exchange: the request as its method, path and headers describe it, with
+the answers and errors that the addon itself gives to the request.
 
 An exchange has three values, none of which imports mitmproxy. `begin` makes the `Exchange` from the
 request's head. When the body has come, it is read into a `ReadRequest`

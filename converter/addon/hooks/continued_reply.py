@@ -1,5 +1,5 @@
-"""The rest of a reply whose thought the addon has ended, for example because it was over its
-budget.
+"""The continuation of a reply whose thought or answer the addon has ended, for example because the
+thought was over its budget: by the server itself, or by a second request, written here.
 
 A server that ends thoughts on request (llama.cpp) gets such a request, and continues the same
 response. From any other server the addon disconnects in the middle of the response. A second

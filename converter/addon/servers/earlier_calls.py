@@ -1,5 +1,5 @@
-"""Earlier tool calls in a request: their arguments become JSON objects, and their ids get the form
-that the model's chat template needs.
+"""Earlier tool calls in a request: arguments that are no JSON object are mended to one, and ids get
+the form that the model's chat template needs.
 
 Kimi-K2 needs `functions.NAME:NUMBER`, because its template writes a call's id where the tool's name
 should stand (moonshotai/Kimi-K2-Instruct, chat_template.jinja; its page on tool calls: the number

@@ -1,5 +1,6 @@
-"""Known servers and their models: the kind of each server, how its prompts end, where its replies
-really began, which models think, and the traits of requests that were refused.
+"""Lessons about known servers and their models, also in the form in which processes share them:
+the kind of each server, how its prompts end, where its replies really began, which models think,
+and the traits of requests that were refused. `Upstream` is the address of a server.
 
 Each such fact is a lesson: a short text (its word) under a name, with the time at which it was
 learnt, such as `server` -> `vllm`, or `thinks DIGEST` -> an empty word, where DIGEST is a hash of
