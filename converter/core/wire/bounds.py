@@ -58,9 +58,8 @@ def fault_of(error: Exception) -> tuple[str, int]:
 BODY_LIMIT = Bound(
     64 * _M,
     _BYTES,
-    "a body: of a reply that is read as a whole, or that is kept",
-    "of one that is read as a whole: status 502, and the server's connection is closed; of one that"
-    " is kept: the first part is kept",
+    "a body, read as a whole or kept",
+    "read: status 502, and the server's connection is closed; kept: the first part",
 )
 """A long reply has a thousandth of these bytes, and replies with `logprobs` are still below the
 bound. The bound is there because a download of a file must not fill the memory.
