@@ -12,8 +12,8 @@ from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import FORMS
 from laws.call_oracle_readers import (
     JSON_NEXT,
-    Reader,
     Row,
+    Syntax,
     gemma_calls_reader,
     gemma_reader,
     headers_reader,
@@ -33,18 +33,18 @@ _BETWEEN = rf"(?:\s|{_TOKEN}\w*|json|code)"
 
 
 @singledispatch
-def _syntaxes(body: object, form: CallRow) -> Iterator[tuple[str, Reader]]:
+def _syntaxes(body: object, form: CallRow) -> Iterator[Syntax]:
     """Yield pairs: the pattern of a beginning that the body may have, and a reader of the rest."""
     raise NotImplementedError(body, form)
 
 
 @_syntaxes.register
-def _json_syntaxes(body: Json, form: CallRow) -> Iterator[tuple[str, Reader]]:
+def _json_syntaxes(body: Json, form: CallRow) -> Iterator[Syntax]:
     yield JSON_NEXT, objects_reader(_closer(form), body.name_is_key)
 
 
 @_syntaxes.register
-def _header_syntaxes(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
+def _header_syntaxes(body: Header, form: CallRow) -> Iterator[Syntax]:
     within = rf"(?!{_alternation(form.ends)})" if form.ends else ""
     name = r"(?:functions\.)?(?P<name>[\w.:-]++)"
     heads = _alternation(body.starts)
@@ -56,14 +56,14 @@ def _header_syntaxes(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]
 
 
 @_syntaxes.register
-def _keyed_syntaxes(body: Keyed, form: CallRow) -> Iterator[tuple[str, Reader]]:
+def _keyed_syntaxes(body: Keyed, form: CallRow) -> Iterator[Syntax]:
     if body.nested_values:
         yield rf"{_alternation(body.starts)}{_ATTRIBUTE.format('name')}>", read_elements
     else:
         yield _bare_call(body, form) if body.bare else _tagged_call(body)
 
 
-def _tagged_call(body: Keyed) -> tuple[str, Reader]:
+def _tagged_call(body: Keyed) -> Syntax:
     """Return pattern and reader of calls whose name and keys stand in tags or attributes."""
     tag_end, close = re.escape(body.key_closer), _alternation(body.value_closers)
     value = r"(?:<!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?" if body.may_have_cdata else "(?P<value>.*?)"
@@ -75,7 +75,7 @@ def _tagged_call(body: Keyed) -> tuple[str, Reader]:
     return begin, tags_reader(parameter, ended, body.has_line_ends)
 
 
-def _bare_call(body: Keyed, form: CallRow) -> tuple[str, Reader]:
+def _bare_call(body: Keyed, form: CallRow) -> Syntax:
     """Return pattern and reader of calls whose name stands bare, between marks."""
     marks = (body.key_openers[0], body.key_closer, body.value_opener, body.value_closers[0])
     key, key_end, value, value_end = map(re.escape, marks)
@@ -93,7 +93,7 @@ def _bare_call(body: Keyed, form: CallRow) -> tuple[str, Reader]:
 
 
 @_syntaxes.register
-def _python_syntaxes(body: Python, form: CallRow) -> Iterator[tuple[str, Reader]]:
+def _python_syntaxes(body: Python, form: CallRow) -> Iterator[Syntax]:
     if "" not in body.starts and form.whole:
         yield r"\s*(?=\[\s*[A-Za-z_])", python_reader("")
     else:
@@ -101,7 +101,7 @@ def _python_syntaxes(body: Python, form: CallRow) -> Iterator[tuple[str, Reader]
 
 
 @_syntaxes.register
-def _gemma_syntaxes(body: Gemma, form: CallRow) -> Iterator[tuple[str, Reader]]:
+def _gemma_syntaxes(body: Gemma, form: CallRow) -> Iterator[Syntax]:
     heads = _alternation(body.starts)
     if form.whole:
         yield rf"(?=\s*{heads})", gemma_calls_reader(body.quote)

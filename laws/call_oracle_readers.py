@@ -13,12 +13,12 @@ from converter.core.reading.families import CLOSERS
 type NamedArguments = tuple[str, Mapping[str, object]]
 type Reader = Callable[[str, re.Match[str]], tuple[int, list[NamedArguments]] | None]
 """The text and the match of a call's beginning -> the call's end, and its names and arguments."""
+type Syntax = tuple[str, Reader]  # the pattern of a body's beginning, and the reader of the rest
 
 _BLANKS = rf"(?:\s|{'|'.join(map(re.escape, CLOSERS))})*"
 """The pattern of blanks in a call. Closers of thoughts count as blanks there."""
 JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"  # the pattern of blanks before a JSON object or list
-_UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
-"""The errors that the parsers of `json` and `ast` raise for text that is no call."""
+_UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)  # of `json` and `ast`: no call
 _DECODER = json.JSONDecoder(strict=False)  # a reader of JSON that takes line ends in strings
 NOTHING: Mapping[str, object] = {}
 """The arguments of a call that is only a name. It is a call if the tool requires no argument."""

@@ -10,7 +10,7 @@ _BLANKS = re.compile(r"\s+")  # one or more blanks
 _SUFFIX = "[0-9A-Za-z_-]{1,32}"  # the pattern of the text for which `SUFFIX` stands in a mark
 _GAP = r"[^<]{0,48}(?:<\|constrain\|>[^<]{0,48})?"  # the pattern of the text for which `GAP` stands
 _NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute
-_PAIRS = rf"""(?:{_NAME}=(?:"[^"]*"|'[^']*'))*"""  # attributes without the blanks between them
+_PAIRS = rf"""(?:{_NAME}=(?:"[^"]*"|'[^']*'))*"""  # attributes, in a text without blanks
 _THOUGHT = re.compile(r"""thought=(?:"([^"]*)"|'([^']*)')""")  # the attribute `thought` in a tag
 
 

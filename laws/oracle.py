@@ -81,7 +81,7 @@ class _Reader:
     bare: bool = False  # True if a closer without an opener shows that the reply began in a thought
     frame_end: str = ""  # the closer of the answer's tags, if their opener was read
     call: str = ""  # the opener of a tool call, if the rest begins with one
-    ended: bool = False  # True if only blanks and special tokens stand behind a thought's closer
+    ended: bool = False  # True if only blanks and special tokens stand between a thought and `rest`
     called: bool = False  # True if only blanks stand between a tool call and the rest
     resumes: Sequence[str] = ()  # closers of the thought that the last call ended; it may go on
     unmarked: str = ""  # the text of a thought that ended in neither closer nor call

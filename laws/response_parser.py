@@ -24,8 +24,8 @@ class ResponseParser:
         """Add an event, or a whole response, to `reply`. Raises an error of `_WRONG_SHAPE`."""
         choice, kind = self.reply.choice(), event.get("type")
         if event.get("object") == "response":
-            for number, item in enumerate(event["output"]):
-                self._add_item(choice, number, item)
+            for item_index, item in enumerate(event["output"]):
+                self._add_item(choice, item_index, item)
             self._add_end(choice, event)
         elif kind in _LAST_EVENTS:
             self._add_end(choice, event["response"])
@@ -34,37 +34,37 @@ class ResponseParser:
         elif kind == "response.output_item.added" and event["item"]["type"] == "function_call":
             self._add_item(choice, self._item_index(event, event["item"].get("id")), event["item"])
         elif kind == "response.output_item.done":
-            number = self._item_index(event, event["item"].get("id"))
-            if number not in self._with_deltas:
-                self._add_item(choice, number, event["item"])
+            item_index = self._item_index(event, event["item"].get("id"))
+            if item_index not in self._with_deltas:
+                self._add_item(choice, item_index, event["item"])
         else:
             self.reply.error = self.reply.error or bool(event.get("error"))
 
     def _item_index(self, event: Json, name: object) -> int:
         """Return the index of an event's item: the server's, else one counted by `name`, its id."""
-        number = self._items.setdefault(event.get("output_index", name), len(self._items))
-        return int(event.get("output_index", number))
+        item_index = self._items.setdefault(event.get("output_index", name), len(self._items))
+        return int(event.get("output_index", item_index))
 
-    def _add_delta(self, choice: ParsedChoice, number: int, event: Json) -> None:
-        self._with_deltas.add(number)
+    def _add_delta(self, choice: ParsedChoice, item_index: int, event: Json) -> None:
+        self._with_deltas.add(item_index)
         if event["type"] in _TEXT_EVENTS:
             choice.pieces.append(Piece("text", event["delta"]))
         elif name := _THOUGHT_FIELDS.get(event["type"]):
-            choice.add_thought(name, event["delta"], number)
+            choice.add_thought(name, event["delta"], item_index)
         elif event["type"] == "response.function_call_arguments.delta":
-            choice.add_call(number, "", "", event["delta"])
+            choice.add_call(item_index, "", "", event["delta"])
 
-    def _add_item(self, choice: ParsedChoice, number: int, item: Json) -> None:
+    def _add_item(self, choice: ParsedChoice, item_index: int, item: Json) -> None:
         match item.get("type"):
             case "message":
                 choice.pieces += [Piece("text", thinking_in([part])) for part in item["content"]]
             case "reasoning":
                 for name in _THOUGHT_FIELDS.values():
                     if text := thinking_in(item.get(name) or []):
-                        choice.add_thought(name, text, number)
+                        choice.add_thought(name, text, item_index)
             case "function_call":
-                self._with_deltas.add(number)
-                choice.add_call(number, item["call_id"], item["name"], item.get("arguments"))
+                self._with_deltas.add(item_index)
+                choice.add_call(item_index, item["call_id"], item["name"], item.get("arguments"))
 
     def _add_end(self, choice: ParsedChoice, response: Json) -> None:
         reason = (response.get("incomplete_details") or {}).get("reason")

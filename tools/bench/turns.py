@@ -288,8 +288,8 @@ def _is_wanted(title: str, chosen_titles: Sequence[str]) -> bool:
 
 
 def memory_growth(side: Side, with_addon: bool, quick: bool) -> tuple[float, float, float]:
-    """Return the memory of a side in megabytes: at first, after 400 streams, and after 50
-    conversations of 100 turns.
+    """Return the memory of one side's proxy in megabytes: at first, after 400 streams, and then
+    after 50 conversations of 100 turns (fewer if `quick`).
     """
     task = Task(0, "anthropic" if with_addon else "openai", "tags", 100 if quick else 1000)
     side.ask_often(task, 5, with_addon)

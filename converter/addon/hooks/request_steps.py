@@ -61,7 +61,7 @@ class PendingRequest:
     record: FlowRecord
     upstream_client: UpstreamClient  # sends the addon's probes to servers
     memory: Memory  # has the kept replies of this client
-    keys: Mapping[str, str]  # the header with the client's key for the server
+    keys: Mapping[str, str]  # header name -> value: the client's key for the server, if it sent one
     turns: KnownTurns  # turns of earlier requests, which need not be read again
     worker: Worker  # where work on a long body is done: in the loop, or in a thread
     body: bytes = b""  # the client's body, uncompressed

@@ -189,8 +189,8 @@ _NO_WORD = re.compile(r"\W+")
 def refused_traits(status: int, error: str, sent: str = "") -> frozenset[str]:
     """Return the names of the traits that a server's error refuses; empty for any other error.
 
-    `sent`: the text of the request. A match of a row in `error` that also stands in `sent` does not
-    count, because the error may only quote the client.
+    `sent`: the text of the request. If the words of `error` that match a pattern of `_ROWS` also
+    stand in `sent`, they do not count, because the error may only quote the client.
     """
     if status not in STATUSES:
         return frozenset()

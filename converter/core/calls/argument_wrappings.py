@@ -119,7 +119,8 @@ class GemmaQuotes:
                 text = text[end.end() :]
             else:
                 break
-        # hold the end of the text if it may be the beginning of a quote of Gemma's or of an escape
+        # Hold an end that may begin Gemma's quote, and, within a string, a lone backslash, which
+        # escapes the next character.
         lengths = range(min(len(_IN_STRING), len(text)), 0, -1)
         held = next((n for n in lengths if text.endswith(_IN_STRING[:n])), 0)
         if self._inside:

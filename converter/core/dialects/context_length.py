@@ -68,7 +68,9 @@ _EXCEEDS = (
     r"full|reached|ran out|however|but|while|whereas|given|received|reduce|shorten|truncat\w*|"
     r"[<>]=?|超)"
 )
-"""Terms which say that a limit is exceeded."""
+"""Terms that stand between the prompt and its limit in an error about both: `exceeds`, `but`. Alone
+they prove nothing: `_MEANINGS` has what must stand around them.
+"""
 _OF_CONTEXT = re.compile(
     r"(?:context (?:\w+ )?(?:length|len|window|size|limit|space|capacity|budget|overflow|tokens?)|"
     r"context (?:is |was )?(?:exceeded|full|too)|exceed\w* (?:the )?(?:\w+ )?context|"

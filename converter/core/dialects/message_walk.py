@@ -54,7 +54,7 @@ class Unread:
     name: str
     """The field that has the value; empty if the value is a whole object."""
     value: object
-    """The value, as JSON."""
+    """The value, parsed from JSON."""
 
 
 class Piece(NamedTuple):

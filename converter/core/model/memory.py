@@ -67,14 +67,15 @@ class Entry:
 
 
 class Store:
-    """The entries of all owners, by id. Any thread may use a store.
+    """Kept entries, by id. Any thread may use a store.
 
-    This class itself passes each call except `begin` on to another store, `store`. A subclass can
-    override `_call`, which makes these calls except `close`, and `_stored`, which returns the name
-    that an entry has in `store`.
+    A subclass either keeps entries itself, and overrides the methods; or it stands before another
+    store, `store`, to which the methods here pass each call (`begin` runs its work here). It can
+    then override `_call`, through which all calls but `close` go, and `_stored`, which returns the
+    name that an entry has in `store`.
 
     Attributes:
-        store: the other store.
+        store: the other store; missing in a store that keeps entries itself.
     """
 
     bounds: Bounds

@@ -18,7 +18,9 @@ def remove_folds(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _turn_without_folds(turn: object) -> object:
-    """Return a turn without folded thoughts. Only turns of the role `assistant` can have them."""
+    """Return a turn without its folded thoughts (`<details>` blocks). Only turns of the role
+    `assistant` can have them.
+    """
     if not isinstance(turn, dict) or role_of(turn) != "assistant":
         return turn
     content = content_of(turn)

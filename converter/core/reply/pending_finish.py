@@ -49,7 +49,7 @@ class ReadFrame:
 
     @property
     def finishes(self) -> list[Finish]:
-        """The finishes among the events."""
+        """The finishes among the frame's events."""
         return [event for event in self.events if isinstance(event, Finish)]
 
     def without(self, leaves_out: Callable[[Event], bool]) -> "ReadFrame":

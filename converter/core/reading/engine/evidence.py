@@ -31,7 +31,8 @@ class Evidence:
 
     def __init__(self, reading: Reading, shown: Beginning) -> None:
         self._reading, self._shown = reading, shown
-        self._head = self._tail = ""  # the first and last characters of the reply's text
+        # The first and the last `_EDGE` characters of the reply's text, with its marks.
+        self._head = self._tail = ""
         self._last = ""  # the last character of thinking
         self._thought = self.answered = False
         # `_ended`: True once the first thought has ended. `_awaits_text`: True from then on until

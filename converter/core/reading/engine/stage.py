@@ -226,7 +226,7 @@ class ReadingStage:
         """
         drafted = self._release_possible_call()
         out = [] if self._in_call else self._release_text("", cut=False)
-        # A server that sends a call in fields has left an opener of this call in the text.
+        # A server that sends a call in fields may have left an opener of this call in the text.
         if out and isinstance(last := out[-1], Text):
             text = without_opener(last.text)
             out[-1:] = [replace(last, text=text)] if text else []

@@ -106,15 +106,17 @@ class Group(enum.Enum):
 
 
 _MARKED = (Group.IGNORED, Group.OPENERS)
-"""The groups that count in an answer, at the beginning of a thought, and behind a call in it."""
+"""The groups of marks that count in an answer, at the beginning of a thought, and behind a call in
+it.
+"""
 _PHRASED = (*_MARKED, Group.CALLS, Group.LONE_CLOSERS)
-"""The groups that count in an answer, and in a thought that a phrase has begun."""
+"""The groups of marks that count in an answer, and in a thought that a phrase has begun."""
 _IN_TEXT = (*_PHRASED, Group.PHRASES)
-"""The groups that count anywhere in an answer, not only at its beginning."""
+"""The groups of marks that count anywhere in an answer, not only at its beginning."""
 _AT_START = (*_IN_TEXT, Group.FIRST_OPENERS)
-"""The groups that count at the beginning of a message."""
+"""The groups of marks that count at the beginning of a message."""
 _IN_THOUGHT = (Group.THOUGHT_CALLS, *_MARKED, Group.CLOSERS, Group.FIRST_OPENERS)
-"""The groups that count at the beginning of a thought, before its text."""
+"""The groups of marks that count at the beginning of a thought, before its text."""
 COUNTING: Mapping[State, tuple[Group, ...]] = {
     State.HEAD: (Group.LEFT_CLOSERS, *_AT_START),
     State.BEHIND: (*_AT_START, Group.DROPPED_CLOSERS),
