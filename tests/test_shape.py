@@ -202,7 +202,7 @@ def _lines_of_code(source: Path) -> int:
 
 MOST_TO_KNOW = {
     ("rewriter",): 2_110,
-    ("stages",): 7_340,
+    ("stages",): 7_335,
     ("rewriter", "stages"): 8_675,
 }
 """Lines of code of all files that a module of `converter.core.reply` needs: so much has to be known
@@ -219,7 +219,7 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
 
 
 MOST_CODE = {
-    "core": 15_196,
+    "core": 15_195,
     "addon": 8_305,
     "extras": 5_998,
 }
