@@ -30,7 +30,7 @@ _CALL_BEHIND_MARK = re.compile(
     r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
 )
 _CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")  # behind a mark not parted by a blank
-_CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # text behind a mark, up to the text's end
+_CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # cut behind a mark: perhaps a call
 
 _TEXT_PATTERN = rf"""
     # the line of a fence; behind a fence of backticks, its line has no further backtick
@@ -202,7 +202,7 @@ def value_end(text: str, offset: int, header: bool = False) -> int | None:
     """Return the end of the JSON value, or of the list of Python calls, from `offset` on.
 
     Blanks may come before the value, and a tool's name if there may be a `header`. Return `None` if
-    the value has no end, or no beginning yet; for other text, the offset at which this is certain.
+    the value has no end, or may still begin; if none begins, the offset at which that is certain.
     """
     begin = _value_begin(text, offset, header)
     if begin is None or not _begins_value(text, offset, begin):

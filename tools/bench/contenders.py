@@ -13,8 +13,8 @@ BARE = "bare mitmdump"
 BARE_ARGUMENTS = ("-s", str(Path(__file__).with_name("identity.py")))
 """The arguments of this mitmdump: an addon that only streams each reply."""
 WORKERS_PREFIX = "workers:"
-"""`workers:N` as a first argument starts `think-addon --workers N` in place of one mitmdump. Such a
-process uses uvloop if it is installed.
+"""The prefix of a contender's first argument: `workers:N` starts N worker processes, as
+`think-addon --workers N` does, in place of one mitmdump. Workers use uvloop if it is installed.
 """
 BURSTS = ("burst, 1 ", "burst, 32")
 """Beginnings of names of loads whose replies come at once."""
@@ -41,7 +41,9 @@ class Contender:
     kind: str = "tags"
     """The kind of the replies, for loads that do not name one."""
     arguments: tuple[str, ...] | None = ADDON_ARGUMENTS
-    """The arguments of mitmdump, or the name of another project's proxy; `None` for no proxy."""
+    """The arguments of mitmdump, or one string: the name of another project's proxy. `None` for no
+    proxy.
+    """
     apart: bool = True
     """True if the proxy must take thinking out of the text."""
     needs: str = ""

@@ -165,7 +165,7 @@ def _command(name: str) -> list[str]:
 def _mitmdump(
     arguments: Sequence[str], own: Path, addon: Path, targets: Sequence[int], ports: Sequence[int]
 ) -> list[str]:
-    """Return the command of a proxy before the servers `targets`, which listens on `ports`."""
+    """Return the command of a proxy in front of the servers `targets`, which listens on `ports`."""
     replacements = ((FOLDER, str(own)), (SOURCE, str(addon)))
     for name, folder in replacements:
         arguments = [argument.replace(name, folder) for argument in arguments]

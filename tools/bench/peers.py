@@ -70,7 +70,7 @@ def _own_home(run: Run) -> dict[str, str]:
 
 
 def _start_litellm(run: Run) -> PinnedProcess:
-    """Start LiteLLM's proxy before the server of the run."""
+    """Start LiteLLM's proxy in front of the run's server."""
     asks = {
         "model": "hosted_vllm/*",
         "api_base": f"http://127.0.0.1:{run.server}/v1",
@@ -92,7 +92,7 @@ def _start_litellm(run: Run) -> PinnedProcess:
 
 
 def _start_router(run: Run) -> PinnedProcess:
-    """Start claude-code-router before the server of the run."""
+    """Start claude-code-router in front of the run's server."""
     address = f"http://127.0.0.1:{run.server}/v1/chat/completions"
     provider = {"name": "bench", "api_base_url": address, "api_key": "none", "models": ["any"]}
     config = {

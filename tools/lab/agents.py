@@ -88,7 +88,9 @@ def _run_codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
     program = codex.install()
 
     def turn(resume: bool) -> Callable[[], str]:
-        """Return a function that runs a turn. `resume`: True to continue the last session."""
+        """Return a function that runs one turn of Codex and returns its fault. `resume`: True to
+        continue the session of the turn before.
+        """
 
         def ask() -> str:
             """Run the turn; return its fault."""

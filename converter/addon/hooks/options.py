@@ -52,7 +52,7 @@ def declare_options(loader: Loader) -> None:
 
 def refuse_unknown_options() -> None:
     """Log an error for each `think_` option that does not exist. The logged error stops mitmproxy
-    at its start; mitmproxy 12.2 alone ignores unknown options.
+    at its start. Without this function, mitmproxy (seen in 12.2) starts and ignores such options.
     """
     for name in _undeclared_names():
         _log.error("think: %s", settings.unknown_option_error(one_line(name)))

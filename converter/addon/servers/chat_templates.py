@@ -73,7 +73,9 @@ def _history_with(*, exact: bool = False, **switches: object) -> TemplateHistory
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The habits of the chat templates of some models."""
+    """The behaviour of the chat templates of the models named `models`: whether they open a
+    thought, by which switches, and what they keep of earlier thoughts.
+    """
 
     models: str
     """A regular expression that finds the models' names, in lower case."""

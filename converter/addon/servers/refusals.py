@@ -83,7 +83,7 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     # The first text is sent by llama.cpp of September 2026, the second by llama.cpp before that
     (r"JSON schema error at #|Unrecognized schema: ", ODD),
     # Sent by llama.cpp and LM Studio 0.4.20, for escapes such as `\d`, too many repetitions, or
-    # objects without properties (llama.cpp b7786 ignored the grammar instead)
+    # objects without properties. llama.cpp b7786 sent no such error: it ignored the grammar
     (r"[Ff]ailed to parse grammar|JSON schema conversion failed", *SCHEMA_KEYS, ODD),
     # Sent by vLLM since 0.8.4 with xgrammar or outlines
     (r"not supported by xgrammar|json schema into a (grammar|regex)", *SCHEMA_KEYS),

@@ -27,7 +27,7 @@ _FORMATS = (
 Messages API, its beta, the Responses API.
 """
 _NAMES = frozenset(path[0] for path in _FORMATS)
-"""The first names of the paths in `_FORMATS`: a request without any of them asks for no JSON."""
+"""The outermost field of each path in `_FORMATS`: a request without them has no such path."""
 _JSON_GRAMMARS = ("guided_json", "json_schema", "format")
 """Fields that ask for JSON, of vLLM, llama.cpp and Ollama."""
 _GRAMMARS = (

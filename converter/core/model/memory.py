@@ -52,7 +52,7 @@ class Entry:
     """An entry of a store."""
 
     value: bytes
-    """The messages that the entry adds to its conversation, as bytes."""
+    """The messages of a request and its reply, without those of earlier entries, as bytes."""
     previous: str = ""
     """The id of the entry before; empty at the beginning of a conversation."""
     names: Sequence[str] = ()
@@ -107,7 +107,8 @@ class Store:
 
         Args:
             key: the id.
-            value: the messages that the entry adds to its conversation, as bytes.
+            value: the messages of a request and its reply, without those of earlier entries, as
+                bytes.
             previous: the id of the entry before; empty at the beginning of a conversation.
             names: further names under which the entry is found. A name that another entry has is
                 left out.

@@ -27,7 +27,9 @@ from converter.core.model.events import (
 from converter.core.wire.sse import Frame
 
 _TEXT_EVENTS = (Text, Thinking, ToolCall)
-"""Types of events with text of the model: a finish waits for the frame behind them too."""
+"""Types of events with text of the model. If the frame after a finish has one, the finish waits for
+one more frame.
+"""
 _STRENGTH = ("stop", "tool_calls", "content_filter", "length", NOT_WHOLE)
 """Finish reasons from weak to strong. Of a choice's two finishes the stronger one counts."""
 _ENDED = ("stop", "tool_calls")

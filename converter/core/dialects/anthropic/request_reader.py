@@ -83,8 +83,8 @@ def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
     thread = None
     if context.memory is not None and as_object(body).get("thread") is not None:
         body, thread = threads.with_kept_turns(body, context.memory)
-    # Usually a turn that the conversation's previous request had, too, is not read again. But in a
-    # thread no request repeats a turn.
+    # `context.turn_of` returns the turn that was read for the same message object in the previous
+    # request. In a thread the earlier messages are new objects, parsed from the memory each time.
     turn_of = read_anew if thread else context.turn_of
     request = Fields(body)
     notes, left_out = list[str](), list[str]()
