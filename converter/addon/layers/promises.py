@@ -82,7 +82,7 @@ class StreamLayer(HttpStream):
         self._early_head: Response | None = None
         self._resumed: asyncio.Future[None] | None = None
         self.last_sent_at = monotonic()
-        self.response_body_buf: BodyBuffer = BodyBuffer()  # type: ignore[no-untyped-call]  # untyped in mitmproxy
+        self.response_body_buf: BodyBuffer = BodyBuffer()  # type: ignore[no-untyped-call]
 
     @property
     def streams(self) -> bool:

@@ -78,7 +78,7 @@ class Decoder(Protocol):
     def feed(self, frame: Frame) -> list[Event]:
         """Return the frame's events."""
 
-    def record_unparsed(self, event: TextEvent) -> bool:  # noqa: ARG002
+    def record_unparsed(self, event: TextEvent) -> bool:
         """Record text of frames that the decoder did not get, because the fast path rewrote them
         without parsing them. Except for their text, which `event` has, they are like the last frame
         that the decoder got. Return True if the decoder would have returned this very event for
@@ -110,7 +110,7 @@ class Encoder(Protocol):
         events and has the client's dialect.
         """
 
-    def record_unparsed_text(self, kind: TextKind, text: str, frame_count: int) -> int:  # noqa: ARG002
+    def record_unparsed_text(self, kind: TextKind, text: str, frame_count: int) -> int:
         """Record text that the encoder did not get, because the fast path rewrote its frames
         without parsing them. Except for their text they are like the last frame of this kind that
         the encoder wrote. `frame_count`: how many frames the fast path rewrote. Return the number

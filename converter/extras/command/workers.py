@@ -210,7 +210,7 @@ def use_uvloop() -> bool:
     asyncio.run = functools.partial(asyncio.run, loop_factory=uvloop.new_event_loop)
     factory: Any = asyncio.eager_task_factory
 
-    def task(loop: Any, coroutine: Any, *, eager_start: bool = True, **options: Any) -> Any:  # noqa: ARG001
+    def task(loop: Any, coroutine: Any, *, eager_start: bool = True, **options: Any) -> Any:
         """Return a task, which begins at once. `eager_start` is ignored: uvloop 0.23 passes it, and
         asyncio's factory of Python 3.13.0 does not take it.
         """

@@ -197,15 +197,7 @@ class RedisStore(Store):
         """Keep an entry with the id `key`, in place of an entry with the same id. Drop the least
         recently used entries if the bounds are exceeded.
 
-        Arguments:
-            value: The messages that the entry adds to its conversation, as bytes.
-            previous: The id of the entry before; empty at the beginning of a conversation.
-            names: Further names under which the entry is found. A name that another entry has is
-                left out.
-            moving_name: A name that always belongs to the newest entry of a conversation; empty for
-                none. The first entry gets it in `names`. Each later `keep` moves it to the new
-                entry, which then follows the entry that had it, whatever `previous` is. If no entry
-                has it, it is ignored.
+        The arguments are those of `Store.keep`.
         """
         bounds = (max(self.bounds.count, 0), self.bounds.size, int(self.bounds.seconds))
         entry = (utf8(key), value, utf8(previous), utf8(moving_name))

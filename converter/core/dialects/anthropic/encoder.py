@@ -247,7 +247,7 @@ class AnthropicEncoder(BlockWriter):
             tokens = quanta * TOKENS_PER_COUNT
             yield self._delta({"type": "thinking_delta", THINKING: "", "estimated_tokens": tokens})
 
-    def _add_to_block(self, text: str, frame_count: int = 1) -> list[dict[str, object]]:  # noqa: ARG002
+    def _add_to_block(self, text: str, _: int = 1) -> list[dict[str, object]]:
         """Return the `content_block_delta` event with `text`, a piece of the open block."""
         kind, name = _DELTAS[self._open or TEXT]
         return [self._delta({"type": kind, name: text})]

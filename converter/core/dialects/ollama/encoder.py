@@ -176,10 +176,10 @@ class OllamaEncoder(BlockWriter):
         self._arguments = []
         return []
 
-    def _add_to_block(self, text: str, frame_count: int = 1) -> list[dict[str, Any]]:  # noqa: ARG002
+    def _add_to_block(self, text: str, _: int = 1) -> list[dict[str, Any]]:
         """Return the line that sends `text` as a part of the open block; no line for the arguments
         of a call, which are kept until it ends. A second thought begins with a blank line, because
-        all thoughts are in one field. `frame_count`: in how many frames the text came.
+        all thoughts are in one field.
         """
         if self._open == TEXT:
             return [self._line(content=text)]

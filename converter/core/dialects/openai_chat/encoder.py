@@ -167,7 +167,7 @@ class OpenAIEncoder(Encoder):
                 self._error, self.failure = each, str(as_object(each["error"])["message"])
         return [*filter(None, sent)]
 
-    def record_unparsed_text(self, kind: TextKind, text: str, frame_count: int) -> int:  # noqa: ARG002
+    def record_unparsed_text(self, kind: TextKind, text: str, _: int) -> int:
         """Record text that did not come through `feed`, because the fast path rewrote its frames
         without parsing them. Return 0, because frames of this dialect have no numbers.
         """
