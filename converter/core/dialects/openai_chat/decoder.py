@@ -268,9 +268,11 @@ class OpenAIDecoder(DialectDecoder):
             for name, value in choice.items()
             if name not in ("index", "message", "delta", "finish_reason")
         }
-        thoughts = self._read_thoughts(inner, index)
+        # Readers that may raise come before the thoughts. A frame for which one raised is mended,
+        # then read again, and the merger would drop a signed thought that it got twice.
         pieces = tool_calls(inner, index, whole=key == "message")
         answer = [*self._read_text(inner, index), *pieces]
+        thoughts = self._read_thoughts(inner, index)
         blocks = {name: row for name, row in self._blocks.items() if has_value(inner.get(name))}
         if key == "message" and (thoughts or answer) and "content" not in inner:
             inner["content"] = ""
@@ -295,9 +297,9 @@ class OpenAIDecoder(DialectDecoder):
         the choice.
         """
         thoughts: list[tuple[str, dict[str, object]]] = []
+        if any(isinstance(inner.get(name), (bool, int, float)) for name in REASONING_FIELDS):
+            raise MisshapenError
         for name in [name for name in self._thinking if name in inner]:
-            if isinstance(inner[name], (bool, int, float)) and name in REASONING_FIELDS:
-                raise MisshapenError
             if not (thinking := thinking_in(inner[name])):
                 continue
             # LiteLLM sends the whole text of a thought once more, with a signature.

@@ -6,7 +6,7 @@ import pytest
 
 from converter.core.dialects.openai_chat.decoder import mend
 from converter.core.dialects.table import COMMON, Form
-from converter.core.model.events import Usage
+from converter.core.model.events import Text, Thinking, Usage
 from converter.core.reply.frame_reader import FrameReader
 from converter.core.wire.sse import Frame
 from tests.support.rows import rows_of
@@ -30,10 +30,7 @@ def test_an_index_is_a_number(index: object, mended: object) -> None:
     assert _mended(index=index) == {"index": mended, "delta": {}}
 
 
-@pytest.mark.parametrize(
-    ("delta", "mended"),
-    ROWS["a delta says what it means"],
-)
+@pytest.mark.parametrize(("delta", "mended"), ROWS["a delta says what it means"])
 def test_a_delta_says_what_it_means(delta: object, mended: object) -> None:
     assert _mended(delta=delta) == {"index": 0, "delta": mended}
 
@@ -42,7 +39,6 @@ def test_a_delta_says_what_it_means(delta: object, mended: object) -> None:
     "delta",
     [
         5,
-        {"content": 5},
         {"content": True},
         {"content": ["a", 5]},
         {"content": [{"type": "image_url"}]},
@@ -66,11 +62,15 @@ def test_a_message_is_mended_as_a_delta_is() -> None:
 def test_choices_are_a_list_of_objects() -> None:
     choice = {"index": 0, "delta": {"content": "a"}}
     assert mend({"choices": choice}) == mend({"choices": [None, choice]}) == {"choices": [choice]}
-    assert mend({"choices": {}}) == {"choices": []}
+    assert mend({"choices": {}}) == mend({"choices": "x"}) == {"choices": []}
 
 
-def test_choices_that_are_a_text_are_none() -> None:
-    assert mend({"id": "c", "choices": "x"}) == {"id": "c", "choices": []}
+def test_a_signed_thought_in_a_mended_frame_is_kept() -> None:
+    delta = {"thinking_blocks": [{"thinking": "abc", "signature": "x"}], "content": ["a"]}
+    raw = json.dumps({"choices": [{"index": 0, "delta": delta}]})
+    frame = Frame(f"data: {raw}\n\n".encode(), raw.encode())
+    events = FrameReader(COMMON, Form.STREAM).read(frame)[1]
+    assert [each.text for each in events if isinstance(each, Text | Thinking)] == ["abc", "a"]
 
 
 @pytest.mark.parametrize("body", [5, "a", [1], {"a": 1}, {"choices": [5]}])
