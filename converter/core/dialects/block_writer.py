@@ -1,5 +1,5 @@
-"""Base of the encoders whose replies are blocks, and whose streams are events that begin, fill and
-end a block: Messages, Responses, Ollama.
+"""`BlockWriter`, the base of the encoders for the Messages API, the Responses API and Ollama. Their
+replies consist of blocks, and the events of their streams begin, fill and end a block.
 """
 
 from abc import ABC, abstractmethod
@@ -86,11 +86,11 @@ class BlockWriter(Encoder, ABC):
         self._ending = Finish("stop")
         self._usage: Usage | None = None
         self._open: str | None = None
-        self._blanks = ""  # held blanks at the beginning of a text
+        self._blanks = ""  # blanks at the beginning of a text, held until other text follows
         self._thinking = Thought()
         self._call = ToolCall(NO_INDEX, "", "", "")
         self._has_arguments = False  # True if arguments of the open call were sent
-        self._waiting: list[Content] = []  # content to write after the open call
+        self._waiting: list[Content] = []  # content held until the open call has ended
         self._waiting_length = 0
         self._left_out: set[str] = set()
         self._result: dict[str, object] = {}
@@ -99,17 +99,20 @@ class BlockWriter(Encoder, ABC):
 
     @abstractmethod
     def _start(self, event: Start) -> WireEvents:
-        """Return the dialect's events that begin the reply, and set `_started`."""
+        """Return the dialect's events that begin the reply, and set `_started` to True."""
 
     @abstractmethod
     def _stop(self, own: Own | None = None) -> WireEvents:
-        """Return the dialect's events that end the reply, and set `_over`. `own`: the fields of the
-        server's `End` that only the server's dialect has; None if there are none.
+        """Return the dialect's events that end the reply, and set `_over` to True, after which no
+        event is written. `own`: the fields of the server's `End` that only the server's dialect
+        has; None if there are none.
         """
 
     @abstractmethod
     def _fail(self, event: Failure) -> WireEvents:
-        """Return the dialect's events that end the reply with an error, and set `_over`."""
+        """Return the dialect's events that end the reply with an error, and set `_over` to True,
+        after which no event is written.
+        """
 
     @abstractmethod
     def _begin_block(self, kind: str, block: NewBlock) -> WireEvents:
@@ -305,9 +308,10 @@ class BlockWriter(Encoder, ABC):
         yield from self._add_to_block(text)
 
     def _write_thought(self, text: str) -> Iterator[dict[str, object]]:
-        """Yield the events for a piece of a thought. Begin a thinking block if none is open. Yield
-        nothing if the client does not want to see thinking and the dialect has no block for an
-        omitted thought (`tells_omitted`).
+        """Yield the events for a piece of a thought. Begin a thinking block if none is open.
+
+        If the client does not want to see thinking, the block has no text; if `tells_omitted` is
+        False, nothing is yielded.
         """
         write = self._add_to_block if self._shown else self._write_omitted
         for event in self._thinking.feed(text):
@@ -355,7 +359,7 @@ class BlockWriter(Encoder, ABC):
         yield from self._write_waiting()
 
     def _abandon_call(self) -> None:
-        """Give up the open call, which has not ended. Here it is only recorded as cut, and its
+        """Give up the open call, whose end did not come. Here it is only recorded as cut, and its
         block ends like any other; a subclass may send no end, or drop the call.
         """
         self.cut = True

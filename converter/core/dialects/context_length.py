@@ -24,7 +24,7 @@ _ROWS = (
     r"is longer than the model's context length) \((?P<most>\d+) tokens\)",
     # LM Studio
     r"\(n_keep: (?P<tokens>\d+) ?>= ?n_ctx: (?P<most>\d+)\)",
-    # vLLM. Current versions stop counting at the limit, so that their count is a lower bound.
+    # vLLM. Current versions stop counting at the limit: the prompt may have more tokens than that.
     rf"'max_tokens'.{{0,60}}is too large: (?P<reply>\d+)\..{{0,20}}{_LIMIT} "
     r"and your request has (?P<tokens>\d+) input tokens",
     # vLLM, and OpenAI's completions
@@ -33,8 +33,8 @@ _ROWS = (
     # vLLM 0.32, and older versions
     rf"{_LIMIT}\. However,(?: you requested (?P<reply>\d+) output tokens and)? your "
     r"(?:prompt contains|request has) (?P<least>at least )?(?P<tokens>\d+) input tokens",
-    # vLLM 0.32, which checks this before it counts the prompt. The endpoint decides the name of the
-    # field.
+    # vLLM 0.32, which checks the reply's limit before it counts the prompt. Each endpoint has its
+    # own name for the field with the limit.
     r"max(?:_completion|_output)?_tokens=(?P<reply>\d+) "
     r"cannot be greater than max_model_len=(?P<most>\d+)",
     # SGLang
@@ -138,7 +138,9 @@ beyond the limit.
 
 @dataclass(frozen=True, slots=True)
 class ContextOverflow:
-    """An error about the context, with its counts of tokens. A count that the error lacks is 0."""
+    """An error that says that a request is too long for the context, with its counts of tokens. A
+    count that the error lacks is 0.
+    """
 
     prompt_tokens: int
     """Tokens of the prompt."""
@@ -151,7 +153,7 @@ class ContextOverflow:
     limit, or the error has the limit but no count of the prompt.
     """
     text: str = ""
-    """The error itself, if it has no number."""
+    """The beginning of the server's error, if no number of tokens is in it; else empty."""
 
     def message(self) -> str:
         """Return the error in the Anthropic API's own sentence."""
@@ -168,7 +170,7 @@ class ContextOverflow:
 
 
 def overflow_in(message: str) -> ContextOverflow | None:
-    """Return the overflow that an error message reports; None for a message about anything else."""
+    """Return the `ContextOverflow` for an error message; None if it is about anything else."""
     for pattern in _PATTERNS:
         if match := pattern.search(message):
             numbers = match.groupdict()
@@ -202,8 +204,8 @@ def with_name(message: str, *names: object) -> str:
 
 def _normalised(message: str) -> str:
     """Return a message in the form in which the patterns of meanings are searched: in lower case,
-    with blanks for underscores, hyphens and quotation marks, and between the words of a name like
-    `maxTokens`.
+    without apostrophes, with blanks for underscores, hyphens and quotation marks, and between the
+    words of a name like `maxTokens`.
     """
     split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", message)
     bare = re.sub(r"[_`\"]|(?<=[a-z])-(?=[a-z])", " ", split.lower().replace("'", ""))

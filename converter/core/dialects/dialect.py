@@ -1,5 +1,5 @@
-"""A dialect as other rooms see it: the record `Dialect`, its four parts (`Label`, `WireForm`,
-`Requests`, `Answers`), and its endpoints.
+"""The record `Dialect`, by which all other code uses a dialect. It has four parts (`Label`,
+`WireForm`, `Requests`, `Answers`) and the dialect's endpoints.
 """
 
 import enum
@@ -64,7 +64,7 @@ class Endpoint:
     path: str
     """A regular expression for the endpoint's own path."""
     kind: str = "exchange"
-    """The word for the endpoint in a recording's file name, such as `chat`."""
+    """The word that stands for the endpoint in the names of recordings: `chat`."""
     prefix: str = r"(?P<prefix>[^?]*?)"
     """A regular expression for the text that may stand before `path` in a request's path. The text
     of its group `prefix` is the result of `prefix_of`.
@@ -196,7 +196,8 @@ class Requests:
     """True if a request without the field `stream` asks for a stream."""
     refers: tuple[str, ...] = ()
     """Regular expressions for the fields by which a request refers to a kept reply, such as
-    `"thread"`. They are searched in the request's bytes.
+    `"thread"`. They are searched in the request's bytes, so that kept replies are looked up only
+    for a request that may refer to one.
     """
     native_option: str = ""
     """Name of the dialect in the option `think_native`, which lets a server's own endpoint of this
@@ -216,8 +217,8 @@ class Requests:
     the blocks of every dialect with these readers.
     """
     omits_thinking: Callable[[Mapping[str, object]], bool] = lambda _: False
-    """Returns True if a request asks that thinking is not shown. The request goes to a server's own
-    endpoint of this dialect, untranslated.
+    """Returns True if a request asks that thinking is not shown. It is called for a request that
+    goes to the server untranslated, because no reader of this dialect then reads this wish.
     """
 
 
@@ -228,7 +229,7 @@ class Answers:
     error_body: ErrorWriter
     """Writes the body of an error that the addon itself reports."""
     error_reply: ErrorReplyWriter
-    """Translates the error of a server for the client."""
+    """Translates a server's answer that is no reply, such as an error, for the client."""
     refusal: Callable[[RequestError], tuple[int, Mapping[str, object]]] | None = None
     """Returns the status and body of the answer to a request that breaks the format. The field is
     None if the answer is the usual one, written by `error_body`.
@@ -279,14 +280,16 @@ class Label:
     request_id: str = ""
     """Name of the response header with the id of the request."""
     head: frozenset[str] = frozenset(("id", "object", "created", "model"))
-    """Fields of a whole reply that views leave out, or show beside the content."""
+    """Fields of a whole reply that a view does not list at the reply's end. It lists the other
+    fields of a reply's head there, such as llama.cpp's `timings`.
+    """
     blocks: str = ""
     """The field of a whole reply that holds its blocks; empty if the dialect has no blocks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
-    """One wire format."""
+    """One dialect: the wire format of an API."""
 
     name: str
     """The dialect's name in commands and in the names of files: `anthropic`."""
@@ -315,5 +318,5 @@ class Dialect:
         return server_message(raw)
 
     def __repr__(self) -> str:
-        """Return the name, as tests show it."""
+        """Return the name, which is all that a test's output shows of a dialect."""
         return self.name

@@ -1,4 +1,5 @@
-"""Errors of servers, read as `Failure` events, and the base of the decoders.
+"""Readers of servers' errors, which become `Failure` events, and `DialectDecoder`, the base of the
+decoders.
 
 A server may report an error in a response with an error's status, in a frame of a stream, or in a
 body with status 200.
@@ -35,19 +36,22 @@ def server_error(body: object, event: str = "") -> Failure | None:
     """
     fields = as_object(body)
     error = fields.get("error")
-    if error or isinstance(error, dict):  # an object; Ollama sends a text
+    # An error is an object, even an empty one; Ollama sends a text instead.
+    if error or isinstance(error, dict):
         return _error_of(error, fields)
-    # The event is named `error`, or the whole body is the error: older vLLM sends it so.
+    # Without a field `error`, the whole body is the error if the event, `object` or `type` is named
+    # `error`. Older versions of vLLM send such bodies.
     if event == "error" or "error" in (fields.get("object"), fields.get("type")):
         return _error_of(body, fields)
-    if "detail" in fields and not fields.keys() & _OF_REPLIES:  # FastAPI's format
+    # FastAPI, the library of many servers, has an error's message in the field `detail`.
+    if "detail" in fields and not fields.keys() & _OF_REPLIES:
         return _error_of(fields["detail"], fields)
     return None
 
 
 def _error_of(error: object, body: Mapping[str, object]) -> Failure:
-    """Return the failure for an error that stands in `body`. The code or type of the error may be a
-    field of `body` instead of the error itself.
+    """Return the failure for `error`, which is `body` or a part of it. The code or type may stand
+    in `error`, or in `body` beside it.
     """
     fields = {name: value for name, value in as_object(error).items() if value is not None}
     if isinstance(error, dict):
@@ -104,7 +108,7 @@ def message_of_answer(status: int, body: bytes, *, with_status: bool = False) ->
 
 
 MOST_TOKENS = 10**12
-"""The least number of tokens that is too high to be a count; JSON may hold a number of any size."""
+"""A number of tokens from here on is no count, but a fault: JSON may hold a number of any size."""
 
 
 class MisshapenError(Exception):
@@ -125,8 +129,8 @@ class DialectDecoder(Decoder, ABC):
         """Return the frame's events."""
         data = (frame.data or b"").strip()
         if not data:
-            # Some servers that fail in mid-stream write the JSON of an error without the field name
-            # `data:`. The reply then counts as not whole.
+            # Some servers that fail in mid-stream write an error as bare JSON, without `data:`
+            # before it. `lost` then says that the reply is not whole.
             bare = frame.raw.strip()
             lost = frame.oversized or (
                 bare.startswith(b"{") and server_error(json_text.read_or_none(bare)) is not None
@@ -211,8 +215,8 @@ def as_text(value: object) -> str:
 
 
 def as_index(value: object, position: int | None = None) -> object:
-    """Return an index as an `int`: `"2"` and `2.0` give 2, null gives `position`. Any other value
-    is returned as it is.
+    """Return an index as an `int`: `"2"` and `2.0` give 2. Null gives `position`, the place of the
+    entry in its list. Any other value is returned as it is.
     """
     if value is None:
         return position
@@ -222,8 +226,8 @@ def as_index(value: object, position: int | None = None) -> object:
 
 
 def as_count(fields: object, name: str) -> int | None:
-    """Return the number of tokens in a field; None if the field has no number, or one that cannot
-    be a count.
+    """Return the number of tokens in the field `name`. None if it has no number, or a number that
+    cannot be a count: one below 0, or from `MOST_TOKENS` on.
     """
     value = fields.get(name) if isinstance(fields, dict) else None
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -1,33 +1,35 @@
 """Servers' words for the reason why a reply ended, with their meaning: one table for all dialects.
 
 A meaning is a finish reason of chat completions, `pause_turn` of the Messages API, or `NOT_WHOLE`
-for words after which the reply lacks its end. Upper and lower case are the same word.
+for a reply that broke off. Upper and lower case are the same word.
 """
 
 from collections.abc import Mapping
 
 NOT_WHOLE = "error"
-"""The meaning of words after which the reply lacks its end."""
+"""The meaning of words, such as `abort`, that report that the reply broke off."""
 _SERVER_TERMS: Mapping[str, tuple[str, ...]] = {
     "stop": (
         "stop",
-        *("eos", "eos_token", "stop_sequence"),  # `eos`: Together; others: TGI
-        *("end_turn", "complete"),  # Messages API, xAI; Cohere
-        *("load", "unload"),  # Ollama: a request without a prompt (un)loads a model
+        *("eos", "eos_token", "stop_sequence"),  # `eos` is Together's word, the other two are TGI's
+        *("end_turn", "complete"),  # the words of the Messages API (and of xAI), and of Cohere
+        *("load", "unload"),  # Ollama's words after a request that only loads or unloads a model
     ),
     "length": (
         "length",
-        *("max_tokens", "max_output_tokens", "model_length"),  # Messages, Responses; Mistral
-        "model_context_window_exceeded",  # Messages API, Z.ai
-        "repetition",  # vLLM 0.33, if it stops a model that repeats itself
+        # the words of the Messages API, of the Responses API, and of Mistral's API
+        *("max_tokens", "max_output_tokens", "model_length"),
+        "model_context_window_exceeded",  # the word of the Messages API and of Z.ai
+        "repetition",  # vLLM 0.33 sends this word if it stops a model that repeats itself
     ),
     "tool_calls": ("tool_calls", "tool_call", "tool_use", "function_call"),
     "content_filter": ("content_filter", "refusal", "safety", "sensitive"),
-    "pause_turn": ("pause_turn",),  # Messages API, while the server runs tools
+    "pause_turn": ("pause_turn",),  # sent in the Messages API while the server itself runs tools
     NOT_WHOLE: (
         NOT_WHOLE,
-        *("abort", "aborted", "cancelled", "canceled", "timeout"),  # vLLM, SGLang, gateways
-        *("insufficient_system_resource", "network_error"),  # DeepSeek; Z.ai
+        # the words of vLLM, SGLang and several gateways
+        *("abort", "aborted", "cancelled", "canceled", "timeout"),
+        *("insufficient_system_resource", "network_error"),  # the words of DeepSeek, and of Z.ai
     ),
 }
 """Meaning -> the words of servers that have this meaning."""

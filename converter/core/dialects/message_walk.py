@@ -1,4 +1,5 @@
-"""A walk over the messages of a request, block by block, for people. No function here raises.
+"""A walk over the messages of a request, block by block, for views, which show them to people. The
+public functions raise for no request.
 
 Calls, results and items are read by tolerant readers. Other blocks are read by the readers in the
 `Requests` of all dialects, because the dialect of a shown request may be unknown. Nothing of a
@@ -63,7 +64,8 @@ class Piece(NamedTuple):
     block: Block | Unread
     """The block, or a value that no reader could read."""
     fields: Fields | None = None
-    """The object from which the block was read; None if it was read from a string or a field."""
+    """The object from which the block was read; None if it is a string, or the value of one field.
+    """
     inner: "tuple[Piece, ...]" = ()
     """The blocks within a tool's result; empty for any other block."""
 
@@ -72,13 +74,15 @@ class WalkedItem(NamedTuple):
     """A message or item of a request."""
 
     speaker: str
-    """The role of a message. Any other item has the role in its row of `SHOWN_ITEMS`, or `?`
-    without a row.
+    """The role of a message; `user` for an input that is a string. For any other item the speaker
+    in its row of `SHOWN_ITEMS`; `?` if it has no row.
     """
     pieces: list[Piece]
     """The blocks, in their order."""
     is_message: bool
-    """True for a message, which may have several blocks; False for any other item."""
+    """True for a message, which may have several blocks; False for an item, and for an input that
+    is a string.
+    """
 
 
 def walk_items(messages: object) -> Iterator[WalkedItem]:
@@ -157,9 +161,9 @@ def _read(
 
 
 def _piece_of(read: Block | OpenResult | Piece, fields: Fields, depth: int) -> Piece:
-    """Return the piece for a block that a reader returned. If the block is a tool's result, read
-    the content of the result, too, down to `depth` levels. `fields`: the object that the reader has
-    read.
+    """Return the piece for `read`, a block that a reader returned. If it is a tool's result, read
+    the content of the result, too, down to `depth` levels. `fields`: the object from which the
+    block was read.
     """
     if isinstance(read, OpenResult):
         blocks = [read.content] if isinstance(read.content, dict) else read.content

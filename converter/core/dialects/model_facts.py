@@ -114,12 +114,12 @@ def read(answers: Mapping[str, object], model: str) -> ModelFacts:
     rows = {path: _part_about(value, model) for path, value in answers.items()}
     fields = WINDOW_FIELDS.items()
     windows = [size for path, names in fields for size in _numbers_in(rows.get(path), names)]
-    # sorted, so that True overwrites False if answers disagree
+    # Sorted, so that True comes last and overwrites False if two answers disagree on an ability.
     flags = dict(sorted(_ability_flags(rows), key=lambda switch: switch[1]))
     outputs = _numbers_in(rows.get("/v1/models"), _OUTPUTS)
     thinks, calls, sees = (_any_flag(flags, names) for names in (_THINKS, _CALLS, _SEES))
     window, output = next(iter(windows), None), next(outputs, None)
-    # the parsers that SGLang can be started with; `none` for one without which it was started
+    # SGLang reports the two parsers with which it was started; a parser that is null was not set.
     labels = {"reasoning_parser": "reasoning parser", "tool_call_parser": "tool-call parser"}
     started = as_object(answers.get("/model_info"))
     parsers = [f"{labels[name]}: {started[name] or 'none'}" for name in labels if name in started]
@@ -189,7 +189,7 @@ def _part_about(value: object, model: str) -> object:
 def _objects(value: object) -> Iterator[dict[str, object]]:
     """Yield all objects in a value, outer objects before those within them."""
     waiting = [value]
-    for each in waiting:  # `waiting` grows. No recursion: JSON may nest too deep
+    for each in waiting:  # `waiting` grows; a recursive function would fail at deeply nested JSON
         inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
         waiting += [part for part in inner if isinstance(part, dict | list)]
         if isinstance(each, dict):

@@ -87,7 +87,7 @@ def read_parts(owner: Fields, name: str, left_out: set[str]) -> list[ContentBloc
 
 
 _IN_OBJECTS = ("image_url", "input_audio", "audio_url", "video_url", "file")
-"""Types of parts whose fields are in an inner object, under the name of the type."""
+"""Types of parts whose fields are in an inner object: `{"type": "file", "file": {...}}`."""
 
 
 def _fields_of_part(part: Fields) -> Fields:
@@ -147,7 +147,7 @@ PARTS: Mapping[str, Callable[[Fields], ContentBlock]] = {
 
 
 def source_of(url: str) -> MediaSource:
-    """Return the data of a data URL; for any other URL a link."""
+    """Return the source that a URL stands for: the data in a data URL, or a link."""
     head, comma, content = url.partition(",")
     if not (comma and head.startswith("data:") and head.endswith(";base64")):
         return Linked(url)
@@ -176,7 +176,7 @@ def function_of(function: Fields) -> Tool:
     )
 
 
-# Writers of a message's parts.
+# From here on: writers of a message's parts for a chat-completions server.
 
 type Sendable = TextBlock | Image | Sound
 """A part of a message that a chat-completions server takes."""

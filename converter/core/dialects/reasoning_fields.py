@@ -21,10 +21,10 @@ REASONING_FIELDS: Mapping[str, Mapped] = dict.fromkeys(thought_fields.FIELDS, TH
 STANDARD = ("role", "content", "refusal", "tool_calls", "function_call", "audio", "annotations")
 """Fields of a message or delta that belong to the standard, and so may not be in the field map."""
 TAKEN = re.compile(
-    # types of blocks
+    # types of content blocks
     "text|thinking|redacted_thinking|image|document|search_result|container_upload|compaction"
     r"|\w*tool_use|\w*tool_result"  # blocks for the calls and results of Anthropic's own tools
-    "|input_json|signature|citations"  # types of deltas, without `_delta`
+    "|input_json|signature|citations"  # types of deltas, without their ending `_delta`
 )
 """Names of blocks and deltas of the Messages API. They may not be `BLOCK` in the field map, because
 clients expect certain keys in them.
@@ -98,17 +98,19 @@ def _text_in(value: object, depth: int) -> str:
 
 
 class _Thought:
-    """The text of a thought as far as it has come. Several fields may send the same thought: a
-    piece that repeats text of another field adds nothing.
+    """The text of a thought as far as it has come, up to `COMPARED_LIMIT` characters. Several
+    fields may send the same thought: a piece that repeats text of another field adds nothing.
     """
 
     def __init__(self) -> None:
-        # a buffer, because adding to a string would copy the text that came before
+        # A buffer and no string: each addition to a string would copy all text before it.
         self._buffer = io.StringIO(newline="")
         self.length = 0
 
     def text(self, start: int, length: int) -> str:
-        """Return `length` characters of the thought, from the offset `start` on."""
+        """Return `length` characters of the thought from the offset `start` on; fewer if the kept
+        text ends before.
+        """
         self._buffer.seek(start)
         return self._buffer.read(length)
 

@@ -1,5 +1,5 @@
 """Facts of a request, of any dialect, that decide how its reply is read: the offered tools, the
-calls in the history, the stop strings, the limit, and whether the client wants JSON.
+calls in the history, the stop strings, the limit of tokens, and whether the client wants JSON.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,9 +12,9 @@ from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.wire.json_text import as_object, objects
 
 COUNTING = "stream_options"
-"""The field of a chat completion that asks for counts in a stream."""
+"""The field of a chat-completions request that asks for token counts at the end of a stream."""
 COUNTED: Mapping[str, object] = {"include_usage": True}
-"""The value of `COUNTING` that asks for the counts."""
+"""The value of the field `COUNTING` in a request that asks for the counts."""
 _JSON = ("json_object", "json_schema")
 """Values of `type`, in a field of `_FORMATS`, by which a request asks for JSON."""
 _FORMATS = (
@@ -27,14 +27,16 @@ _FORMATS = (
 Messages API, its beta, the Responses API.
 """
 _NAMES = frozenset(path[0] for path in _FORMATS)
-"""The outermost field of each path in `_FORMATS`: a request without them has no such path."""
+"""The outermost field of each path in `_FORMATS`. A request with none of these fields has no such
+path, which is quickly seen.
+"""
 _JSON_GRAMMARS = ("guided_json", "json_schema", "format")
-"""Fields that ask for JSON, of vLLM, llama.cpp and Ollama."""
+"""Fields of vLLM, llama.cpp and Ollama that ask for JSON in the answer."""
 _GRAMMARS = (
     *("guided_regex", "guided_choice", "guided_grammar"),
     *("structured_outputs", "structural_tag", "grammar", "regex", "ebnf"),
 )
-"""Fields that ask for another grammar than JSON, of vLLM, llama.cpp and SGLang."""
+"""Fields of vLLM, llama.cpp and SGLang that ask for an answer in a grammar other than JSON."""
 _ALL_GRAMMARS = frozenset((*_JSON_GRAMMARS, *_GRAMMARS))
 """All fields by which a request imposes a grammar."""
 _STOPS = ("stop", "stop_sequences")
@@ -93,8 +95,8 @@ def token_limit(body: Mapping[str, object]) -> int:
 
 
 def offered(body: Mapping[str, object], tools: Mapping[str, Schema] | None = None) -> Tools | None:
-    """Return the tools that the reply may call; None if it may call none. `tools`: the result of
-    `tool_schemas`, if the caller has it.
+    """Return the tools with a schema that the reply may call; None if it may call none. A tool that
+    takes free text is not among them. `tools`: the result of `tool_schemas`, if the caller has it.
     """
     tools = tool_schemas(body) if tools is None else tools
     tools = {name: schema for name, schema in tools.items() if schema is not FREE_TEXT}
@@ -118,8 +120,8 @@ def forbids_calls(body: Mapping[str, object]) -> bool:
 
 
 def _choice_mode(body: Mapping[str, object]) -> object:
-    """Return the mode of a request's tool choice. A list of allowed tools has its mode in an inner
-    field.
+    """Return the mode of a request's tool choice, such as `auto` or `none`; None if there is no
+    choice. If the choice is a list of allowed tools, the mode is in a field of an inner object.
     """
     choice = body.get("tool_choice")
     if not isinstance(choice, Mapping):
@@ -196,8 +198,8 @@ def allowed_answers(body: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _type_at(body: Mapping[str, object], path: Sequence[str]) -> object:
-    """Return `type` of the object at `path`, the names of fields within each other; None if it is
-    absent.
+    """Return the `type` of the object at `path`, names of nested fields from the outermost one on;
+    None if there is none.
     """
     inner: object = body
     for name in (*path, "type"):

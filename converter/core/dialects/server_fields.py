@@ -1,7 +1,8 @@
 """Fields of requests that local servers know: fields about thinking (`THINKING_FIELDS`, each with
-its uses), and fields that go on to the server in every dialect (`SERVER_FIELDS`). The API of a
-client may lack a field of `SERVER_FIELDS`: a client that sends it (by an SDK's `extra_body`) means
-the server.
+its uses), and fields that go on to the server whatever dialect the client speaks (`SERVER_FIELDS`).
+
+A client's API may lack a field of `SERVER_FIELDS`. A client that still sends the field, by an SDK's
+`extra_body`, means it for the server.
 
 Only listed fields go on, because Claude Code sends other fields that a strict server refuses
 (`betas`, `context_management`, `speed`). The list was made in November 2026 from the request models
@@ -35,10 +36,12 @@ class Use(Flag):
     BUDGET = auto()
     """The value limits the tokens of a thought."""
     SHAPING = auto()
-    """The field goes on to the server in every dialect."""
+    """The value influences the reply: the field goes on to the server, whatever dialect the client
+    speaks.
+    """
     RENDERED = auto()
-    """The value has its effect when the server renders the prompt. A text completion of a rendered
-    prompt is sent without the field.
+    """The value has its effect when the server renders the prompt. If the addon sends a prompt that
+    is rendered already, as a text completion, the field is left out.
     """
 
 
@@ -49,7 +52,7 @@ CONTROL, LAST_WORDS = "reasoning_control", "reasoning_budget_message"
 `reasoning_budget_message` has the text that the server then puts at the thought's end.
 """
 _TO_TEMPLATE = Use.BEGINNING | Use.SHAPING | Use.RENDERED
-"""The uses of a field that has its effect in the chat template."""
+"""The uses of a field whose value the chat template reads when it renders the prompt."""
 THINKING_FIELDS: Mapping[str, Use] = {
     TEMPLATE: _TO_TEMPLATE,
     EFFORT: Use.WISH | _TO_TEMPLATE,
@@ -59,10 +62,12 @@ THINKING_FIELDS: Mapping[str, Use] = {
     "enable_thinking": Use.WISH | Use.BEGINNING,
     "reasoning": Use.WISH | Use.BEGINNING,
     "thinking_mode": Use.WISH | Use.BEGINNING,
-    "thinking_token_budget": Use.BUDGET | Use.SHAPING,  # vLLM
-    "thinking_budget_tokens": Use.BUDGET | Use.SHAPING | Use.RENDERED,  # llama.cpp
+    "thinking_token_budget": Use.BUDGET | Use.SHAPING,  # vLLM's name for the field
+    "thinking_budget_tokens": Use.BUDGET | Use.SHAPING | Use.RENDERED,  # llama.cpp's name for it
 }
-"""Field of a chat completion about thinking (whether, how much, how long) -> its uses."""
+"""Field of a chat-completions request that says whether or how long to think -> the uses that the
+addon makes of its value.
+"""
 
 
 def fields_with_use(use: Use) -> tuple[str, ...]:
@@ -129,7 +134,7 @@ and people.
 """
 
 SERVER_FIELDS = SHAPING_FIELDS | ROUTING_FIELDS
-"""Fields that go on to the server in every dialect."""
+"""Fields that go on to the server whatever dialect the client speaks."""
 BUDGET_FIELDS = fields_with_use(Use.BUDGET)
 """Fields of chat completions that limit the tokens of a thought."""
 

@@ -1,9 +1,8 @@
 """Signs of life for clients of chat completions whose stream is silent.
 
 The format has no ping. A comment is a sign of life for clients that follow the standard of
-server-sent events, but some clients split the lines themselves and fail at a comment. `FORMS` are
-the values of the option `think_alive`; `CLIENTS` has the clients for which such a failure was
-reported. `delta` is a frame with an empty delta.
+server-sent events. Other clients split the lines themselves and fail at a comment: they get a frame
+with an empty delta. `CLIENTS` has the clients for which such a failure was reported.
 """
 
 import re
@@ -12,14 +11,16 @@ from functools import lru_cache
 FORMS = ("auto", "comment", "delta", "none")
 """The values of the option `think_alive`."""
 AUTO, COMMENT, DELTA, NONE = FORMS
-"""The values of `FORMS`. `AUTO`: the client's user agent decides."""
+"""The form of a sign of life: decided by the client's user agent, a comment, a frame with an empty
+delta, or no sign of life.
+"""
 CLIENTS = (
     # Mistral Vibe 2.x: "Stream chunk improperly formatted. Expected `key: value`, received `:`"
     (r"mistral-?vibe", DELTA),
     # LangChain for Elixir before 0.8.14 (its library is Req): after a comment all frames are lost
     (r"^req/", DELTA),
 )
-"""Pairs of a pattern of user agents and the form of a sign of life that these clients accept."""
+"""Pattern of a client's user agent, and the form of a sign of life that this client accepts."""
 
 
 @lru_cache(maxsize=64)

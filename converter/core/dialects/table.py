@@ -39,7 +39,7 @@ COMMON = OPENAI_CHAT
 (`request_writer`).
 """
 FRAMINGS: tuple[Framing, ...] = tuple({dialect.wire.framing for dialect in DIALECTS})
-"""The framings of all dialects' streams."""
+"""The framings that streams of any dialect have: server-sent events, and lines of JSON."""
 _BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 """Name of a dialect -> the dialect."""
 
@@ -66,8 +66,8 @@ def find_endpoint(method: str, path: str) -> tuple[Endpoint, str] | None:
 
 @lru_cache(maxsize=64)
 def _find_endpoint(method: str, path: str) -> tuple[Endpoint, str] | None:
-    """Return the result of `find_endpoint` for a path without a query, from a cache if
-    it has it.
+    """Return the result of `find_endpoint` for a path without a query. The results for the last 64
+    pairs of method and path are kept, because most requests repeat one.
     """
     for dialect in DIALECTS:
         for endpoint in dialect.endpoints:

@@ -69,14 +69,16 @@ def result_of(result: Fields, call: str, content: str = "content") -> OpenResult
 
 
 def _read_call(block: Fields) -> Iterator[ToolUse]:
-    """Yield a call. Its field `caller` counts as read, so that `caller` is not shown."""
+    """Yield a call. Its field `caller` is read, too, because a view shows each field that nobody
+    read, and this one means nothing to people.
+    """
     block.value("caller")
     yield call_of(block, block)
 
 
 def _read_thought(item: Fields) -> Iterator[Block]:
-    """Yield a thought with its raw text, or without one with its summary. If it has only encrypted
-    text, the block's text is empty, and its `note` says so: `sealed, 120 bytes`.
+    """Yield a thought with its raw text; with its summary if it has no raw text. If it has only
+    encrypted text, the block's text is empty, and its `note` says so: `sealed, 120 bytes`.
     """
     raw, summary, sealed = map(item.value, ("content", "summary", "encrypted_content"))
     thinking = thinking_in(raw) or thinking_in(summary)

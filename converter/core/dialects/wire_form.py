@@ -1,4 +1,6 @@
-"""The replies of a dialect: the interfaces of decoder and encoder, and the record `WireForm`."""
+"""The interfaces `Decoder` (a server's frames to events) and `Encoder` (events to a client's
+bytes), and `WireForm`, the record with both for one dialect.
+"""
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
@@ -20,12 +22,14 @@ class Form(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """The block into which a server's own field is turned (`think_map`)."""
+    """The block that a field of a reply becomes by a row `FIELD=BLOCK:KEY` of the option
+    `think_map`.
+    """
 
     block: str
-    """The type of the block."""
+    """The type of the block: `BLOCK`."""
     key: str
-    """The block's key that gets the value of the field."""
+    """The key, in the block, that gets the value of the field: `KEY`."""
 
 
 NO_FIELDS: Mapping[str, Mapped] = {}
@@ -55,7 +59,7 @@ class ReplyContext:
     the endpoint that an Ollama client has requested.
     """
     map: Mapping[str, Mapped] = field(default_factory=dict)
-    """The user's field map (`think_map`): a server's own field -> a block."""
+    """The user's field map (`think_map`): a server's own field -> the block that it becomes."""
     features: frozenset[str] = frozenset()
     """The features that the client's header lists (`Label.features`)."""
     alive: str = "comment"
@@ -126,7 +130,7 @@ class Encoder(Protocol):
         return []
 
     def close(self) -> list[bytes]:
-        """Return the last frames, or the whole body."""
+        """Return the last frames of a stream, or the body of a whole reply."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,19 +150,23 @@ class WireForm:
     fail.
     """
     error_event: str = ""
-    """Name of the server-sent event that holds an error."""
+    """Name of the server-sent event in which an error is written; empty if it gets no name."""
     keeps_raw: bool = False
     """True if, where server and client both speak this dialect, a frame that nothing has changed
     is sent as the bytes that came.
     """
     counter: str = ""
-    """The field that numbers the events of a stream; empty if the dialect has none."""
+    """The field that numbers the events of a stream, such as `sequence_number`; empty if the
+    dialect has none.
+    """
     retells: bool = False
-    """True if a stream's last event repeats the whole text."""
+    """True if a stream's last event repeats the whole reply, so that its text comes twice."""
 
 
 class Speaker(Protocol):
-    """The dialect of a reply's server, or of its client."""
+    """Interface of `Dialect`, with the parts that code about one reply needs. A reply has two of
+    these objects: the dialect of its server, and that of its client.
+    """
 
     @property
     def wire(self) -> WireForm:

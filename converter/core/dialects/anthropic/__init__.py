@@ -1,4 +1,6 @@
-"""Anthropic's Messages API: spoken by Claude Code and Anthropic's SDKs, and by some servers."""
+"""The record `ANTHROPIC`, with all that other code uses of Anthropic's Messages API. Claude Code,
+Anthropic's SDKs and some servers speak it.
+"""
 
 import re
 from collections.abc import Mapping
@@ -75,13 +77,13 @@ ANTHROPIC = Dialect(
         error_reply=error_reply,
         refusal=_refusal,
         models=models.anthropic_models,
-        # Claude Code asks with HEAD whether its API is there, and sends telemetry with POST. No
-        # model server has these endpoints. So the addon answers HEAD without a body, and POST with
-        # `{}`.
+        # Claude Code sends a HEAD to see whether its API is there, and a POST with telemetry. No
+        # model server has these endpoints. So the addon answers the HEAD without a body, and the
+        # POST with `{}`.
         own=lambda request, _: (200, {} if request.method == "POST" else None),
     ),
     (
-        # also `/v1/v1/messages`: the SDKs add `/v1` even to a base URL that ends in `/v1`
+        # The path may be `/v1/v1/messages`: the SDKs add `/v1` even if the base URL ends in `/v1`.
         Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/v1/messages", "messages"),
         Endpoint(NAME, Purpose.COUNT, "POST", "(?:/v1)?/v1/messages/count_tokens", "count"),
         Endpoint(NAME, Purpose.MODELS, "GET", "/v1/models(?:/[^?]+?)?", "models", shared=True),

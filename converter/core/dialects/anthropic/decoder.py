@@ -40,7 +40,7 @@ from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import Frame
 
 NAME = "anthropic"
-"""Name of the dialect, in the `Own` data of its events."""
+"""Name of the dialect. Events have it in their `own`, with data that only its encoder can write."""
 
 
 class AnthropicDecoder(DialectDecoder):
@@ -106,8 +106,8 @@ class AnthropicDecoder(DialectDecoder):
         self._usage |= {name: count for name, count in usage.items() if count is not None}
 
     def _block(self, index: int, block: dict[str, object]) -> Iterator[Event]:
-        """Yield the events for the start of the block `index`, and record the block's type. The
-        types of the last `MOST_PARTS` blocks are kept.
+        """Yield the events for the start of the block `index`, and record the block's type. Only
+        the types of the last `MOST_PARTS` blocks are kept, so that no stream fills the memory.
         """
         self._kinds[index] = kind = _kind(block)
         if len(self._kinds) > MOST_PARTS:
@@ -189,8 +189,8 @@ class AnthropicDecoder(DialectDecoder):
 
 
 def _text_event(kind: str, value: object) -> Iterator[Event]:
-    """Yield the event for a piece of a block, whose type is `kind`: `text` or `thinking`. Yield
-    nothing for an empty piece.
+    """Yield the event for a piece of a text block or a thinking block; nothing for an empty piece.
+    `kind`: the type of the block, `text` or `thinking`.
     """
     if text := as_text(value):
         yield Text(text) if kind == "text" else Thinking(text)

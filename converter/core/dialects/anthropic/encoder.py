@@ -66,7 +66,8 @@ def stop_fields(finish: Finish, has_call: bool) -> tuple[str, str | None]:
     if finish.reason == "length":
         return "max_tokens", None
     if has_call or finish.reason in _CALLS:
-        # After `tool_use` a client expects a call. So a message without a call gets `end_turn`.
+        # A client expects a call if it reads `tool_use`. So a message without a call gets
+        # `end_turn`, even if the server's finish reason names calls.
         return "tool_use" if has_call else "end_turn", None
     if finish.stop_sequence is not None:
         return "stop_sequence", finish.stop_sequence or None
@@ -158,7 +159,7 @@ class AnthropicEncoder(BlockWriter):
         self._use_thread_memory(0)
         self._called = False
         self._counts = not (context.shown or whole) and COUNTS_THINKING in context.features
-        # How many characters of omitted thinking have come that no token count has reported yet.
+        # How many characters of omitted thinking have come since the last count of its tokens.
         self._uncounted = 0
         self._index = 0
         self._blocks: list[dict[str, object]] = []
@@ -190,7 +191,8 @@ class AnthropicEncoder(BlockWriter):
                     self._pieces.setdefault(name, []).append(str(piece))
             case "content_block_stop":
                 block, pieces = self._blocks[-1], self._pieces
-                # Like the SDKs, join the deltas only of fields that were `""` in the block's start.
+                # As in the SDKs, a field's deltas are joined only if the block began with `""` in
+                # this field.
                 block |= {name: "".join(pieces[name]) for name in pieces if block.get(name) == ""}
                 written = pieces.get("partial_json")
                 block |= {"input": _parsed_input("".join(written))} if written else {}
@@ -239,7 +241,7 @@ class AnthropicEncoder(BlockWriter):
     def _write_omitted(self, text: str) -> Iterator[dict[str, object]]:
         """Yield, for a piece of a thought whose text the client wants omitted, a delta with the
         estimated number of tokens since the last such delta. Yield nothing if the client did not
-        ask for these counts, or if the tokens are fewer than `TOKENS_PER_COUNT`.
+        ask for these counts, or if fewer than `TOKENS_PER_COUNT` tokens have come since then.
         """
         self._uncounted += len(text)
         if self._counts and (quanta := self._uncounted // _CHARACTERS_PER_COUNT):
@@ -253,8 +255,8 @@ class AnthropicEncoder(BlockWriter):
         return [self._delta({"type": kind, name: text})]
 
     def _end_block(self, kind: str, signature: str) -> Iterator[dict[str, object]]:
-        """Yield the `content_block_stop` event; before it, for a thought, a delta with the server's
-        signature, or without one the signature in `ReplyContext`.
+        """Yield the `content_block_stop` event. Before it, for a thought, yield a delta with the
+        server's signature; if the server sent none, with the signature in `ReplyContext`.
         """
         if kind == THINKING:
             signed = signature or self._context.signature
@@ -303,12 +305,12 @@ class AnthropicEncoder(BlockWriter):
 
 
 COUNTS_THINKING = "thinking-token-count-2026-05-13"
-"""Value of `anthropic-beta` by which Claude Code 2.1.332 asks for a running count of the tokens of
-a thought whose text it wants omitted.
+"""Value of `anthropic-beta` by which Claude Code 2.1.332 asks for counts of thinking tokens while a
+thought goes on whose text it wants omitted.
 """
 TOKENS_PER_COUNT = 50
-"""The tokens of omitted thinking after which its running count is sent again. Each count is a
-multiple of this number.
+"""After this number of tokens of omitted thinking a count is sent: the tokens since the count
+before, as a multiple of this number.
 """
 _CHARACTERS_PER_COUNT = 200
 """How many characters of thinking are estimated to be `TOKENS_PER_COUNT` tokens."""

@@ -1,4 +1,4 @@
-"""Lists of models in the format of the Anthropic API."""
+"""Translation of a server's list of models into the format of the Anthropic API."""
 
 from converter.core.dialects import model_facts
 from converter.core.dialects.error_words import string_of

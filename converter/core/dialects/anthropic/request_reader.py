@@ -83,8 +83,8 @@ def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
     thread = None
     if context.memory is not None and as_object(body).get("thread") is not None:
         body, thread = threads.with_kept_turns(body, context.memory)
-    # `context.turn_of` returns the turn that was read for the same message object in the previous
-    # request. In a thread the earlier messages are new objects, parsed from the memory each time.
+    # `context.turn_of` finds the turn of an earlier request by the message object. It would find
+    # none in a thread, whose messages are parsed anew from the memory for each request.
     turn_of = read_anew if thread else context.turn_of
     request = Fields(body)
     notes, left_out = list[str](), list[str]()
@@ -155,9 +155,9 @@ def _turn(
     readers: Mapping[Role, Mapping[str, Reader[Block]]],
     left_out: list[str],
 ) -> tuple[Turn, bool]:
-    """Return the turn of the message `value`, and True if one of its blocks was left out. The
-    message is then read again in the next request, so that this request, too, has the note to the
-    user. `path`: the message's address in errors, such as `messages.0`.
+    """Return the turn of the message `value`, and True if one of its blocks was left out. Then the
+    message is read again when the next request repeats it, so that the next request's notes to the
+    user name the block, too. `path`: the message's address in errors, such as `messages.0`.
     """
     message, before = Fields(value, path), len(left_out)
     role = message.row("role", ROLES)
@@ -201,8 +201,8 @@ def _thinking(thinking: Fields, max_tokens: int | None, notes: list[str]) -> Thi
 
 
 def omits_thinking(body: Mapping[str, object]) -> bool:
-    """Return True if a request asks that thinking is not shown. The request was not checked before,
-    so its fields may have any type.
+    """Return True if a request asks that thinking is not shown. Its fields may have any type,
+    because it goes to the server untranslated and no reader has checked it.
     """
     thinking = body.get("thinking")
     return isinstance(thinking, Mapping) and thinking.get("display") == _OMITTED

@@ -1,4 +1,6 @@
-"""Ollama's API: spoken by Home Assistant, VS Code Copilot, LangChain's ChatOllama and many more."""
+"""The record `OLLAMA`, with all that other code uses of Ollama's API. Home Assistant, VS Code
+Copilot, LangChain's ChatOllama and many more clients speak it.
+"""
 
 from collections.abc import Mapping
 

@@ -41,8 +41,8 @@ class OllamaEncoder(BlockWriter):
     def __init__(self, context: ReplyContext, whole: bool = False) -> None:
         super().__init__(context.shown, whole)
         self._model = context.model
-        # a recording may be read for an Ollama client although its request has another dialect:
-        # then `own` is the value of that dialect's request reader
+        # `context.own` comes from the reader of the request. If a recording is replayed for another
+        # dialect's client, that reader may be of another dialect.
         self._endpoint = context.own if context.own in (CHAT, GENERATE) else None
         self._at = timestamp(context.created_at)
         self._thought_over = False
@@ -210,7 +210,7 @@ class OllamaEncoder(BlockWriter):
 
     def _abandon_call(self) -> None:
         """Drop the open call, which was cut off."""
-        # the cut call gets no line, because a client would run any call that it gets
+        # The cut call gets no line, because a client would run any call that it gets.
         self._open = None
         self._cut_call_count += 1
 

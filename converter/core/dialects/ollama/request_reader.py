@@ -48,8 +48,9 @@ LEFT_OUT = "left out, because no server takes it with a request: {}"
 
 
 class EmptyRequestError(RequestError):
-    """Raised for a request without a prompt, by which a client has a model loaded or unloaded.
-    `answer` is the body of the answer; a model server itself keeps its models loaded.
+    """Raised for a request without a prompt, by which a client has a model loaded or unloaded. No
+    server is asked, because model servers keep their models loaded: `answer` is the body that the
+    client gets.
     """
 
     def __init__(self, request: Fields, generates: bool) -> None:
@@ -66,8 +67,8 @@ class EmptyRequestError(RequestError):
 
 
 def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
-    """Return the conversation of a request. Raises RequestError; EmptyRequestError for a request
-    without a prompt.
+    """Return the conversation of a request. Raises RequestError if the request breaks the format,
+    and EmptyRequestError if it has no prompt.
 
     Arguments:
         body: the request's parsed JSON.

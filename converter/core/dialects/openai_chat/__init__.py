@@ -1,4 +1,6 @@
-"""OpenAI chat completions: spoken by every model server, and by most clients."""
+"""The record `OPENAI_CHAT`, with all that other code uses of OpenAI's chat completions. Every model
+server speaks them, and most clients do.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -86,7 +88,7 @@ OPENAI_CHAT = Dialect(
     # The path may lack `/v1`, because a server's base URL may end in it.
     (Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/chat/completions", "chat"),),
 )
-"""The dialect of chat completions."""
+"""The record of this dialect, for the table of all dialects."""
 TEXT_COMPLETIONS = replace(
     OPENAI_CHAT,
     wire=replace(OPENAI_CHAT.wire, decoder=TextCompletionDecoder, keeps_raw=False),

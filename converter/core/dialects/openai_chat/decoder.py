@@ -287,14 +287,14 @@ class OpenAIDecoder(DialectDecoder):
         word = string_of(reason).strip()
         if word or (reason is not None and not isinstance(reason, str)):
             stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
-            # Some servers send a number in place of a word: the number is read as `stop`.
+            # Some servers send a number in place of a word: any number is read as `stop`.
             meaning = meaning_of(word or "stop")
             yield Finish(meaning, string_of(stops[0]) if stops else None, index, server_word=word)
 
     def _read_thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
-        """Remove the reasoning fields from a delta or message, and return the thoughts in them. A
-        field that repeats the text of another field makes no second thought. `index`: the index of
-        the choice.
+        """Remove the reasoning fields with text from a delta or message, and return the thoughts in
+        them. A field that repeats the text of another field makes no second thought. `index`: the
+        index of the choice.
         """
         thoughts: list[tuple[str, dict[str, object]]] = []
         if any(isinstance(inner.get(name), (bool, int, float)) for name in REASONING_FIELDS):
@@ -302,7 +302,7 @@ class OpenAIDecoder(DialectDecoder):
         for name in [name for name in self._thinking if name in inner]:
             if not (thinking := thinking_in(inner[name])):
                 continue
-            # LiteLLM sends the whole text of a thought once more, with a signature.
+            # LiteLLM sends the whole text of a thought a second time, together with its signature.
             may_repeat = any(block.get("signature") for block in objects(inner[name]))
             new = self._mergers[index].feed(name, thinking, may_repeat=may_repeat)
             sent = {name: inner.pop(name)}
@@ -393,7 +393,7 @@ def _mend_choice(choice: object, position: int) -> object:
     fields = {
         name: value
         for name, value in inner.items()
-        # A number in a reasoning field is no thought.
+        # A reasoning field with a number is removed, because a number is no thought.
         if not (name in REASONING_FIELDS and isinstance(value, (bool, int, float)))
     }
     for name in ("content", "refusal"):

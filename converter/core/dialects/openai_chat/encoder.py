@@ -66,7 +66,7 @@ entry.
 """
 _ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
 """The order of events within one frame: an event begins another frame if its number is not higher
-than that of the event before. Only calls may follow calls.
+than that of the event before. A call is the exception: it may follow a call in the same frame.
 """
 
 
@@ -103,8 +103,8 @@ class _OpenFrame:
     """The counts, as JSON; None if the frame has none."""
 
     def takes(self, event: _FrameEvent) -> bool:
-        """Return True if the event fits into the frame: if it belongs to the same choice, and comes
-        after the events before it in the order of `_ORDER`.
+        """Return True if the event fits into the frame: it belongs to the frame's choice (counts
+        belong to any choice), and by `_ORDER` it may follow the event that was added last.
         """
         order = _ORDER[type(event)]
         same_choice = isinstance(event, Usage) or self.choice in (None, event.choice)
@@ -121,7 +121,7 @@ class OpenAIEncoder(Encoder):
     """
 
     failure = ""
-    """The message of an error that the client got instead of a whole reply."""
+    """The message of an error that the client got instead of a whole reply; else empty."""
 
     def __init__(self, context: ReplyContext = NO_CONTEXT, whole: bool = False) -> None:
         self._context, self._whole = context, whole
@@ -134,7 +134,7 @@ class OpenAIEncoder(Encoder):
         # Index of a choice -> names of the reasoning fields that the encoder has added to those of
         # the server.
         self._added: defaultdict[int, set[str]] = defaultdict(set)
-        # True if the head has fields of the server's own that no frame to the client has had yet.
+        # True if the head has fields of the server's own that the client has not got in any frame.
         self._has_unsent_fields = False
         self._silent = SilentFrames()
         self._raw: list[bytes] = []
@@ -256,9 +256,11 @@ class OpenAIEncoder(Encoder):
         yield from self._write_frame(frame)
 
     def _expand(self, event: Event) -> list[Event]:
-        """Return the event, with events that this dialect adds to it: a first delta, a stop string.
+        """Return the event, with the events that this dialect adds to it: a first delta to a
+        `Start`, a stop string to a `Finish`.
 
-        The list is empty for an `Opaque` or an `OpaqueFrame` of another dialect, except a comment.
+        The list is empty for data that only another dialect can write: an `Opaque`, or an
+        `OpaqueFrame` that is no comment.
         """
         match event:
             case Start() if own_fields(event.own, NAME) is None:
@@ -266,7 +268,7 @@ class OpenAIEncoder(Encoder):
                 self.foreign = True
                 return [event, *first]
             case Finish(stop_sequence=str(stop), server_word=word) if stop and (
-                # If a server of this dialect sent the finish, its own frame has the stop string.
+                # A server of this dialect sends the stop string itself: an `Opaque` has it.
                 self.foreign or not word
             ):
                 return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
@@ -342,20 +344,20 @@ class OpenAIEncoder(Encoder):
             case Text(own=None):
                 frame.inner |= {"refusal" if event.refusal else "content": event.text}
             case ToolCall():
-                # A call from another dialect or from text has no entry of a server. It gets
-                # `foreign`, an entry with the usual fields.
+                # For a call from another dialect, or from text, there is no entry of `tool_calls`
+                # from the server: `foreign`, an entry with the usual fields, takes its place.
                 named = {"type": "function"} if event.id else {}
                 foreign = {"index": event.index, **named, "function": {"arguments": ""}}
                 own = own_fields(event.own, NAME) or {"tool_calls": foreign}
                 name, entry = next(iter(own.items()))
                 if name != "tool_calls":
                     frame.inner[name] = _function_fields(entry, event)
-                # The last piece of a call with free text has no text, so that it needs no entry.
+                # No entry is written for an empty piece, which ends a call with free text.
                 elif not event.free_text or event.name or event.id or text_of(event):
                     own_entry = self._call_entry(entry, event)
                     frame.calls.append((event.index, own_entry) if self._whole else own_entry)
             case Finish():
-                # The word of a server of this dialect is sent as it is, any other is translated.
+                # A server of this dialect has its own word sent, unless a stage changed the reason.
                 word = "" if self.foreign else event.server_word
                 frame.finish = word if meaning_of(word) == event.reason else event.reason
 
@@ -381,8 +383,8 @@ class OpenAIEncoder(Encoder):
         - A thought from the server's reasoning fields keeps them, and the client's missing names
           are added.
 
-        If the server later begins to send a name that was added, and its value repeats earlier
-        text, only the new text is written.
+        Later the server itself may send a field whose name was added here, and may repeat in it
+        what the client has got. Then only the new text is written.
         """
         names = own_fields(event.own, NAME)
         if names is None:
@@ -436,8 +438,8 @@ type _Pieces = dict[str, list[Any]]
 
 
 def _join_message(fields: _Pieces, streamed: bool) -> dict[str, object]:
-    """Return the message of a whole reply. `fields`: the values that each field has had in the
-    frames. `streamed`: True if the server's reply was a stream, or came in another dialect.
+    """Return the message of a whole reply. `fields`: field -> its values in all frames. `streamed`:
+    True if the server's reply was a stream, or came in another dialect.
     """
     return {
         name: _join_calls(lists, streamed)
@@ -475,7 +477,8 @@ def _join_calls(
 
     Arguments:
         lists: for each frame its pieces of calls, each with the index of its call.
-        streamed: True if the pieces come from a stream, or from another dialect.
+        streamed: True if the pieces come from a stream, or from another dialect. Then their
+            `index` is left out, because the calls of a whole reply have none.
     """
     calls: dict[int, list[dict[str, object]]] = {}
     for number, entry in chain.from_iterable(lists):
@@ -484,7 +487,7 @@ def _join_calls(
 
 
 def _join_pieces(pieces: list[dict[str, object]], streamed: bool) -> dict[str, object]:
-    """Return a call, joined from its pieces. The `index` of a streamed call is left out, because
+    """Return a call, joined from its pieces. If it was `streamed`, its `index` is left out, because
     the calls of a whole reply have none.
     """
     call = pieces[0]

@@ -1,4 +1,6 @@
-"""Errors of OpenAI's API."""
+"""Errors in the format of OpenAI's chat completions: those that the addon reports, and a server's
+answers that are no reply.
+"""
 
 from collections.abc import Mapping
 
@@ -12,8 +14,8 @@ _KINDS = {
     404: "not_found_error",
     429: "rate_limit_error",
 }
-"""HTTP status -> kind of error, in the terms of the Messages API. Any other status below 500 is an
-invalid request.
+"""HTTP status of a server's error -> its kind, in the terms of the Messages API. A status without a
+row gives `invalid_request_error` below 500, and `api_error` from 500 on.
 """
 
 _FOLLOWED = (307, 308)
@@ -25,7 +27,9 @@ _TYPES = {
     "api_error": "server_error",
     "request_too_large": "invalid_request_error",
 }
-"""Kind of the Messages API -> OpenAI's type. Any other kind is its own type."""
+"""Kind of an error in the Messages API -> its `type` in OpenAI's API. For a kind without a row the
+two are the same.
+"""
 
 
 def error_body(message: str, kind: str = "", status: int = 0) -> dict[str, object]:

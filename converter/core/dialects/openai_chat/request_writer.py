@@ -115,8 +115,9 @@ def write(
 def _fields(
     conversation: Conversation, settings: RequestSettings, run_of: RunOf
 ) -> dict[str, object]:
-    """Return the fields of the request. Fields that the server does not take are among them; the
-    fields of `Conversation.extensions` are not.
+    """Return the fields of the request that follow from the conversation's own fields and from the
+    settings. `write` then removes the fields that the server does not take, and adds those of
+    `Conversation.extensions`.
     """
     switch, sampling, most = settings.switch, conversation.sampling, conversation.max_tokens
     if switch and not "".join(conversation.system[:1]).startswith(switch):
@@ -136,8 +137,8 @@ def _fields(
     fields: dict[str, object | None] = {
         "model": conversation.model,
         "messages": messages,
-        # A client of the Messages API may send 0, to fill the prompt cache; vLLM and SGLang
-        # require at least one token.
+        # A client of the Messages API may send 0, only to fill the prompt cache. vLLM and SGLang
+        # refuse 0.
         "max_tokens": None if most is None else max(1, most),
         "stop": list(conversation.stop_sequences) or None,
         "temperature": sampling.temperature,
@@ -154,8 +155,9 @@ def _fields(
 
 
 def _tool_fields(conversation: Conversation, settings: RequestSettings) -> dict[str, object]:
-    """Return the request's fields for the offered tools and the choice between them. If the server
-    does not take the choice of one tool, this tool is the only one that is offered.
+    """Return the request's fields for the offered tools and the choice between them; no field if no
+    tool is offered. If the client chose one tool, but the server's `tool_choice` may not name a
+    tool, this tool is the only one that is offered.
     """
     choice, tools = conversation.tool_choice, conversation.tools
     leaves_out = "tool_choice" in settings.leaves_out
@@ -240,8 +242,9 @@ def join_texts(texts: Iterable[str]) -> str:
 
 
 def _write_assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
-    """Return the assistant's message with these blocks, as a list. Where its thoughts are written
-    depends on `settings.history`, and, if the message has calls, on `settings.tool_turn_history`.
+    """Return a list of one message, the assistant's, with these blocks. Where its thoughts are
+    written depends on `settings.history`; if the message has calls, `settings.tool_turn_history`
+    decides first.
     """
     calls = [
         {
@@ -272,8 +275,9 @@ def _write_assistant(blocks: Sequence[Block], settings: RequestSettings) -> list
 
 
 def _write_user(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
-    """Return the user message and the tool messages, in the order of their blocks. Images and
-    sounds of tool results are put into the user message that follows the results.
+    """Return the user messages and tool messages for a user turn, in the order of its blocks.
+    Images and sounds of tool results are put into the user message that follows the results. A turn
+    without content gives one user message without text.
     """
     links = settings.image_links
     if settings.order == "tools-first":
@@ -310,7 +314,7 @@ def _tool_message(block: ToolResult, parts: Iterable[Sendable]) -> dict[str, obj
 
 
 def _user_message(parts: Iterable[Sendable]) -> list[dict[str, object]]:
-    """Return the user message with these parts, in a list; no message if they are only blanks."""
+    """Return a list of one user message with these parts; an empty list if they are only blanks."""
     parts = [part for part in parts if not isinstance(part, TextBlock) or part.text.strip()]
     if not all(isinstance(part, TextBlock) for part in parts):
         return [{"role": "user", "content": [part_of(part) for part in parts]}]

@@ -1,4 +1,4 @@
-"""A filter of the server's frames without data, so that no client's SDK takes one for an event."""
+"""A filter that shortens a server's frames without data, lest a client take one for an event."""
 
 import re
 
@@ -11,18 +11,20 @@ _ID = re.compile(rb"(?:^|[\r\n])id:")
 _FIELD = re.compile(rb"(?:^|[\r\n])(?:data|event|id|retry)\b")
 """Pattern of a frame that has any field, and so is more than comments and blank lines."""
 _DROPPED = re.compile(rb"(?:data|event)\b")
-"""Fields that a frame without data loses, because they would become part of the next event."""
+"""Pattern of the lines that a frame without data loses, because they would change the next event.
+"""
 
 
 class SilentFrames:
     """A filter for a stream's frames. A frame without data that a client could take for an event is
     sent without its `data` and `event` lines, and without the blank line at its end, so that its
-    other lines become lines of the next event.
+    other lines become lines of the next event. Any other frame is sent as it came.
 
-    Two kinds of clients need this. OpenAI's Python SDK 3.57 parses an event's data as JSON even if
-    the event has no data: after a blank line behind `event`, `retry` or `id`, and, once a stream
-    has had an id, after every blank line. The AI SDK and OpenAI's SDK for JavaScript take an empty
-    `data` for an event.
+    The filter is for clients that parse each event's data as JSON, and fail if there is none:
+
+    - OpenAI's Python SDK 3.57 takes a frame for an event if it has a line `event`, `retry` or `id`;
+      once the stream has had an id, it takes every frame for one, even a comment.
+    - The AI SDK and OpenAI's SDK for JavaScript take a frame with an empty `data` for an event.
     """
 
     def __init__(self) -> None:

@@ -1,12 +1,14 @@
-"""Encoder of a stream for which only the addon has requested counts, so that the client must not
-get the frame of counts. Counts in a frame with text or a finish are sent, because a server sends
-these unasked.
+"""Encoder of a stream without the frame of token counts, for a client that did not request counts:
+only the addon did. Counts in a frame with text or a finish are sent, because a server sends these
+even if nobody requests them.
 
 The frame of counts may have other fields that the client should get: llama.cpp sends `timings` in
-its last frame, which is the frame of counts, or, if no counts are requested, the frame of the
-finish. So the frame of the finish waits for the next frame, and gets that frame's fields beside
-`choices` and `usage`. The fast path never rewrites a frame while another one waits: after a frame
-for which nothing was written, it leaves the next frame to decoder and encoder.
+its last frame. This is the frame of counts, or, if no counts are requested, the frame of the
+finish. So the frame of the finish waits for the next frame. If that is the frame of counts, the
+waiting frame gets its fields beside `choices` and `usage`.
+
+The fast path cannot overtake the waiting frame: after a frame for which nothing was written, it
+leaves the next frame to decoder and encoder.
 """
 
 from collections.abc import Sequence
@@ -17,7 +19,7 @@ from converter.core.model.events import Event, Finish, Start, Usage
 
 
 class UncountedEncoder(OpenAIEncoder):
-    """Takes events and returns the frames of a stream, without the frame of counts."""
+    """Takes events and returns the frames of a stream, without the frame of token counts."""
 
     def __init__(self, context: ReplyContext) -> None:
         super().__init__(context)
@@ -38,7 +40,7 @@ class UncountedEncoder(OpenAIEncoder):
 
     def _release_finish(self, heads: Sequence[Event] = ()) -> list[bytes]:
         """Return the waiting frame of the finish, if there is one. `heads`: the `Start` events of
-        the frame after it; the waiting frame gets their fields.
+        the frame of counts, if that frame has come; the waiting frame gets their fields.
         """
         if self._finish is None:
             return []

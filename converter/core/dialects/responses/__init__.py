@@ -1,4 +1,6 @@
-"""OpenAI's Responses API: spoken by Codex, the Agents SDK and newer OpenAI clients."""
+"""The record `RESPONSES`, with all that other code uses of OpenAI's Responses API. Codex, the
+Agents SDK and newer OpenAI clients speak it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -112,4 +114,4 @@ RESPONSES = Dialect(
         ),
     ),
 )
-"""The dialect of the Responses API."""
+"""The record of this dialect, for the table of all dialects."""

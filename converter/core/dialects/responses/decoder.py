@@ -43,12 +43,14 @@ from converter.core.wire.json_text import as_object, objects
 from converter.core.wire.sse import Frame
 
 NAME = "responses"
-"""Name of the dialect, in the `Own` data of its events."""
+"""Name of the dialect. Events have it in their `own`, with data that only its encoder can write."""
 _START_FIELDS = ("id", "created_at")
-"""Fields of a server's response that are in the `own` of the `Start`."""
+"""Fields of a server's response that the event `Start` has in its `own`, so that a client of this
+dialect gets the server's values.
+"""
 _FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomplete_details")
-"""Fields of a server's response that are not in the `own` of the `End`, because other events have
-their meaning.
+"""Fields of a server's response that the event `End` does not have in its `own`, because other
+events have their meaning. It has all other fields.
 """
 
 
@@ -114,7 +116,7 @@ class ResponsesDecoder(DialectDecoder):
             yield from self._readers[kind](event, self._item(event))
 
     def _start(self, response: dict[str, object]) -> Iterator[Event]:
-        """Yield the `Start`, if this is the first frame that has the response."""
+        """Yield the `Start`, if this is the first frame that has the response; else nothing."""
         if not self._started:
             self._started = True
             own = {name: response[name] for name in _START_FIELDS if name in response}
@@ -132,7 +134,7 @@ class ResponsesDecoder(DialectDecoder):
         word = string_of(as_object(response.get("incomplete_details")).get("reason"))
         ended = "tool_calls" if self._called else "stop"
         if response.get("status") == "incomplete":
-            # This finish is emitted if the server gives no reason, or an unknown one.
+            # A reason that the server gives and that `meaning_of` knows replaces this one below.
             ended = "length"
         meaning = meaning_of(word)
         yield Finish(meaning if is_standard(meaning) else ended, server_word=word)

@@ -47,8 +47,8 @@ SEALED = "reasoning.encrypted_content"
 text.
 """
 UNNOTED_TYPES = {"additional_tools", "item_reference", compaction.TRIGGER, "configuration_update"}
-"""Types of items that add no turn, and that no note to the user lists as left out: other code reads
-them (`additional_tools`, `item_reference`, the compaction trigger), or a model has no use for them
+"""Types of items that add no turn, and of which the user gets no note: other code reads them
+(`additional_tools`, `item_reference`, the compaction trigger), or a model has no use for them
 (`configuration_update`).
 """
 
@@ -99,9 +99,9 @@ class Items:
             self.turns.append(turn)
 
     def _read_item(self, item: Fields, kind: str, name_or_id: str) -> tuple[Turn, bool]:
-        """Return the turn of an item. Return also True if the item must be read again when the next
-        request repeats it, because reading it adds a note to the user, or because it lists tools,
-        whose names as functions depend on the request's other tools.
+        """Return the turn of an item, and True if the item must be read again when the next request
+        repeats it. It must if reading it adds a note to the user, or if it lists tools: the names
+        of their functions depend on the request's other tools.
 
         `name_or_id`: for a call the name of its function in the `toolbox`, for a tool's output the
         id of its call, else empty.
@@ -121,12 +121,12 @@ class Items:
             content = self._tool_list(item) if find else tuple(read_parts(item, "output", left_out))
             failed = item.values.get("status") == "failed"
             role, blocks = "user", [ToolResult(name_or_id, content, failed)]
-        # Only a summary that the addon wrote can be read; other servers encrypt theirs.
+        # A summary that another server wrote is encrypted: its item is left out below.
         elif kind == compaction.ITEM and (summary := compaction.read_summary(item)):
             role, blocks = "user", [summary]
         else:
             left_out |= {kind} - UNNOTED_TYPES
-        # `_thoughts` is a generator: it fills `left_out` only when the blocks are read here.
+        # `blocks` may be the generator `_thoughts`, which fills `left_out` while `tuple` reads it.
         turn = Turn(role, tuple(blocks))
         self.left_out_types |= left_out
         return turn, bool(left_out) or kind in OFFERING

@@ -1,5 +1,5 @@
-"""Reader of a Responses request: it returns the conversation, and the request's decisions about the
-response (`ResponseContext`).
+"""Reader of a Responses request: it returns the conversation, and a `ResponseContext` with all that
+the encoder of the response has to know of the request.
 
 Fields that only OpenAI's servers use (`include`, `store`, `client_metadata`, `prompt_cache_key`,
 `service_tier`, `text.verbosity`) are dropped without a note to the user, because Codex sends them
@@ -31,10 +31,12 @@ from converter.core.wire.checked import Fields
 
 @dataclass(frozen=True, slots=True)
 class ResponseContext:
-    """The decisions of a Responses request about its response."""
+    """Facts of a Responses request that the encoder of its response needs."""
 
     toolbox: Toolbox = field(default_factory=Toolbox)
-    """Finds, for the function in a model's call, the tool of the request."""
+    """The request's tools. With it the encoder turns the model's call of a function into a call of
+    the client's tool.
+    """
     echoed_fields: Mapping[str, object] = field(default_factory=dict)
     """Fields that the response repeats from the request."""
     wants_encrypted: bool = False
@@ -104,7 +106,7 @@ _MEMORY_FIELDS = frozenset({"conversation", "input", "previous_response_id"})
 out.
 """
 _AS_NAMED = ("low", "medium", "high", "xhigh", "max", "ultra")
-"""Values of `reasoning.effort` that a conversation's effort has, too."""
+"""Values of `reasoning.effort` that become the conversation's effort unchanged."""
 EFFORTS = {"minimal": "low", **{name: name for name in _AS_NAMED}}
 """`reasoning.effort` of a request -> effort of the conversation."""
 CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
@@ -129,8 +131,8 @@ tried does.
 def read(
     body: object, items: Iterable[object] | None = None, turn_of: TurnOf = read_anew
 ) -> tuple[Conversation, ResponseContext]:
-    """Return the request's conversation, and the request's decisions about its response. Raises
-    RequestError.
+    """Return the request's conversation, and the facts that the encoder of its response needs.
+    Raises RequestError if the request breaks the format or needs what the addon lacks.
 
     Arguments:
         body: the request's parsed JSON.
@@ -186,8 +188,8 @@ def read(
 
 
 def refuse_unsupported(request: Fields) -> None:
-    """Raise RequestError if a request needs a feature that the addon lacks, and whose lack the
-    client could not see in the answer: background mode, or a prompt template of OpenAI.
+    """Raise RequestError if a request needs background mode, or a prompt template of OpenAI. The
+    addon has neither, and a client could not see in a usual answer that it is missing.
     """
     if request.optional("background", bool):
         raise request.error("background", NO_BACKGROUND)

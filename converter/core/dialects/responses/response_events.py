@@ -198,8 +198,8 @@ class ResponsesEncoder(BlockWriter):
         `Start` gives the response the model's name, if it has none yet.
         """
         if isinstance(event, Start) and self._started and not self._result["model"]:
-            # mlx-lm 0.32 sends comments, which become pings, before its frame with the model's
-            # name.
+            # mlx-lm 0.32 sends comments before the frame with the model's name. They become pings,
+            # and the first of these has begun the response without a name.
             own = own_fields(event.own, NAME) or {}
             self._result = {**self._result, "model": event.model, **own}
         yield from super()._write_bookkeeping(event)
@@ -226,7 +226,7 @@ class ResponsesEncoder(BlockWriter):
         yield self._last_event({**(own_fields(own, NAME) or {}), **ending})
 
     def _fail(self, event: Failure) -> Iterator[dict[str, object]]:
-        """Yield the events that end the open item and a failed response."""
+        """Yield the events that end the open item, then the event `response.failed`."""
         if not self._started:
             yield from self._start(Start("", ""))
         yield from self.finish(whole=False)
@@ -284,8 +284,11 @@ class ResponsesEncoder(BlockWriter):
             yield from super()._open_block(kind, block)
 
     def _begin_block(self, kind: str, block: NewBlock) -> list[dict[str, object]]:
-        """Return the events that announce an item of this kind. The item's id contains the id of
-        the exchange, so that no other response has an item with the same id.
+        """Return the events that announce an item of this kind. If `block` is a complete item, the
+        event that ends the item is among them.
+
+        The item's id contains the id of the exchange, so that no other response has an item with
+        the same id.
         """
         index = len(self.output)
         name = f"{self._context.id}_{index}"
@@ -324,16 +327,16 @@ class ResponsesEncoder(BlockWriter):
         self.output.append(item)
 
     def _abandon_call(self) -> None:
-        """Give up the open call, which has not ended. Its item gets no `output_item.done`, after
-        which Codex would run the call.
+        """Give up the open call, whose end did not come. Its item gets no `output_item.done`,
+        because Codex runs a call when it gets this event.
         """
         self.cut = True
         self._open = self._item = None
 
     def _write_other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
-        """Yield the events for an item that only servers of this dialect send. This dialect cannot
-        hold a field that the user's field map turned into a block: `notes` lists such a field for
-        the user.
+        """Yield the events for an item that only servers of this dialect send; nothing for a block
+        of another dialect. Of a field that the user's field map (`think_map`) turned into a block,
+        record the name for `notes`, because this dialect cannot hold the block.
         """
         if isinstance(event, MappedField):
             self.note_left_out({event.key})

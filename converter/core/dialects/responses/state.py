@@ -1,11 +1,13 @@
 """Kept responses and conversations, for clients that leave their history with the server
-(`previous_response_id`, `conversation`, `item_reference`). Also the requests that need no model: to
-show and delete kept responses and conversations, to add items to a conversation and to remove one.
-The sessions of the Agents SDK use all these.
+(`previous_response_id`, `conversation`, `item_reference`), and the answers to requests that show or
+change what is kept.
+
+These requests need no model: they show and delete responses and conversations, add items to a
+conversation or remove one. The sessions of the Agents SDK use them.
 
 Each response is an entry of the memory, with its request's own items; the entries before it are its
-history. An id that is not kept is refused with the API's error, because a model would answer a
-conversation without its beginning with nonsense.
+history. A request with an id that is not kept is refused with the API's error, because a model that
+lacks the beginning of a conversation would answer with nonsense.
 
 A WebSocket is refused with status 426: Codex 0.169 then sends a POST at once, whereas 404, 405 and
 5xx cost it 6.5 seconds, and 400 ends its turn.
@@ -35,7 +37,8 @@ REFERS = (
     r'\{(?:\s*+"id"\s*+:\s*+"(?:[^"\\]|\\.)*+"\s*+,?)++\s*+\}',
 )
 """Patterns that find references to kept data in the bytes of a request: the names of two fields,
-the type `item_reference`, and an object with no other field than `id`.
+the type `item_reference`, and an object with no other field than `id`. A request without a match
+needs nothing from the memory.
 """
 REMOVED_FIELD = "removed"
 """The field of an entry with the id of an item that a client has removed from the conversation."""
@@ -62,12 +65,13 @@ NO_STREAM = "This response cannot be streamed because it was not created with ba
 NO_CANCEL = "Cannot cancel a synchronous response."
 """The error's message for a client that wants to cancel a kept response, which has ended."""
 NO_SUCH = "Invalid URL ({} {})"
-"""The error's message for a method and a path, each in place of a `{}`, that `_ROWS` lacks."""
+"""The error's message for a request that no row of `_ROWS` fits; the two `{}`: its method and path.
+"""
 PAGE = 20
 """How many items an answer lists at once if the client sets no `limit`."""
 _DIGITS = 6
-"""How many digits of a client's `limit` are read: no conversation has more items, and Python
-refuses numbers of thousands of digits.
+"""How many digits of a client's `limit` are read. No conversation has as many items as a longer
+number says, and Python refuses to parse a number of thousands of digits.
 """
 
 
@@ -227,7 +231,9 @@ def read_entry(value: bytes | None) -> dict[str, object]:
 
 
 def _is_readable(value: bytes) -> bool:
-    """Return True if `value` is an entry that this version of the addon can have written."""
+    """Return True if `value` is an entry in the form in which this version of the addon writes
+    entries; False for an entry of another version, or a damaged one.
+    """
     kept = read_entry(value)
     shapes = (("input", list), ("response", dict), ("conversation", dict), (REMOVED_FIELD, str))
     return any(name in kept for name, _ in shapes) and all(
@@ -296,8 +302,8 @@ def _cancel(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
 
 
 def _remover_of(kind: str, name: str) -> _Row:
-    """Return a function that removes the entry of a response, or the first entry of a conversation,
-    without which the conversation is unknown.
+    """Return a function that removes the entry of a response; for a conversation it removes the
+    first entry, without which the whole conversation counts as unknown.
 
     `kind`: `response` or `conversation`. `name`: the value of `object` in the answer.
     """

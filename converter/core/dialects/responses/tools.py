@@ -154,10 +154,12 @@ class CallKind:
     function that is offered to the model.
     """
     read_input: Callable[[Fields], Mapping[str, object]]
-    """Takes the item of an earlier call; returns the input of the function's call."""
+    """Takes the item of a call in the history; returns the input of the same call as a call of the
+    function.
+    """
     item_fields: Callable[[ToolName, Mapping[str, object]], dict[str, object]]
-    """Takes the tool and the input of the function's call; returns the fields of the item that
-    depend on them.
+    """Takes the tool, and the input of the model's call of its function. Returns the fields of the
+    item that hold the tool's name and the input.
     """
 
 
