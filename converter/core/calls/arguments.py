@@ -38,8 +38,9 @@ _EMPTY = re.compile(r"\s*\{\s*\}\s*")
 def arguments_of(function: Mapping[str, object]) -> tuple[str, bool]:
     """Return the arguments of a `function` object as text, and True if they had the API's shape.
 
-    The API's shape is a string in `arguments`, or no arguments at all. Servers also send another
-    value, which is returned as JSON, or use another field of `ARGUMENT_KEYS`.
+    The API's shape is a string in `arguments`, or no arguments at all. Servers also use another
+    field of `ARGUMENT_KEYS`, or send another value, which is returned as JSON. An empty list counts
+    as no arguments, but has not the API's shape.
     """
     key = next((key for key in ARGUMENT_KEYS if function.get(key) is not None), ARGUMENT_KEYS[0])
     value = function.get(key)
@@ -65,13 +66,13 @@ class Arguments:
         self._wrapping = Wrapping(ARGUMENT_KEYS, parameters)
         self._quotes = GemmaQuotes()
         self._object = self._new_object()
-        self._held = ""  # the empty object `{}` while it is held; else ""
-        self._text: list[str] | None = []  # pieces of the object so far; None: no longer kept
-        self._digest = b""  # digest of the complete object, if `_text` was dropped
-        self._length = 0  # characters of the object so far
-        self._again: PartialJson | None = None  # reads an object behind the first one
-        self._repeat: list[str] = []  # pieces of the object behind the first one
-        self._tail = ""  # text behind the object, if it is not an object too
+        self._held = ""  # `{}` while this empty object is held; else ""
+        self._text: list[str] | None = []  # pieces of the object; None: too long, or dropped
+        self._digest = b""  # digest of the complete object, once `_text` was dropped
+        self._length = 0  # number of characters of the object so far
+        self._again: PartialJson | None = None  # the reader of a second object, while one comes
+        self._repeat: list[str] = []  # pieces of this second object
+        self._tail = ""  # text behind the object that is not the same object once more
         self.mended = False
 
     @staticmethod

@@ -102,8 +102,8 @@ class Assembler:
         """Say which text of this kind the assembler would return unchanged (see `Stage.plain`).
 
         Returns `kind` and the characters that such text must not have: none for thinking and text.
-        Returns None for arguments, unless a string of the only open call is open: text of this
-        string passes unchanged.
+        Returns None for arguments, because their text may need a change. But if exactly one call is
+        open, and in it a string, text of this string passes unchanged.
         """
         if kind is not ToolCall:
             return kind, ""
@@ -185,7 +185,8 @@ class Assembler:
     def _begin(self, call: Call) -> Sequence[Event]:
         """Begin to emit a call: decide its name, index and id; return its first event.
 
-        The event has the arguments of all pieces that were held.
+        The event has the arguments of all pieces that were held. If they make the call broken, a
+        failure is returned behind the event.
         """
         self._calls.waiting.remove(call)
         pieces, arguments = call.held_pieces, call.held_arguments
@@ -282,7 +283,8 @@ class Assembler:
     def _finish_of(self, event: Finish, calls: Sequence[Call], nameless: bool) -> Finish | Failure:
         """Return the finish with a reason that fits the calls, or a failure if a call is not whole.
 
-        `calls`: all calls of the choice that have a name; `nameless`: a call without a name came.
+        `calls`: all calls of the choice that have a name. `nameless`: True if a call without a name
+        came too.
         """
         cut = [call for call in calls if not call.complete]
         if event.reason not in _WHOLE:
@@ -300,12 +302,15 @@ class Assembler:
         return failure_of(cut[0].name, NO_END)
 
     def _may_close(self, call: Call, reason: str) -> bool:
-        """Return True if the reply's end may complete the call's arguments, say with brackets.
+        """Return True if the call's arguments may be completed now that the reply has ended: with
+        missing brackets, or as `{}` if there are none.
 
-        The reply must not be cut. Arguments of which some text came are completed only if the
-        finish reason says that the calls are complete and no stop string can have cut them. A call
-        that was read from text is never completed here, because `converter.core.reading.tool_calls`
-        has added its missing brackets already.
+        - If the reply was cut (`reason`), nothing is completed.
+        - Arguments of which some text came are completed only if `reason` says that the calls are
+          complete, and the request has no stop strings, which could have cut them.
+        - Free text needs only one of these two conditions.
+        - A call that was read from text is not completed here:
+          `converter.core.reading.tool_calls` has added its missing brackets already.
         """
         if call.complete or call.from_text or reason not in _WHOLE:
             return False

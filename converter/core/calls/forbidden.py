@@ -17,10 +17,11 @@ class ForbiddenCalls:
     """
 
     def __init__(self) -> None:
-        self._begun = False  # True: text was emitted, so an empty line goes before the next call
+        self._begun = False  # True if text was emitted: an empty line then goes before a call
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the event, with text in place of a piece of a call, and `stop` as finish reason.
+        """Return the event. A piece of a call is returned as text, and a finish with a reason of
+        `CALLED` gets the reason `stop`.
 
         `get_weather` with `{"city": "Oslo"}` becomes the text
         `{"name": "get_weather", "arguments": {"city": "Oslo"}}`.

@@ -1,4 +1,4 @@
-"""The input of a `custom` tool, which is free text and no JSON.
+"""`FreeText`: the input of a `custom` tool, which is free text and no JSON.
 
 It is emitted as an object with one string, `{"input": "text"}`, because every dialect has a field
 for an object.
@@ -22,7 +22,7 @@ class FreeText:
     ends the object, because the text itself does not show its end.
     """
 
-    # As in `Arguments`: no object is held, no text is unfit, and nothing is mended.
+    # `Arguments` has these members too. Free text is never held, never unfit and never mended.
     waiting = has_unfit = mended = False
     unfit = ""
     """Text that breaks the call (see `Arguments.unfit`). There is none, because any text is fit."""
@@ -39,7 +39,9 @@ class FreeText:
         return head + json.dumps(text, ensure_ascii=False)[1:-1]
 
     def close(self, as_input: bool = False) -> str:  # noqa: ARG002
-        """End the object; return its last characters."""
+        """End the object; return its last characters. `as_input` has no effect: `Arguments.close`
+        has this parameter too.
+        """
         self.complete = True
         return _END
 

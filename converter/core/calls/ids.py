@@ -66,8 +66,8 @@ class CallIds:
     def take(self, wanted: str) -> str:
         """Return the id for a call: `wanted`, the server's id, if no other call has it.
 
-        Otherwise it gets a suffix, or a Kimi id another number: `functions.f:0` -> `functions.f:1`.
-        The id counts as taken now.
+        Otherwise `wanted` (or `call`, if it is empty) gets a suffix. A Kimi id gets another number:
+        `functions.f:0` -> `functions.f:1`. The returned id counts as taken from now on.
         """
         call_id, counted = wanted, _KIMI_ID.fullmatch(wanted)
         number = int(counted["number"]) if counted else 0

@@ -1,4 +1,4 @@
-"""Find the offered tool that a call's name means, as models and servers write it.
+"""Find the offered tool that a call's name means, however a model or a server writes the name.
 
 Models and servers write more than the name: marks (`get_weather<|channel|>commentary`), a namespace
 (`functions.get_weather:0`, `default_api:get_weather`), quotes, blanks, brackets, or the name twice
@@ -21,8 +21,8 @@ _MARK = re.compile(
 call syntax.
 """
 _OPENER = re.compile(r"<(?:function|invoke|tool_call)(?:=|\s+name=)(?P<name>[^<>]*)>?")
-"""The pattern of a tag that contains a name: `<function=get_weather>`. Only the name is kept,
-between two marks.
+"""The pattern of a tag that contains a name: `<function=get_weather>`. `offered_name` replaces the
+tag by the name alone.
 """
 _HEADER_WORDS = re.compile(
     r"(?i:(?:analysis|assistant|call|code|commentary|constrain|final|functions?|json|to|tool"
@@ -30,7 +30,7 @@ _HEADER_WORDS = re.compile(
 )
 """Words of a Harmony header that may stand beside a name and are no part of it: `commentary`."""
 _EDGES = " \t\r\n\"'`*"
-"""Characters that are removed at both ends of each part."""
+"""Characters that are removed at both ends of each part of a written name (see `_MARK`)."""
 _NUMBER = re.compile(r"[:#]\d+\Z")
 """The number that Kimi models write behind a name: `:0` of `functions.get_weather:0`."""
 _UNDERSCORED = re.compile(r"functions_(?P<name>.+?)(?P<count>_\d+)?")
@@ -44,9 +44,11 @@ _LONGEST = 512
 def offered_name(written: str, offered: Collection[str]) -> str:
     """Return the offered name that `written` means; empty if it means none.
 
-    `written` means none if its parts contain no offered name, several offered names, or one beside
-    other words, because these words would be lost. `offered` should be a set or a mapping, because
-    it is searched often.
+    `written` is split into parts at marks (`<|channel|>`). It means the one offered name that its
+    parts contain. It means none if they contain several, or if any word stands beside the name
+    that is no word of a header (`commentary`), because that word would be lost.
+
+    `offered` should be a set or a mapping, because it is searched often.
     """
     if written in offered:
         return written
@@ -74,7 +76,7 @@ def _name_in_part(part: str, offered: Collection[str]) -> str:
     for candidate in _candidates(part):
         if candidate in offered:
             return candidate
-        # `get_weatherget_weather`: the offered name, repeated
+        # The offered name may be repeated: `get_weatherget_weather`.
         repeated = (name for name in offered if name and not candidate.replace(name, ""))
         if candidate and (name := next(repeated, "")):
             return name
@@ -82,7 +84,8 @@ def _name_in_part(part: str, offered: Collection[str]) -> str:
         meant = {counted["name"], part.removeprefix("functions_")}
         fitting = [name for name in meant if name in offered]
         return fitting[0] if len(fitting) == 1 else ""
-    # `get_weather` -> `weather.get_weather`, if no other offered name ends with it
+    # A model may leave out the namespace: `get_weather` means the offered `weather.get_weather`, if
+    # no other offered name ends with it.
     bare = _NUMBER.sub("", part)
     spaced = ((name, match.end()) for name in offered for match in _SEPARATORS.finditer(name))
     ending = {name for name, end in spaced if name[end:] == bare}
@@ -93,7 +96,8 @@ def _candidates(part: str) -> Iterator[str]:
     """Yield the texts in a part that may be an offered name.
 
     `a.f:0` -> `a.f:0`, `f:0`, `0`, `a.f`, `f`: the part with and without its number, `()` or
-    `.call`, and of each of these the text behind every separator.
+    `.call`, and of each of these the text behind every separator; last the part without colons,
+    commas and semicolons at its end.
     """
     numbered, called = _NUMBER.sub("", part), part.removesuffix("()")
     for bare in dict.fromkeys((part, numbered, called, part.removesuffix(".call"))):

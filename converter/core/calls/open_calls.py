@@ -1,4 +1,4 @@
-"""The calls of one choice; decides to which of them each piece belongs.
+"""`OpenCalls`, the calls of one choice: it decides to which of them each piece of a call belongs.
 
 Servers distinguish calls by index, by id, by name, or by several of these. A piece is compared with
 one call: the last call with the piece's index (without an index, the last call of all), or, if the
@@ -74,7 +74,9 @@ class Call:
     is_over: bool = False
     """True if no further piece of the call can come. Text of the call may still be held."""
     sent_as_object: bool = False
-    """True if the server sent the arguments as an object, which no limit can have cut."""
+    """True if the server sent the arguments as a JSON object and not as a string. They are then
+    whole even if the reply was cut off.
+    """
     held_pieces: list[ToolCall] = field(default_factory=list)
     """The pieces that came before the call's first event was emitted."""
     inner: tuple[str, str] | None = None
@@ -134,8 +136,8 @@ class Call:
     def may_have_ended(self) -> bool:
         """True if the call may be at its end, so that the next piece may begin another call.
 
-        The object of its arguments is then complete, or is the empty `{}` so far. Free text may end
-        anywhere.
+        The object of its arguments is then complete, or is an empty `{}` that another object may
+        still replace. Free text may end anywhere behind its beginning.
         """
         return self.has_arguments if self.is_text else self.complete or self.arguments.waiting
 
@@ -165,9 +167,9 @@ class OpenCalls:
         return None if call is None or self._begins(call, event) else call
 
     def last_at_index(self, event: ToolCall) -> Call | None:
-        """Return the last call with the index of the piece, or None.
+        """Return the last call that has the index of the piece; None if there is none.
 
-        For a piece without an index it is the last call of all.
+        For a piece without an index, return the last call of all.
         """
         if event.index == NO_INDEX:
             return self.all[-1] if self.all else None
@@ -181,7 +183,9 @@ class OpenCalls:
         self.waiting.append(call)
 
     def register(self, call: Call, event: ToolCall) -> None:
-        """Record that a piece belongs to `call`: its index, its id, and its part of the name."""
+        """Record that the piece `event` belongs to `call`, so that later pieces are compared with
+        the piece's index, its id, and the name with its part of the name.
+        """
         self._at_index[event.index] = call
         if event.id:
             self._of_id[event.id] = call
@@ -213,8 +217,9 @@ class OpenCalls:
                 return call.is_over or named is NameRelation.OTHER_NAME
 
     def _compare_name(self, call: Call, piece: str) -> tuple[NameRelation, str]:
-        """Return the relation of a name to the name of `call` so far, and the name that the call of
-        the piece then has: the two names joined, or one of them. `piece`: the name in the piece.
+        """Compare `piece`, the name in a piece, with the name of `call` so far. Return their
+        relation, and the name of the call to which the piece belongs by this relation: the two
+        names joined, or one of them.
         """
         schemas, joined = self._schemas, call.server_name + piece
         if not piece or not call.server_name:
@@ -222,7 +227,7 @@ class OpenCalls:
         meant, whole = offered_name(joined, schemas), offered_name(piece, schemas)
         if piece == call.server_name or (whole and whole == call.name):
             return NameRelation.SAME_NAME, call.server_name
-        if call.sent:  # the name was emitted, so further text may only be marks behind it
+        if call.sent:  # its name was emitted: only marks may still be added to it
             goes_on = meant == call.name and not whole
         elif call.has_arguments or (whole and offered_name(call.server_name, schemas)):
             goes_on = False

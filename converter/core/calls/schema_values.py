@@ -16,8 +16,8 @@ type Schemas = Mapping[str, Schema]
 """Name of an offered tool -> the schema of its parameters."""
 
 REFERENCE_LIMIT = 16
-"""How deeply nested references and unions are followed, because a schema may refer to itself.
-Deeper ones do not restrict a value.
+"""How many references are followed one after another, and how many levels of unions are read. There
+is a limit because a schema may refer to itself. What lies deeper does not restrict a value.
 """
 NO_STRING = frozenset({"null", "boolean", "number", "array", "object"})
 """All JSON types but string: the types of a value that is written without quotation marks."""
@@ -109,8 +109,8 @@ def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
 def resolve(schema: Schema, root: Schema) -> Schema:
     """Return the schema to which the reference of `schema` leads, within the whole schema `root`.
 
-    `{"$ref": "#/$defs/City"}` -> the value of `$defs.City`. A schema without such a reference is
-    returned as it is.
+    `{"$ref": "#/$defs/City"}` -> the value of `$defs.City`. A schema without a reference, or with
+    one that leads nowhere, is returned as it is.
     """
     for _ in range(REFERENCE_LIMIT):
         reference = schema.get("$ref")

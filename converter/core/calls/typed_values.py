@@ -1,10 +1,10 @@
-"""Change the values of a call's arguments to the types of the tool's schema.
+"""Change the values of a call's arguments to the types of the tool's schema: `"5"` -> `5`.
 
 Some models, and some servers that parse their calls, send a list, an object, a number or a boolean
 as a string (`"[1]"`, `"5"`, `"true"`), or a single value in place of a list. Such a value is
-changed if the schema allows only one type and the value can be read as this type. A string stays a
-string if the schema allows one. Only keys, and strings where the schema allows no string, are held;
-all other text is emitted at once.
+changed if the schema allows only one type (besides null) and the value can be read as this type. A
+string stays a string if the schema allows one. Only keys, and strings where the schema allows no
+string, are held; all other text is emitted at once.
 """
 
 import json
@@ -62,7 +62,7 @@ class ArgumentValues:
         self._root = schema
         self._reader = JsonReader(Want.VALUE)
         self._levels: list[_Level] = []
-        self._string: list[str] | None = None  # pieces of the key or string that is held
+        self._string: list[str] | None = None  # pieces of the held key or string; None: none
         self._length = 0
         self._in_scalar = False
         self._out: list[str] = []
@@ -76,7 +76,7 @@ class ArgumentValues:
     def feed(self, text: str) -> str:
         """Take the next piece of the JSON; return the text that can be emitted now."""
         if self._string is None and self._reader.passes(text):
-            return text  # within a string that stays a string nothing has to be read
+            return text  # it only continues a string that stays a string: nothing to read
         for kind, piece, _ in self._reader.feed(text):
             self._take(kind, piece)
         out, self._out = "".join(self._out), []
@@ -152,10 +152,10 @@ class ArgumentValues:
                 self._take(JsonPart.SCALAR, rest)
 
     def _put_in_list(self, character: str) -> None:
-        """Emit `[` before a value that begins with `character`, if it has to be put into a list.
+        """Emit `[` before a value that begins with `character`, if it has to be put into a list:
+        the schema allows only a list here, and items of the value's type in this list.
 
-        The schema must allow only a list here, and this list such a value. A list or null is never
-        put into a list.
+        A value that is itself a list or null is never put into a list.
         """
         schema = self._wanted()
         if character in "[n" or only_type(schema, self._root) != "array":
@@ -205,7 +205,8 @@ class ArgumentValues:
 
 
 def non_null(schema: Schema, root: Schema) -> Schema:
-    """Return `schema` without a reference, and without a union with null.
+    """Return the schema to which a reference leads; and if it is a union of null with one other
+    schema, return this other schema.
 
     Pydantic writes an optional argument as such a union:
     `{"anyOf": [{"type": "string"}, {"type": "null"}]}` -> `{"type": "string"}`.

@@ -26,8 +26,8 @@ class Json:
     """A JSON object, or a list of such objects: `{"name": "f", "arguments": {"city": "Oslo"}}`."""
 
     only_call_keys: bool = False
-    """True if an object must have arguments, and no key that is not in `NAME_KEYS`, `ARGUMENT_KEYS`
-    or `OTHER_KEYS`.
+    """True if an object must have arguments, and all its keys must be in `NAME_KEYS`,
+    `ARGUMENT_KEYS` or `OTHER_KEYS`.
     """
     name_is_key: bool = False
     """True if an object has the tool's name as its only key and the arguments as the value
@@ -64,7 +64,7 @@ class Header:
         it is accepted too.
         """
         header = header.rstrip().removesuffix(self.tail) if alone else header
-        match = re.fullmatch(self.pattern, header, re.DOTALL)  # `re` caches the compiled pattern
+        match = re.fullmatch(self.pattern, header, re.DOTALL)  # compiled once: `re` keeps it
         match = match or (_NAME_ALONE.fullmatch(header) if alone else None)
         return match["name"].strip() if match else ""
 
@@ -147,8 +147,8 @@ class Python:
     begin with a tool's name.
     """
     object_body: Json = field(default_factory=Json)
-    """The body as which JSON objects are read. Models sometimes write such objects in place of
-    Python.
+    """The kind of body by which JSON objects are read, if the model writes such objects in place
+    of Python.
     """
 
 

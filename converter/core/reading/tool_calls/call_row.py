@@ -1,4 +1,4 @@
-"""The class of the rows of `forms`: a form is a syntax of tool calls in the text of models."""
+"""`CallRow`, a row of the table `forms`: one syntax in which models write tool calls as text."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,8 @@ class CallRow(Row):
     marks.
     """
     alone: bool = False
-    """True if a call that stands outside a section may begin with its body, because models may
-    leave out its opener there.
+    """True if a call outside a section may begin with its body, because models may leave out its
+    opener there.
     """
     ends_before: tuple[str, ...] = ()
     """The marks before which a call ends if its closer is missing. In strings, and in the header of
@@ -43,7 +43,9 @@ class CallRow(Row):
 
     @property
     def firsts(self) -> tuple[str, ...]:
-        """The marks with which a call of this form may begin outside a section."""
+        """The marks with which a call of this form may begin outside a section: the openers; also
+        the marks with which the body begins, if calls need no opener there.
+        """
         return self.in_section if self.alone or not self.opens else self.opens
 
     @property
@@ -60,9 +62,9 @@ class CallRow(Row):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of an opener and its closer. If the form has a section, its opener and closer are
-        the first pair. Each opener of a call follows, with the text `thought_suffix` behind it, in
-        a pair with the usual closer of a call (`close`).
+        """Pairs of an opener, as it must stand in a thought to count, and its closer. The first
+        pair is the section's, if the form has a section. Then comes a pair for each opener of a
+        call: the opener with `thought_suffix` behind it, and the usual closer (`close`).
         """
         section = (self.section,) if self.section[0] else ()
         return (*section, *((mark + self.thought_suffix, self.close) for mark in self.opens))

@@ -1,5 +1,5 @@
-"""The offered tools of a request; counts and names of the calls that were read from the text of its
-reply, with their lines for the log.
+"""`Tools`, the tools that a request offers; and `CallsRead`, the counts and names of the calls that
+were read from the text of its reply, with lines for the log.
 """
 
 from collections import Counter
@@ -35,8 +35,8 @@ class CallsRead:
     held_characters: int = 0
     """How many characters of an incomplete call are held now."""
     text_forms: Counter[str] = field(default_factory=Counter)
-    """Name of a form -> how many complete calls of this form were read from the reply's text,
-    also from a thought in this text, if the call ended the thought.
+    """Name of a form -> how many complete calls of this form were read from the reply's text. A
+    call within a thought of this text is counted only if it ended the thought.
     """
     thought_forms: Counter[str] = field(default_factory=Counter)
     """Name of a form -> how many complete calls of this form were read by `ThoughtCalls`: from
@@ -91,7 +91,7 @@ def _count_lines(forms: Counter[str], source: str) -> list[str]:
     """Return a list with the line `2 calls read from text: hermes`; an empty list if no call was
     read.
 
-    `forms`: name of a form -> number of calls. `source`: where they were read, as `text`.
+    `forms`: name of a form -> number of calls. `source`: the source that the line names (`text`).
     """
     number = forms.total()
     calls = "call" if number == 1 else "calls"

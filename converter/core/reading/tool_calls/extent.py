@@ -14,8 +14,8 @@ from converter.core.reading.mark_search import MarkSearch, NeedMore, beginnings,
 from converter.core.reading.tool_calls.verdict import End
 
 _GOES_ON = tuple("\"'{}[],:")
-"""The characters with which a body of strings and brackets may go on behind the closer of a thought
-in its middle.
+"""The characters with which a body of strings and brackets may go on if the closer of a thought
+stands in its middle: models may close the thought in the middle of a call.
 """
 
 
@@ -50,8 +50,8 @@ class EndMarks:
     `next_marks` follows.
     """
     next_marks: tuple[str, ...] = ()
-    """The marks with which a body goes on: the marks before a key, and, if `is_pairs` is False, the
-    marks that close a value.
+    """The marks by which a body goes on: the marks before a key, and the marks that close a value
+    (only the former if `is_pairs`).
     """
     openers: tuple[str, ...] = ()
     """The openers of calls. An opener ends the call if it stands on a new line or behind the closed
@@ -88,7 +88,9 @@ class EndMarks:
 
     @cached_property
     def search(self) -> MarkSearch:
-        """The search for the next mark of any field of this class except `next_marks`."""
+        """The search for the next mark of any field of this class, but not of `next_marks`: those
+        are only compared with the text directly behind another mark (`_body_goes_on`).
+        """
         closers = (*self.closers, *self.body_closers, *self.thought_closers)
         others = (*self.openers, *self.ends_before, *self.header_marks, *self.ignored, self.quote)
         return search_for(*dict.fromkeys(filter(None, (*closers, *others))))
@@ -112,8 +114,9 @@ class Extent:
         self._base = 0  # the offset of the unread text (`_rest`)
 
     def feed(self, text: str, last: bool = False) -> Point | None:
-        """Read `text`, behind the unread text that is held because it could not be decided. Return
-        the next point at which the call may end; `None` if there is none so far.
+        """Read the held text and `text` behind it. Return the next point at which the call may end,
+        and hold the text behind this point. Return `None` if there is no point so far; then only
+        the end of the text is held, if more text is needed to decide about it.
 
         `last`: True if no more text comes.
         """
@@ -134,9 +137,9 @@ class Extent:
             except NeedMore:
                 return None
             point = self._point_at_mark(mark, follows)
-            # Quotes and brackets within the mark count like all others of the body. Two kinds of
-            # marks are skipped, so that theirs do not count: `EndMarks.quote`; and, once the outer
-            # bracket is closed, a mark of `EndMarks.ignored`.
+            # A mark may have quotes and brackets, which count like all others of the body. Only two
+            # kinds of marks are skipped without a look at theirs: `EndMarks.quote`; and, once the
+            # outer bracket is closed, a mark of `EndMarks.ignored`.
             end = self._base + len(mark)
             if mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.ignored):
                 self._advance(len(mark))
@@ -157,11 +160,11 @@ class Extent:
 
     @property
     def not_plain(self) -> str | None:
-        """The characters that need `feed`: the next text, if it has none of them, cannot contain a
-        point at which the call may end, and need not be read. `None` if any text must be read.
+        """The characters that only `feed` can read. If the next text has none of them, the call
+        cannot end in it, and it need not be fed. `None` if any text must be fed.
 
-        Text that ends with a backslash must be read even if the backslash is none of these
-        characters, because the backslash may escape the first character of the text behind it.
+        A text that ends with a backslash must always be fed, because the backslash may escape the
+        first character of the text behind it.
         """
         if self._rest or self._in_header:
             return None
@@ -176,18 +179,23 @@ class Extent:
         return self._in_quote or (self._brackets is not None and self._brackets.quote != "")
 
     def _take_body_end(self) -> Point:
-        """Return the point behind the closed outer bracket. Forget that the bracket was closed."""
+        """Return the point behind the closed outer bracket. Forget that the bracket was closed, so
+        that this point is returned only once.
+        """
         closed, self._closed = self._closed, -1
         return Point(End.BODY, closed, closed)
 
     def _point_at_mark(self, mark: str, follows: bool) -> Point | None:
         """Return the point at the mark with which the unread text begins; `None` if the call cannot
-        end there. If the mark is `EndMarks.quote`, or begins a header, record this.
+        end there. `follows`: True if the body goes on behind the mark (`_body_goes_on`); the call
+        then does not end there.
 
-        An opener counts on a new line, or behind the closed outer bracket. A mark of
-        `EndMarks.ends_before` counts in any position. In a string and in a header, neither counts.
+        - In a string, only a closer of the call counts. In a header, only it and a closer of the
+          thought around the call do.
+        - An opener counts on a new line, or behind the closed outer bracket. A mark of
+          `EndMarks.ends_before` also counts in the middle of a line.
 
-        `follows`: True if the body goes on behind the mark (`_body_goes_on`).
+        If the mark begins or ends a string (`EndMarks.quote`), or begins a header, record this.
         """
         marks, begin = self._marks, self._base
         end = begin + len(mark)
@@ -213,17 +221,21 @@ class Extent:
         return None
 
     def _body_goes_on(self, mark: str, last: bool) -> bool:
-        """Return True if the call goes on behind `mark`, with which the unread text begins. It goes
-        on if one of these stands behind the mark, or behind blanks and closers of thoughts there:
+        """Return True if the call goes on behind `mark`, with which the unread text begins.
 
-        - a mark of `EndMarks.next_marks`;
-        - a mark of `EndMarks.closers`, if `mark` is none of them;
-        - if `mark` is one of `EndMarks.thought_closers`: a mark of `EndMarks.body_closers`, or, in
-          a body with brackets, a character of `_GOES_ON`.
+        This is possible behind three kinds of marks: one that closes the body; outside of strings,
+        the closer of the thought around the call; and, in a body of pairs (`EndMarks.is_pairs`),
+        the call's closer. Behind any other mark, return False.
 
-        Return False if an opener of a call stands there; and if `mark` is a mark behind which no
-        call goes on, such as an opener. Raises `NeedMore` if the text is too short to decide; never
-        if `last`.
+        The call goes on if one of these stands behind the mark. Blanks and closers of thoughts may
+        stand before it.
+
+        - a mark of `EndMarks.next_marks`, unless an opener of a call stands there;
+        - a closer of the call, if `mark` is no such closer;
+        - behind the closer of a thought: a mark that closes the body, or, in a body with brackets,
+          a character of `_GOES_ON`.
+
+        Raises `NeedMore` if the text is too short to decide; never if `last`.
         """
         marks = self._marks
         is_draft = mark in marks.thought_closers and not self.quoted

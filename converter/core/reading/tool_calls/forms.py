@@ -73,7 +73,7 @@ JSON = Json()
 """The body of most forms: JSON objects."""
 STRICT = Json(only_call_keys=True)
 """The body of forms whose marks ordinary text has too: an object counts only if it has arguments,
-and no key that calls do not have.
+and only keys that calls have.
 """
 FUNCTION = Keyed(
     starts=("<function=",),
@@ -118,10 +118,10 @@ def _dsml_forms(bar: str) -> Iterator[CallRow]:
     `<｜DSML｜invoke`. `bar`: the character at both sides of `DSML`.
     """
     for name, prefix, word in (
-        ("dsml", f"{bar}DSML{bar}", "function_calls"),  # DeepSeek V3.2
-        ("dsml-tools", f"{bar}DSML{bar}", "tool_calls"),  # DeepSeek V4
-        ("dsml-doubled", f"{bar * 2}DSML{bar * 2}", "tool_calls"),  # DeepSeek V4 Flash
-        ("dsml-calls", f"{bar}DSML{bar} ", "calls"),  # DeepSeek V4.1
+        ("dsml", f"{bar}DSML{bar}", "function_calls"),  # as DeepSeek V3.2 writes it
+        ("dsml-tools", f"{bar}DSML{bar}", "tool_calls"),  # as DeepSeek V4 writes it
+        ("dsml-doubled", f"{bar * 2}DSML{bar * 2}", "tool_calls"),  # as DeepSeek V4 Flash does
+        ("dsml-calls", f"{bar}DSML{bar} ", "calls"),  # as DeepSeek V4.1 does
     ):
         # Calls of "dsml" and of "dsml-tools" begin with the same mark. Outside a section the mark
         # is therefore read as a call of "dsml" only.
@@ -436,8 +436,8 @@ or write without an opener, and marks that end a message.
 THINKERS = frozenset(form.name for form in FORMS if form.in_thoughts)
 """The names of the forms in which models call tools within a thought (`CallRow.in_thoughts`)."""
 _LEFT = frozenset(mark[: len(mark) - cut] for mark in (*SECTIONS, *OPENERS) for cut in (0, 1))
-"""The openers that `without_opener` removes: of calls and sections, whole or without their last
-character.
+"""The texts that `without_opener` removes: openers of calls and sections, each of them whole, and
+without its last character.
 """
 
 

@@ -46,7 +46,9 @@ _KEY = re.compile(r"""["']?([^"':,{}\[\]<\n]{1,256}+)["']?\s*+:""")
 _KEY_BEGUN = re.compile(r"""["']?[^"':,{}\[\]<]{0,256}+["']?\s*\Z""")
 """The pattern of text that ends within a key or before its colon."""
 _WORD = re.compile(r"[^\W\d][\w.-]*+\s*\Z")
-"""The pattern of a key that may be one in any object: it begins with a letter or `_`."""
+"""The pattern of a key that counts where the schema does not restrict keys: it begins with a letter
+or `_`.
+"""
 _NUMBERS = re.compile(r"\[(?:\s*+-?(?:0|[1-9]\d*+)(?:\.\d++)?+\s*+(?:,(?!\s*+\])|(?=\])))++\]")
 """The pattern of a list of numbers that is valid JSON. Such a list is copied as a whole."""
 _UNOPENED = {it: re.compile(rf"""[^:{{}}\[\]"'<{it}]{{1,4096}}+""") for it in ("", ",")}
@@ -54,7 +56,9 @@ _UNOPENED = {it: re.compile(rf"""[^:{{}}\[\]"'<{it}]{{1,4096}}+""") for it in ("
 a list (key `","`) the text ends at a comma; in an object (key `""`) it may have commas.
 """
 _BARE_STOP = re.compile(r"[,}\]{\[\"]")
-"""The pattern of a character at which a value without quotes may end, or of a quotation mark."""
+"""The pattern of a character at which a value without quotes may end, or of a quotation mark. (The
+value does not end at a comma between two quotation marks.)
+"""
 _UNESCAPED = re.compile(r'\\.|"', re.DOTALL)
 """The pattern of a backslash with the character behind it, or of a quotation mark alone."""
 _BEHIND = r"(?=\s*+(?:[,}\]<\[]|\Z))"
@@ -92,7 +96,9 @@ class GemmaCalls:
         return begin if text.startswith(tuple(heads), begin) else -1
 
     def read(self, at: int) -> JudgedCall:
-        """Read the call that begins at the offset `at`."""
+        """Read the call that begins at the offset `at`. Raises NoCall, Broken or Unclosed if no
+        whole call with a clear meaning stands there.
+        """
         span, text = self._span, self._span.text
         at += len(next(head for head in self._body.starts if text.startswith(head, at)))
         head = _NAME.match(text, at)
@@ -173,9 +179,11 @@ class _Values:
         return at + 1 if text[at : at + 1] == end else at
 
     def _read_key(self, at: int) -> tuple[str, int]:
-        """Return the key at the offset `at`, and the offset of its value, behind the colon. If no
-        whole key with a colon stands there, raises Unclosed if the text ends within a key that is
-        not in the form's own quotes; else fails by `_fail`.
+        """Return the key at the offset `at`, and the offset of its value, behind the colon.
+
+        If the text ends within the key or before the colon, raises Unclosed; but fails by `_fail`
+        if the key stands in the form's own quotes (`<|"|>`). Also fails by `_fail` if any other
+        text stands there.
         """
         if self._text.startswith(self._quote, at):
             begin = at + len(self._quote)
@@ -248,13 +256,14 @@ class _Values:
     def _read_string(self, at: int, quote: re.Pattern[str], around: Schema | None) -> int:
         """Append the JSON of a string to `out`, and return the offset behind its closing quote.
 
-        The string ends at the first quote behind which a value may end (`_may_end`). Behind the
-        very first quote in the string, any key may follow. Behind a later quote, only a key of the
-        schema may follow, if the schema has keys.
+        The string ends at the first quote behind which a value may end (`_may_end`): a comma and
+        the next key, for example. Behind the first quote after the opening one, this key may be any
+        word. Behind a later quote, it must be a key of the schema, if the schema has keys.
 
         Args:
             at: the offset behind the opening quote.
-            quote: the pattern of a quote that may close the string, or of an escaped character.
+            quote: the pattern of a quote that may close the string, or of a backslash with the
+                character behind it.
             around: the schema of the object around the string; `None` in a list.
         """
         for match in quote.finditer(self._text, at):
@@ -271,11 +280,11 @@ class _Values:
     def _json_of_string(self, text: str, quote: str) -> str:
         """Return the JSON of a string with the content `text`, which stood between two `quote`.
 
-        Gemma 4 writes its token `<|"|>` also for quotation marks within the content. These tokens
-        become `"`.
+        Between its tokens `<|"|>`, Gemma 4 writes the same token for each quotation mark in the
+        content. These tokens become `"`.
         """
         if quote in _QUOTES:
-            # `json_object` mends invalid escapes.
+            # The text may have escapes that JSON lacks, such as `\'`: `json_object` mends them.
             inner = _UNESCAPED.sub(lambda match: match[0] if len(match[0]) > 1 else '\\"', text)
             return json_object(f'{{"a": "{inner}"}}', 0).members[0][1]
         return as_json(text.replace(self._quote, '"') if '"' in self._quote else text)
@@ -292,7 +301,7 @@ class _Values:
         for match in _BARE_STOP.finditer(self._text, at, most):
             mark, end = match[0], match.start()
             if mark == '"':
-                # A comma between quotation marks does not end the value.
+                # A comma between quotation marks does not end the value: `see "a, b"`.
                 quoted = not quoted and self._text.find('"', end + 1, most) >= 0
             elif mark != "," or around is None or (not quoted and self._may_end(end, around)):
                 break

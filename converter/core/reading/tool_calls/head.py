@@ -33,8 +33,8 @@ HEADER_LIMIT = 384
 come without its end, the text is no head of a call.
 """
 NAME_LIMIT = 256
-"""The most characters of a key or a name whose end has not come. If there are more, the head is not
-WAITING. No API allows longer names of tools.
+"""The most characters of a key or name for whose end the reading waits (`Head.WAITING`). No API
+allows longer names of tools.
 """
 
 
@@ -126,7 +126,8 @@ def head_of(row: CallRow, text: str, tools: Schemas | None, last: bool = False) 
             read; then a complete head is UNOFFERED, whatever its name.
         last: True if no more text comes.
     """
-    # `_object_head` and `_python_head` expect the first bracket of JSON or Python.
+    # The first mark is removed from the text, but not the first bracket of JSON or Python:
+    # `_object_head` and `_python_head` read it themselves.
     has_bracket = isinstance(row.body, Json | Python)
     begun = [""] if has_bracket else [it for it in row.body.starts if text.startswith(it)]
     if not begun:
@@ -140,8 +141,8 @@ def head_of(row: CallRow, text: str, tools: Schemas | None, last: bool = False) 
 
 
 def _head_behind_mark(row: CallRow, text: str, tools: Schemas | None) -> Head:
-    """Return the state of a head from which the first mark (one of `starts` of its body) was
-    removed. `text`: the rest of the head, as far as it has come.
+    """Return the state of a head. `text`: the head as far as it has come, without its first mark
+    (`<function=`, one of the body's `starts`).
     """
     match row.body:
         case Json() as body:
@@ -159,7 +160,10 @@ def _head_behind_mark(row: CallRow, text: str, tools: Schemas | None) -> Head:
 
 
 def _named_head(written: str, tools: Schemas | None) -> Head:
-    """Return the state of a complete head. `written`: the tool's name as the model wrote it."""
+    """Return the state of a complete head. `written`: the tool's name as the model wrote it. NAMED
+    if it means an offered tool, else UNOFFERED. If calls are not read (`tools` is None): NONE for
+    an empty name, else UNOFFERED.
+    """
     if tools is None:
         return Head.UNOFFERED if written else Head.NONE
     return Head.NAMED if offered_name(written, tools) else Head.UNOFFERED
@@ -210,9 +214,9 @@ def _member_head(key: str, value: str, other: Head) -> Head:
 
 
 def _header_head(row: CallRow, body: Header, text: str, tools: Schemas | None) -> Head:
-    """Return the state of a head that is a header with the tool's name (`Header`)."""
-    # A form without an opener and a first mark: `f[ARGS]{`. Any word could begin such a header.
-    # Therefore only an offered name with `[` behind it does.
+    """Return the state of a head that is a header with the name (`Header`): `f<|message|>`."""
+    # In a form without an opener and a first mark, `f[ARGS]{`, any word of a sentence could begin a
+    # header. Therefore only an offered name with `[` behind it begins one.
     if not row.opens and "" in body.starts and tools is not None:
         name, bracket, _ = text.partition("[")
         if name not in tools or not bracket:

@@ -64,7 +64,9 @@ class JsonCalls:
         return at if mark == "{" else -1
 
     def read(self, at: int) -> JudgedCall:
-        """Read the call whose object begins at the offset `at`."""
+        """Read the call whose object begins at the offset `at`. Raises NoCall, Broken or Unclosed
+        if no whole call with a clear meaning stands there.
+        """
         call = _Call(self._span, only_call_keys=self._strict, name_is_key=self._by_key)
         end = call.take_object(json_object(self._span.text, at))
         end = end if self._strict else call.take_members_behind(end)
@@ -189,16 +191,18 @@ class _Call:
         object's closing brace too early. Return the offset behind the last member; `at` if there is
         none. `at`: the offset behind the call's object.
 
-        The members stand there alone, `{"name": "f"}, "path": "/x"}`, or in an object of their own,
+        The members stand there without a brace, `{"name": "f"}, "path": "/x"}`, or in an object,
         `{"name": "f"}, {"path": "/x"}`.
 
         - An object that is another call (`_is_another_call`) is not read. Behind a call with a
-          header (`has_header`), no object counts as another call.
+          header, `f{"city": "Oslo"}`, no object counts as another call.
         - If the call has arguments, and its form has no closer, members are read only behind a
-          comma. An object is read without a comma too, if `name_is_outside`.
-        - If the call has arguments, a further object must have the same values: raises Broken if it
-          has others.
-        - If the call has no arguments, and `name_is_outside`, the object becomes its arguments.
+          comma. If the name stands outside of the object (`name_is_outside`), an object is read
+          without a comma too.
+        - If the call has arguments, an object must repeat them; raises Broken if it differs.
+        - If the call has no arguments, and the name stands outside, the object becomes its
+          arguments.
+        - In all other cases the members count as members of the call's object (`_take_member`).
         """
         span, text = self.span, self.span.text
         while True:
@@ -231,8 +235,9 @@ class _Call:
         values, or if a doubtful member with a value is no argument (`_resolve`).
 
         A member whose key is one of `OTHER_KEYS` (`id`, `type`) belongs to the call itself and is
-        left out. It is resolved like other members if `name_is_outside`, or if no arguments were
-        read and the tool has a parameter of this name.
+        left out. In two cases it may be an argument, and is resolved like other members: the name
+        stands outside of the object (`name_is_outside`); or no arguments were read, and the tool
+        has a parameter of this name.
         """
         members = json_object(self.arguments, 0).members
         arguments, length = merge_arguments(members), len(members)
@@ -260,14 +265,15 @@ class _Call:
         raise NoCall
 
     def close_object(self, read: JsonObject) -> None:
-        """Close `read`, an object of this call, if it is open: add the brackets that are missing.
+        """Close `read`, an object of this call: if its closing brace is missing, add the missing
+        brackets.
 
-        - Fails by `_fail` if text that is not JSON stands in the object. A closer behind which the
-          text goes on is such text only if more than brackets is missing before it.
-        - Raises Unclosed if the object goes up to the end of the text, and one of these is true:
-          more than brackets is missing; the reply was cut off (`End.CUT`); the form is strict
-          (`only_call_keys`). The rest of the object may then have been lost. The end of the text
-          may be an incomplete closer.
+        - They are added if nothing but brackets is missing, and a closer of the call stands behind
+          the object; or if nothing but brackets is missing, and the text ends there.
+        - Raises Unclosed if the text ends there, but the rest of the object may have been lost:
+          more than brackets is missing; the reply was cut off (`End.CUT`); or the form is strict
+          (`only_call_keys`). An incomplete closer counts as the end of the text.
+        - Fails by `_fail` if any other text that is not JSON stands in the object.
         """
         if read.closed:
             return
@@ -312,19 +318,18 @@ class _Call:
             raise NoCall(end)
 
     def _take_member(self, key: str, written: str) -> None:
-        """Set the arguments to the value of a member, if `key` is one for arguments and no
-        parameter of the tool, and no arguments were read; else add the member to
-        `doubtful_members`. `written`: the JSON of the value. Raises NoCall if the form allows no
-        such key.
+        """Set the arguments to the value of a member, if `key` is one for arguments
+        (`ARGUMENT_KEYS`) and no parameter of the tool, and no arguments were read; else add the
+        member to `doubtful_members`. `written`: the JSON of the value. Raises NoCall if the form
+        allows no such key.
         """
         if key in ARGUMENT_KEYS and not (self.arguments_read or self._knows(key)):
             self._set_arguments(written)
             return
         if self.only_call_keys and key not in (*OTHER_KEYS, *ARGUMENT_KEYS):
             raise NoCall
-        # If the key is one for arguments, such as `input`, but also a parameter of the tool, the
-        # value is either this one argument or the object of all arguments. `_resolve`
-        # decides.
+        # A key for arguments, such as `input`, may also be a parameter of the tool. The value is
+        # then this one argument, or the object of all arguments: `_resolve` decides.
         may_be_all = key in ARGUMENT_KEYS and not self.arguments_read
         self.arguments_read = self.arguments_read or may_be_all
         self.doubtful_members.append((key, written, may_be_all))
@@ -347,12 +352,20 @@ class _Call:
             self._fail()
 
     def _is_another_call(self, read: JsonObject, has_arguments: bool) -> bool:
-        """Return True if the object `read`, which stands behind this call, is another call: it has
-        a name; or this call has arguments already, and the object is not closed.
+        """Return True if the object `read`, which stands behind this call, is another call. Return
+        False if it has further arguments of this call.
 
-        Under a key for names, such as `tool`, the name of an offered tool always counts as a name.
-        Any other string counts only if this call's tool has no parameter of this key, and the key
-        is `name`, or arguments stand beside it, or this call has arguments already.
+        In most forms it is another call if one of these is true:
+
+        - A key for names, such as `tool`, has the name of an offered tool.
+        - A key for names that is no parameter of this call's tool has another name: an object with
+          a name; or a string, if the key is `name`, or a key for arguments stands beside it, or
+          this call has arguments.
+        - This call has arguments, and the object is not closed.
+
+        If the name itself is the key (`name_is_key`), the first key of the object must be an
+        offered tool. Any other key that is no parameter counts too, if this call has arguments or
+        the key's value may be arguments.
 
         `has_arguments`: True if this call has arguments already.
         """
@@ -375,11 +388,15 @@ class _Call:
         return has_arguments and not read.closed
 
     def _resolve(self, key: str, written: str, may_be_all: bool) -> Sequence[tuple[str, str]]:
-        """Return the arguments that one of `doubtful_members` stands for, as keys with the JSON of
-        their values: the member itself, if its key is a parameter of the tool; or the members of
-        its value, if their keys are parameters. If both are true, the members count if
-        `may_be_all`. If neither is true, an empty value (null, `""`, `[]`) is dropped; for any
-        other value, the reading fails by `_fail`.
+        """Return the arguments that are in one of `doubtful_members`, as keys with the JSON of
+        their values.
+
+        - If its key is a parameter of the tool: the member itself.
+        - If its value is an object, and all keys of this object are parameters: the object's
+          members. The object may stand in a string.
+        - If both are true: the object's members if `may_be_all`, else the member itself.
+        - If neither is true: nothing, for an empty value (null, `""`, `[]`). For any other value
+          the reading fails by `_fail`.
         """
         is_parameter = self._knows(key)
         if not is_parameter and written[:1] == '"' and (inner := mended(_string(written))):

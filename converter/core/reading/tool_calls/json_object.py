@@ -20,13 +20,14 @@ from converter.core.wire.json_reader import HIGH, LOW, STRICT, JsonPart, JsonRea
 _PIECE = 4096
 """How many characters of the text `JsonReader` gets at a time."""
 _TRIES = 16
-"""The most invalid values in an object on which `json` is tried. It is not tried on further values,
-because it counts the lines of the whole text at each error, which is slow.
+"""How many values of an invalid object may fail in Python's `json`, which is tried first because it
+is fast. `json` counts the lines of the whole text at each failure, which is slow; so further values
+are left to `JsonReader`. Also the most levels of objects in objects that are mended one by one.
 """
 _BLANKS = r"[ \t\r\n]*+"
 """The pattern of the characters that are blanks in JSON."""
 _SPACE = re.compile(_BLANKS)
-"""`_BLANKS`, compiled."""
+"""The pattern of blanks in JSON, compiled."""
 _EMPTY = re.compile(rf"\{{{_BLANKS}\}}")
 """The pattern of an empty object."""
 _KEY = re.compile(rf'{_BLANKS}"([^"\\\x00-\x1f]*+)"{_BLANKS}:{_BLANKS}')
@@ -160,7 +161,7 @@ class _ObjectReader:
         except TooMuchError:
             result.is_invalid = True
         # The object has no closing brace: it ends with the text, or before text that cannot be
-        # mended. The value in which it ends may be a word that is complete only now: `true`.
+        # mended. It may end with a word such as `true`, which only the text's end completes.
         value = self._value
         word = None if result.is_invalid or value is None else reader.end_word()
         result.end = result.end if result.is_invalid else len(self._text)

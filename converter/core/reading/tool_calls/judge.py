@@ -1,4 +1,4 @@
-"""The judge: the function `judge` reads the calls in the text of a candidate.
+"""The judge: the function `judge` reads the calls in the text of a candidate, in whatever form.
 
 The verdict depends only on the form, the text, the reason why the text ends, and the schemas of the
 tools. If a text can be read in two ways, the reading counts whose keys are parameters of the tool.
@@ -20,7 +20,7 @@ from converter.core.reading.tool_calls.verdict import End, Failed, JudgedCall, V
 
 type _Calls = JsonCalls | HeaderCalls | KeyedCalls | PythonCalls | GemmaCalls
 _ENDS = (End.CLOSER, End.BODY, End.OPENER)
-"""The reasons for the end of a text behind which the reply goes on."""
+"""The reasons (`End`) by which a text ends, but the reply goes on behind it."""
 _LONGEST = 256
 """The most characters at the end of a reply that are compared with the beginnings of closing marks.
 All closing marks, with blanks around them, are shorter.
@@ -30,7 +30,8 @@ _BRACKETS = re.compile(r"(?:\s*+[}\])])++")
 
 
 def judge(row: CallRow, text: str, end: End, tools: Schemas, *, last: bool = False) -> Verdict:
-    """Return the verdict on a text: the calls in it, and the reason if it has no whole call.
+    """Return the verdict on a text: the calls in it, and the reason why the text behind them, or
+    all of it, is no call.
 
     Args:
         row: the form of the call.

@@ -1,4 +1,4 @@
-"""Reading of calls with keys and values between marks (`Keyed`).
+"""Reading of calls with keys and values between marks (`Keyed`): `<parameter=days>3</parameter>`.
 
 A value is bare text, and gets its type from the tool's schema. The text may contain such marks
 itself: a file with `<parameter=x>1</parameter>` in it. Here `1` is called an inner value. A mark
@@ -49,9 +49,9 @@ from converter.core.reading.tool_calls.verdict import End, JudgedCall
 from converter.core.wire.bounds import HELD_LIMIT
 
 _IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
-"""The pattern of an attribute of a key's tag that says that the value is a string."""
+"""The pattern of an attribute in a key's tag by which the value is a string: `string="true"`."""
 _IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
-"""The pattern of an attribute of a key's tag that says that the value has another type."""
+"""The pattern of an attribute by which the value is no string, if `_IS_STRING` does not match."""
 _ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""")
 """The pattern of an attribute of a tag: first its name, then three groups of which one has its
 value.
@@ -69,7 +69,9 @@ _PARTS = (Kind.KEY, Kind.VALUE_END, Kind.BODY_END, Kind.CALL_END, Kind.KEY_BEGUN
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 """The pattern of a CDATA section. Its group is the text in it."""
 _REPEATS = 8
-"""The most repetitions of the mark that closes a value. Further repetitions are text."""
+"""How many repetitions of a value's closing mark are skipped, because models may write it several
+times. If there are more, the first of them are text of the value.
+"""
 _NESTED_LIMIT = 64
 """The most levels of nested elements; models write four. Text with more has no clear meaning."""
 ITEM = "item"
@@ -88,7 +90,8 @@ class KeyedCalls:
 
     def find(self, at: int) -> int:
         """Return the offset of the next call, from the offset `at` on; -1 if anything but blanks
-        and closers of thoughts stands before it, or no call follows.
+        and closers of thoughts stands before it, or no call follows. In a form in which calls begin
+        with a bare name, no call follows the first one.
         """
         if self._body.bare:
             return self._begin if self._name and not at else -1
@@ -97,8 +100,8 @@ class KeyedCalls:
 
     def read(self, at: int) -> JudgedCall:
         """Read the call that begins at the offset `at`. If that raises Unclosed, read the call once
-        more, leniently. If that fails too, raises Unclosed if a later mark may close the call or
-        the reply ends; else the error of the lenient reading.
+        more, leniently (see the module's docstring). If that fails too, raises Unclosed if a later
+        mark may close the call or the reply ends; else the error of the lenient reading.
         """
         span = self._span
         try:
@@ -255,7 +258,7 @@ class _Call:
 
     def _take_argument(self, index: int) -> tuple[int, int]:
         """Add the argument whose key is the mark with the index `index`. Return the offset behind
-        its value, and the index of the next mark.
+        its value and the value's closing mark, and the index of the next mark.
         """
         mark, body = self._marks.all[index], self._body
         if body.nested_values:
@@ -346,8 +349,8 @@ class _Call:
 
     def _closer_ends_value(self, at: int) -> bool:
         """Return True if the mark with the index `at`, which closes the call, also ends a value
-        that lacks its own closing mark. Return False if the marks behind it show that it is text of
-        the value: behind the closing marks of a call, another call or nothing must follow.
+        that lacks its own closing mark. Return False while a later mark may close the value, if the
+        reply was cut off, or if the mark is text of the value: something other than a call follows.
         """
         marks, span = self._marks, self._span
         if not span.is_last or span.end is End.CUT:
@@ -389,16 +392,17 @@ class _Call:
 
     def _key_ends_value(self, begin: int, at: int, parameter: str, uncertain: bool) -> bool:
         """Return True if the key with the index `at` ends a value of `parameter` that lacks its
-        closing mark. Return False if the key is text of this value. `begin`: the offset of the
-        value.
+        closing mark. Return False if the key is text of this value.
 
-        The key is text if it is no parameter that the call lacks; if, before the call's end, the
-        same key stands once more directly behind a closing mark; or if, from the key to the call's
-        end, more values are closed than opened. Any other key ends the value if one of these is
-        true: the key stands at the beginning of a line or of the value; no value is closed between
-        the key and the call's end; an earlier mark could have closed the value (`uncertain`); the
-        tool requires the key; models do not begin a line for each key of this form
-        (`Keyed.has_line_ends` is False).
+        - The key is text if the tool has no such parameter, or the call has this argument already;
+          if the same key stands directly behind a closing mark later in the call; or if, from the
+          key to the call's end, more values are closed than opened.
+        - Any other key ends the value if it stands at the beginning of a line or of the value; if
+          models begin no line for a key of this form (`Keyed.has_line_ends` is False); if the tool
+          requires the key; or if no value is closed between the key and the call's end.
+        - If an earlier mark may have closed the value (`uncertain`), the result is True as well.
+
+        `begin`: the offset of the value.
         """
         marks, mark = self._marks, self._marks.all[at]
         name, over = name_in(mark.tag), marks.next_call_end[at]
@@ -460,11 +464,11 @@ class _Call:
         return JsonObject([*members.items()]).text, index + 1
 
     def _take_unopened(self, index: int) -> tuple[int, int]:
-        """Add an argument whose opening tag is damaged: only its first characters stand there, the
-        mark with the index `index`. In nested elements, the closing tag has the argument's name.
-        Return the offset behind the closing tag, and the index of the next mark. Fails by `_fail`
-        if no closing tag with the name of a missing argument follows, and in a form without nested
-        elements.
+        """Add an argument of which only the first characters of the opening tag are left: the mark
+        with the index `index`. Its name is read from the closing tag, which has a name in nested
+        elements (`</city>`). Return the offset behind the closing tag, and the index of the next
+        mark. Fails by `_fail` in a form without nested elements, and if the next mark is no closing
+        tag with the name of an argument that the call lacks.
         """
         mark = self._marks.all[index]
         closer = self._marks.all[index + 1] if index + 1 < len(self._marks) else None

@@ -1,4 +1,4 @@
-"""The marks in the text of a call with keys and values (`Keyed`).
+"""The marks in a call with keys and values: `<parameter=city>`, `</parameter>` ... (`Keyed`).
 
 `Marks` lists all of them, and counts for each what stands before and behind it. `keyed_judge`
 decides which of them count, because the text of a value may contain such marks too.
@@ -167,7 +167,8 @@ class Marks:
 
     def half_mark(self, at: int, index: int) -> Half:
         """Return the kind of the incomplete mark with which the reply ends, if nothing but this
-        mark stands behind the offset `at`; else NONE. `index`: the index of the next mark.
+        mark stands behind the offset `at`. Return NONE if other text stands there, or if the reply
+        does not end with the text. `index`: the index of the next mark.
         """
         span = self.span
         begun = index == len(self.all) - 1 and self.all[index].kind is Kind.KEY_BEGUN
@@ -198,8 +199,8 @@ def name_in(tag: str) -> str:
 
 
 def unopened_key_pattern(body: Keyed) -> re.Pattern[str]:
-    """Return the pattern of a bare name and a first key of which the model left out the mark, up to
-    the value: `f city</arg_key><arg_value>`. The first group of the pattern is `f city`.
+    """Return the pattern of a bare name and a first key whose opening mark the model left out, up
+    to the value: `f city</arg_key><arg_value>`. The first group of the pattern is `f city`.
     """
     return re.compile(rf"\s*+([^<]{{1,300}}+){_behind_key(body)}")
 
@@ -214,8 +215,8 @@ def _mark(match: re.Match[str]) -> Mark:
 
 @lru_cache(maxsize=128)
 def _pattern(row: CallRow) -> re.Pattern[str]:
-    """Return the pattern of all marks in calls of a form. It has a group for each kind of mark,
-    with the name of the kind, and for some kinds a group for `Mark.tag`.
+    """Return the pattern of all marks in calls of a form. It has a named group for each kind of
+    mark (`Kind.value`), and for some kinds a further group for the text of `Mark.tag`.
     """
     body = row.body
     assert isinstance(body, Keyed)
@@ -244,9 +245,9 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
 
 @lru_cache(maxsize=128)
 def _halves(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return two groups of marks, with the beginning of which a reply may end: the marks with which
-    a call, a tag with the tool's name or a key begins, and the marks that close a value, a call or
-    a section.
+    """Return two groups of marks. A reply that is cut off may end with the first characters of one:
+    of a mark that begins a call, a tag with the tool's name or a key (the first group); or of a
+    mark that closes a value, a call or a section (the second group).
     """
     body = row.body
     assert isinstance(body, Keyed)

@@ -30,7 +30,7 @@ or the text's end stands.
 _STRING = rf"(?s:{_LONG}|{_SHORT})"
 """The pattern of any string."""
 _TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}},]|[^"'()\[\]{{}},<]++|<""")
-"""The pattern of a token: a string, a bracket, a comma or other text."""
+"""The pattern of a token in the arguments of a call: a string, a bracket, a comma or other text."""
 _DEEP_TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}}]|[^"'()\[\]{{}}<]++|<""")
 """The pattern of a token within the brackets of an argument, as in `days=[1, 2]`. A comma does not
 separate arguments there, so it belongs to a token with other text. Outside of such brackets
@@ -84,7 +84,9 @@ class PythonCalls:
         return at if CALL.match(self._span.text, at) else -1
 
     def read(self, at: int) -> JudgedCall:
-        """Read the call that begins at the offset `at`."""
+        """Read the call that begins at the offset `at`. Raises NoCall, Broken or Unclosed if no
+        whole call with a clear meaning stands there.
+        """
         if self._objects:
             return self._objects.read(at)
         span, head = self._span, CALL.match(self._span.text, at)
@@ -138,12 +140,12 @@ def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[s
 
 
 def _split_arguments(text: str, at: int, quote: str) -> tuple[list[str], int, str]:
-    """Return the text of each argument, the offset behind the call's closing parenthesis, and an
-    empty text. `f(city="Oslo", days=3)` has the arguments `city="Oslo"` and ` days=3`.
+    """Return three values:
 
-    If the text ends without the closing parenthesis, return the offset -1. The third value is then
-    the text that completes the last argument: the closing brackets that it lacks, and a blank. If
-    the text ends within a string, nothing can complete the argument, and the third value is empty.
+    - the text of each argument: `city="Oslo"` and ` days=3` for `f(city="Oslo", days=3)`;
+    - the offset behind the call's closing parenthesis; -1 if the text ends without it;
+    - if the text ends without it, the text that completes the last argument: the closing brackets
+      that the argument lacks, and a blank. Else, or if the text ends in a string, an empty text.
 
     `at`: the offset behind the opening parenthesis. `quote`: a further mark around strings.
     """
@@ -174,7 +176,7 @@ def _tokens(
     other text.
 
     `quote`: a further mark around strings. `missing`: the closing brackets of all brackets that are
-    open. The caller changes this list between two tokens.
+    open; the caller updates this list after each token.
     """
     while at < len(text):
         if quote and text.startswith(quote, at):

@@ -1,5 +1,5 @@
-"""The text of a candidate (`Span`), which the modules of `judge` read, and the exceptions with
-which they end the reading of a call.
+"""`Span`, the text of a candidate that `judge` and its modules read; and `NoCall`, `Broken` and
+`Unclosed`, the exceptions that end the reading of a call.
 """
 
 from collections.abc import Iterable
@@ -76,12 +76,16 @@ class Span:
 
     @property
     def length(self) -> int:
-        """The length of the text without the added line end."""
+        """The length of the text that `judge` got: `text` without the line end that stands there in
+        place of a mark.
+        """
         return len(self.text) - self.ends_at_mark
 
     @property
     def closers(self) -> tuple[str, ...]:
-        """The marks that can close the body, the call or its section."""
+        """The marks that can close the body, the call or its section, and `Header.tail`, which can
+        stand directly before them.
+        """
         body = self.row.body
         tail = filter(None, (getattr(body, "tail", ""),))
         return (*self.row.ends, *getattr(body, "body_closers", ()), *tail)

@@ -12,7 +12,9 @@ class End(enum.Enum):
     BODY = enum.auto()
     """The body itself ends there, with its last bracket or `</function>`."""
     OPENER = enum.auto()
-    """An opener of another call stands behind the text, or a mark of `CallRow.ends_before`."""
+    """An opener of another call stands behind the text, or a mark of `CallRow.ends_before`, such as
+    `<|end|>`.
+    """
     STOP = enum.auto()
     """The model has ended the reply there. A call that lacks only closing marks or brackets is
     whole.
@@ -24,7 +26,7 @@ class End(enum.Enum):
 
 
 class Failed(enum.Enum):
-    """The reason why a text is not a whole call."""
+    """The reason why a text, or the rest of it behind the last call, is not a whole call."""
 
     TEXT = enum.auto()
     """The text is ordinary text."""
@@ -49,7 +51,7 @@ class JudgedCall:
     id: str = ""
     """The id that the model wrote; empty if it wrote none."""
     is_cut: bool = False
-    """True if the reply was cut off in the call."""
+    """True if the reply was cut off, or ended, within the call."""
     end: int = 0
     """The offset behind the call in the candidate's text."""
     text_before: str = ""
@@ -58,7 +60,7 @@ class JudgedCall:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a text."""
+    """The verdict of `judge` on the text of a candidate."""
 
     calls: tuple[JudgedCall, ...] = ()
     """The calls in the text, in their order. The last one may be cut off (`is_cut`)."""
