@@ -1,1 +1,1 @@
-"""The command `think-addon`: start the proxy, read a reply, keep recordings, examine a server."""
+"""The command `think-addon`: start the proxy, start a client, examine a server."""

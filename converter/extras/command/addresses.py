@@ -34,7 +34,8 @@ class UsageError(CommandError):
 
 def server_address(text: str) -> str:
     """Return `text` as SCHEME://HOST[:PORT]: `gpu-box:8000/v1` -> `http://gpu-box:8000`, and `8000`
-    -> `http://localhost:8000`. Raises UsageError for any path except `/` and `/v1`.
+    -> `http://localhost:8000`. Raises UsageError if `text` is no address, or has a path other than
+    `/` and `/v1`.
     """
     text = re.sub(r"^:?(\d+)$", r"localhost:\1", text, flags=re.ASCII)
     try:
@@ -87,7 +88,9 @@ def free_port(option: str, usual: int, host: str, taken: int | None = None) -> i
 
 
 def port_problem(port: int, host: str) -> str:
-    """Return why a proxy at `host` cannot listen at `port`; empty if it can."""
+    """Return why a proxy at `host` cannot listen at `port`; empty if it can. Raises CommandError if
+    this machine cannot resolve `host`.
+    """
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:

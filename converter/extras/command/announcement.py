@@ -88,6 +88,7 @@ def announcement_text(
     fault: str = "",
 ) -> str:
     """Return the lines for the person who started the proxy: addresses, model and commands to try.
+    There are no commands if the model is unknown.
 
     `server`, `proxy`: the URLs of server and proxy. `web`: mitmweb's URL, None without mitmweb.
     `model`: the model that the commands name; `facts`: the model's facts that the server reports.

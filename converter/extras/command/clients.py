@@ -58,7 +58,7 @@ class Client:
     program: str
     """The program's name; empty for `run`, whose arguments name the program."""
     install_command: str
-    """The command that installs the program."""
+    """The command that installs the program; empty for `run`."""
     variables: Callable[[ClientFacts], Mapping[str, object]]
     """A function that returns the client's environment variables. If a variable's value is a
     mapping, the mapping is written to a file as JSON, and the variable gets the file's path.
@@ -173,8 +173,8 @@ def _aider_settings(facts: ClientFacts) -> Mapping[str, object]:
         "model": f"openai/{facts.model}",
         "openai-api-base": f"{facts.proxy_url}/v1",
         "openai-api-key": NO_KEY,
-        # Without this setting aider would warn of an unknown model. `--save` writes no file that
-        # describes the model, as the launcher does (`_aider_variables`).
+        # Without this setting aider would warn of an unknown model. The launcher needs no such
+        # setting, because it gives aider a file that describes the model (`_aider_variables`).
         "show-model-warnings": False,
     }
 

@@ -58,6 +58,7 @@ TOOL = {
         },
     },
 }
+"""The tool that a request offers together with `TOOL_QUESTION`."""
 MOST_TOKENS = 2048
 """The most tokens that the model may generate for one question."""
 _ENDPOINTS = "endpoints"
@@ -111,7 +112,9 @@ class Finding:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Examine a server and print the findings; return the exit status."""
+    """Examine a server and print the findings. Return the exit status: 1 if a finding is a fault,
+    else 0.
+    """
     chosen = parser().parse_args(arguments)
     address = server_address(chosen.url or find_local_server())
     export_key(chosen.key)
@@ -131,7 +134,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the reader of the command line."""
+    """Return the parser of the command line of `think-addon doctor`."""
     parser = argparse.ArgumentParser(
         "think-addon doctor",
         description="Ask a server what it is and how its model thinks; say which options follow.",
@@ -246,8 +249,9 @@ def conclusion(findings: Iterable[Finding]) -> str:
 
 
 def _models_finding(models: Sequence[str], model: str) -> Finding:
-    """Return the finding on the `models` that the server lists, and on the `model` that the doctor
-    asks; empty for the server's default model.
+    """Return the finding on the `models` that the server lists. `model`: the model that the doctor
+    asks, empty for the server's default model. The finding is a fault if the server lists only
+    others.
     """
     if not models:
         return Finding("models", f"none are listed{f'; {model} is asked' if model else ''}")
@@ -349,7 +353,7 @@ def _first_mark(text: str) -> tuple[ThoughtRow, bool] | None:
     """
     matches = list[tuple[int, ThoughtRow, bool]]()
     for family in TABLE:
-        # Such a mark counts only at the beginning of the text.
+        # A mark that can be ordinary prose counts only at the beginning of the text.
         before = r"\A\s*" if family.ambiguous_in_prose or family in WORD_FAMILIES else ""
         closes = () if family.lone is Lone.TEXT else family.closes
         for mark in (*family.opens, *closes):

@@ -109,7 +109,9 @@ class LaunchArguments:
     """The launcher's own arguments."""
 
     url: str = ""
-    """The address of the server, or of a think-addon proxy that runs; empty to find one."""
+    """The address of the server, or of a running think-addon; empty to look for either on this
+    machine.
+    """
     key: str = ""
     """The server's API key, empty without one."""
     model: str = ""
@@ -182,7 +184,9 @@ def inherited_values(proxy: str) -> dict[str, str]:
 
 
 def print_environment(arguments: Sequence[str]) -> int:
-    """Print a client's environment, as `export` lines for a shell."""
+    """Print how a client is started: its environment as `export` lines for a shell, its arguments
+    as a comment. Return the exit status 0.
+    """
     parser = argparse.ArgumentParser(
         "think-addon env",
         description="Print what a client is started with, as `export` lines for a shell:"
@@ -252,7 +256,7 @@ def _find_model(rest: Sequence[str]) -> tuple[str, slice]:
 def _variables(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
     """Return a client's environment variables `needs` as text. A value that is a mapping is written
     as JSON to a file in `folder`, and the variable gets the file's path. Without `folder` such a
-    variable is left out.
+    variable is left out, and so is each variable with the value None.
     """
     variables: dict[str, str] = {}
     kept = {name: os.environ[name] for name in _KEPT if name in needs and name in os.environ}
@@ -297,10 +301,12 @@ def client_facts(proxy: str, wanted: str = "") -> ClientFacts:
 
 
 def running_proxy(url: str, *, insecure: bool = False) -> tuple[str, str]:
-    """Return the address of a think-addon that runs, and the server behind it: the think-addon at
-    `url`, else a think-addon on this machine in front of the server at `url`, or in front of any
-    server if `url` is empty. Return two empty texts if none runs. `insecure`: True if any
-    certificate of the think-addon at `url` is accepted.
+    """Return the address of a running think-addon, and the address of the server behind it. Return
+    two empty texts if none runs.
+
+    `url`: the address of the think-addon, or of a server; a think-addon in front of this server is
+    then searched on this machine. Empty: any think-addon on this machine will do. `insecure`: True
+    if any certificate of the think-addon at `url` is accepted.
 
     All ports are asked at once, because the wait for a port that never answers takes a second.
     """

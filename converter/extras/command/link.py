@@ -89,7 +89,9 @@ class ServerLink:
     api_key: str = ""
     """The server's API key, empty without one."""
     patience_seconds: float = PATIENCE
-    """Seconds to wait for a reply."""
+    """Seconds to wait for a model's reply. The wait for any other response ends after
+    `PROBE_PATIENCE` seconds.
+    """
     insecure: bool = False
     """True if any certificate of the server is accepted."""
     authority_file: str = ""

@@ -1,10 +1,10 @@
 """`think-addon claude --save`: write the client's own file of settings, so that the client works on
 the local model without the launcher. `--unsave` removes the settings again.
 
-A setting that the user's file has with another value is not replaced: `--save` stops. A JSON file
-gets entries, of which `--unsave` removes those that still have the written value. A TOML or YAML
-file gets a block between two comments. The written values are kept in `saved.json` in the folder of
-the addon's state.
+`--save` replaces no setting of the user's own: if one is in the way, it stops. A JSON file gets
+entries, of which `--unsave` removes those that still have the written value. A TOML or YAML file
+gets a block between two comments, which `--unsave` removes. The written values are kept in
+`saved.json` in the folder of the addon's state.
 """
 
 import json
@@ -30,8 +30,8 @@ _BLOCK = re.compile(r"(?m)^# think-addon: begin\b.*\n(?:.*\n)*?# think-addon: en
 
 def save(name: str, facts: ClientFacts) -> str:
     """Write a client's settings for this proxy and model into the client's file; return lines for
-    the user. Raises CommandError, and leaves the user's own entries as they are, if one of them
-    has the same key and another value.
+    the user. Raises CommandError, and changes nothing of the user's own, if the user has set one of
+    the keys: in JSON to another value, in TOML or YAML to any value.
     """
     saved = _settings_of(name)
     if name in _stored():
@@ -57,8 +57,8 @@ def save(name: str, facts: ClientFacts) -> str:
 
 
 def unsave(name: str) -> str:
-    """Remove the settings that `save` has written and nobody has changed; return lines for the
-    user. Raises CommandError if nothing was saved.
+    """Remove the settings that `save` has written; return lines for the user. Entries of a JSON
+    file that somebody has changed since then stay. Raises CommandError if nothing was saved.
     """
     saved, record = _settings_of(name), _stored()
     entry = record.pop(name, None)
@@ -137,10 +137,10 @@ def _json_text(entries: Mapping[str, Any]) -> str:
 
 def _add(path: Path, entries: dict[str, Any], values: Mapping[str, Any], outer: str = "") -> None:
     """Add the settings `values` to the `entries` of a JSON object. Raises CommandError, with the
-    name of the file `path`, for a key that has another value.
+    name of the file `path`, if an entry has the key of a setting and another value.
 
-    `outer`: the keys of the objects around this one, each with a dot: `env.`. The error names a key
-    with them.
+    `outer`: the keys of the objects around this one, each with a dot: `env.`. The error writes them
+    before the key.
     """
     for key, value in values.items():
         inner = isinstance(value, Mapping)
@@ -179,8 +179,8 @@ def _with_block(
     Raises CommandError if the file already sets one of the keys, or would be no valid TOML. `name`:
     the client's name, for the comments around the block.
 
-    In TOML the block begins the file, because a line that follows a table's header belongs to the
-    table.
+    The block ends a YAML file. It begins a TOML file, where a line after a table's header would
+    belong to that table.
     """
     equals = " = " if is_toml else ": "
     for key in values:

@@ -54,7 +54,7 @@ Start the proxy in front of a model server, or do one of these; each has --help 
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the reader of the command line."""
+    """Return the parser of the command line that starts the proxy."""
     options = (f"  think_{option.name:<12} {option.help_text}" for option in settings.OPTIONS)
     parser = argparse.ArgumentParser(
         "think-addon",

@@ -45,7 +45,7 @@ _FILE_OPTIONS = ("-w", "--save-stream-file")
 """Options of mitmdump whose next argument names a file that mitmdump writes."""
 _OWN_TARGET = (*_FILE_OPTIONS, "save_stream_file=", "think_metrics=")
 """The beginnings of arguments that name a file or a port of which each process needs its own. The
-folder of `think_record` and the target of `think_thoughts` can be shared.
+folder of `think_record` and the file or pipe of `think_events` can be shared.
 """
 
 _spawn = get_context("spawn")
@@ -150,7 +150,7 @@ class _Crew:
 
     def _watch(self) -> int:
         """Replace each worker that ends, until a stop signal comes or a worker ends with an error.
-        Return the exit code.
+        Return the exit code: 0 after a stop signal, else that worker's.
         """
         while not self._stopping:
             wait([process.sentinel for process in self._workers])

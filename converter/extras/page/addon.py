@@ -1,4 +1,4 @@
-"""The server's side of the page at /think: the open pages, and the actions of their buttons."""
+"""The server's side of the page at /think: its buttons, and its data on prompts and sessions."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -66,7 +66,9 @@ class Page:
                 self.search = Search()
 
     async def session_exchanges(self, flow: HTTPFlow) -> list[SessionExchange]:
-        """Return the exchanges of the flow's session and of its branches."""
+        """Return the exchanges of the flow's session and of all sessions related to it: its parents
+        and all their branches.
+        """
         with self.follow_list():
             await self.exchanges.refresh()
             return self.exchanges.session_exchanges(flow.id)
@@ -76,9 +78,8 @@ class Page:
         the facts of the model that the server reports.
 
         `counts_tokens`: True for the tab *Context*. The server's tokenizer then counts the tokens
-        of each part, and all requests of the session are searched for tools that were called, which
-        takes more requests and more time. If False, the tokens are estimated, and tools that only
-        other requests of the session called count as never called.
+        of each part, and the whole session is searched for called tools, which takes longer. If
+        False, the tokens are estimated, and only this request is searched for called tools.
         """
         whole = await self.session_exchanges(flow) if counts_tokens else []
         # `sent_of` returns None if the server got the client's request unchanged.

@@ -104,8 +104,8 @@ def _end_values(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
 
     - `ended`: mitmproxy's error, empty if there is none.
     - `status`: the response's status if it is 400 or more, else empty.
-    - `notes`: a line for each mend and each guess of the addon. A failure that the reply itself or
-      `ended` shows has no line.
+    - `notes`: lines about what the addon mended, guessed or added, and about repeated thoughts. A
+      failure that the reply itself or `ended` shows has no line.
     - `kept`: True if the exchange can be kept as a recording.
     - `remedy`: the options with which a misread reply would have been read rightly, as arguments;
       empty for any other reply.

@@ -29,10 +29,12 @@ _PATIENCE = 1.0
 
 
 class ExchangeFile:
-    """Exchanges as bytes, by the ids of their flows. Any thread may call the methods."""
+    """Keeps exchanges: id of the flow -> its bytes. Any thread may call the methods."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, or create it. This and all methods raise OSError if SQLite fails."""
+        """Open the file, or create it. Raises OSError if SQLite fails, as do `keep`, `flows` and
+        `forget`.
+        """
         self._lock = Lock()
         with _as_os_errors():
             self._connection = open_private(path, _PATIENCE)
@@ -76,7 +78,9 @@ class ExchangeFile:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Yield the connection, locked for a change that is committed at the end."""
+        """Yield the connection in a transaction, for which other threads wait. The end of the
+        `with` block commits it, or rolls it back after an error.
+        """
         with self._lock, _as_os_errors(), self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection

@@ -1,4 +1,4 @@
-"""The addons of this extra: the page in mitmweb's own server, and the file of exchanges."""
+"""The addons of the extra `page`: the page at /think in mitmweb, and the file of `think_page`."""
 
 import logging
 from collections.abc import Callable
@@ -42,7 +42,8 @@ class MountedPage:
         from converter.extras.page.addon import Page, page_address  # noqa: PLC0415
         from converter.extras.page.listed import ListRows  # noqa: PLC0415
 
-        web: Any = ctx.master  # Only mitmweb's master has an `app`.
+        # `Any`, because only mitmweb's master has the attributes `view` and `web_url`.
+        web: Any = ctx.master
         self._unmount = handlers.mount(app, Page(self._upstream_client, ListRows(web.view)))
         if ANNOUNCEMENT not in {Path(script).name for script in ctx.options.scripts}:
             _log.info("think: watch it think at %s", page_address(str(web.web_url)))
@@ -57,5 +58,5 @@ class MountedPage:
 
 
 def addons(services: ExtraServices) -> list[object]:
-    """Return the addons of this extra."""
+    """Return the addon that keeps the file of exchanges, and the addon that adds the page."""
     return [KeptExchanges(), MountedPage(services.upstream_client)]

@@ -25,7 +25,7 @@ def proxy_address() -> str:
 
 
 def reverse_server() -> Upstream | None:
-    """Return the server behind the proxy, None unless mitmproxy is a reverse proxy."""
+    """Return the server behind the proxy, None unless mitmproxy is a reverse proxy for HTTP."""
     mode = ProxyMode.parse(ctx.options.mode[0]) if ctx.options.mode else None
     if not isinstance(mode, ReverseMode) or mode.scheme not in ("http", "https"):
         return None

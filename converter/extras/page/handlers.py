@@ -1,4 +1,4 @@
-"""The page's handlers in mitmweb's server.
+"""The HTTP handlers of the page at /think, which are added to mitmweb's server.
 
 Each handler is a subclass of mitmweb's, and so has mitmweb's login, its check of a request's origin
 and its XSRF cookie.
@@ -43,8 +43,9 @@ into markup. mitmweb's own policy allows more.
 INTERVAL = 0.25
 """The shortest pause between two updates of a page, in seconds."""
 SHARE = 4
-"""A page that took T seconds for an update pauses for `SHARE * T` seconds, up to
-`_LONGEST_INTERVAL`, so that mitmproxy's loop has time for other work.
+"""After an update that took T seconds to compute, a page's next update waits `SHARE * T` seconds,
+but at least `INTERVAL` and at most `_LONGEST_INTERVAL`. In this time mitmproxy's loop does other
+work.
 """
 _LONGEST_INTERVAL = 2.0
 """The longest pause between two updates of a page, in seconds."""
@@ -69,7 +70,7 @@ def mount(app: Any, page: Page) -> Callable[[], None]:
 
 
 class _PageHandler(mitmweb.RequestHandler):
-    """A handler of requests to the page's paths."""
+    """The base class of the page's handlers: refuses requests of other sites, and finds flows."""
 
     page: Page
 
@@ -144,7 +145,7 @@ class Asset(_PageHandler):
 
 
 class SearchField(_PageHandler):
-    """Answers the page's searches."""
+    """Answers the searches that a person types into the page's search field."""
 
     async def get(self) -> None:
         """Answer with the ids of the exchanges that contain all words of the query."""
@@ -177,7 +178,9 @@ class Button(_PageHandler):
 
 
 class Views(_PageHandler):
-    """Serves views of an exchange that are computed when a person asks for them."""
+    """Serves what is computed about an exchange only when a person asks for it, such as a curl
+    command or the parts of its prompt.
+    """
 
     async def get(self, flow_id: str, form: str) -> None:
         """Answer with the view `form`, the last part of the path:

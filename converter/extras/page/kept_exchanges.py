@@ -23,7 +23,7 @@ from converter.addon.mitmproxy_internals import flow_list, value_of
 from converter.addon.watcher import Watcher
 
 if TYPE_CHECKING:
-    # The binary of mitmdump that mitmproxy releases lacks `mitmproxy.addons.view`.
+    # Imported for types only: mitmproxy's released binary of mitmdump lacks this module.
     from mitmproxy.addons.view import View
 
     from converter.extras.page.exchange_file import ExchangeFile

@@ -1,4 +1,4 @@
-"""The page's rows of the exchanges in mitmweb's list, and their updates when a flow has changed."""
+"""The rows of the page's list, one for each exchange in mitmweb, and their updates."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ from converter.extras.page.session import SessionExchange
 from converter.extras.page.sessions import Messages, Sessions
 
 if TYPE_CHECKING:
-    # The binary of mitmdump that mitmproxy releases lacks `mitmproxy.addons.view`.
+    # Imported for types only: mitmproxy's released binary of mitmdump lacks this module.
     from mitmproxy.addons.view import View
 
 SLICE = 0.01
@@ -75,8 +75,9 @@ class ListRows:
         return [each for each in reversed(list(self._view)) if rows.is_listed(each)]
 
     def session_exchanges(self, name: str) -> list[SessionExchange]:
-        """Return all exchanges of the session to which the exchange `name` belongs, with those of
-        the session's parents and branches, in the order in which they began.
+        """Return the exchanges of the session to which the exchange with the id `name` belongs, and
+        of all sessions related to it (`Sessions.related_sessions`), in the order in which the
+        exchanges began.
         """
         kin = [each for line in self._sessions.related_sessions(name) for each in line.exchange_ids]
         return [
@@ -102,8 +103,8 @@ class ListRows:
                         begun = time.perf_counter()
 
     def _update_row(self, name: str) -> None:
-        """Update the row of the exchange `name`; remove it if mitmweb no longer lists the flow. Add
-        the exchange to its session if its request has arrived.
+        """Update the row of the exchange with the id `name`; remove the row if mitmweb no longer
+        lists the flow. Add the exchange to its session if its request has arrived.
 
         Two fields of the row are `session`, the session's name, and `within`, the name of the
         session of which that session is a branch.
@@ -128,12 +129,13 @@ class ListRows:
             self.rows[name] = row
 
     def _messages(self, name: str) -> Messages:
-        """Return the messages in the request of the exchange `name`."""
+        """Return the messages in the client's request of the exchange with the id `name`."""
         return messages_of(self._request_fields(name))
 
     def _request_fields(self, name: str) -> Mapping[str, object]:
-        """Return the fields of the client's request. Return `{}` for a request without messages or
-        longer than `LONGEST_PROMPT`, whose reading would stop mitmproxy's loop too long.
+        """Return the fields of the client's request of the exchange with the id `name`. Return `{}`
+        for a request without messages, or one longer than `LONGEST_PROMPT`: to read it would stop
+        mitmproxy's loop too long.
         """
         listed = self.find(name)
         body = content_of(self._request(listed)) if listed else b""
@@ -148,7 +150,9 @@ class ListRows:
         return running.sides.client_request or flow.request if running else flow.request
 
     def _created_at(self, name: str) -> float:
-        """Return when an exchange began. Exchanges are read in the order of this time."""
+        """Return when the exchange with the id `name` began, 0 if mitmweb no longer lists it.
+        Exchanges are read in the order of this time.
+        """
         listed = self._view.get_by_id(name)
         return listed.timestamp_created if listed else 0.0
 

@@ -44,7 +44,9 @@ class _Chosen:
     flow_id: str
     """The id of the exchange's flow."""
     running_reader: SideReader | None = None
-    """Reads the new bytes of the reply that still comes; None if no such reply is followed."""
+    """Reads the new bytes of the reply while it comes; None before the page has got the exchange,
+    and when the reply has ended.
+    """
     sent_row: Row | None = None
     """The row that `ListRows` had when the page last got the whole exchange. If it has another row
     now, the flow has changed, and the page gets the whole exchange again.
@@ -86,7 +88,8 @@ class OpenPage:
 
     def receive(self, message: object) -> None:
         """Store which exchanges the page shows (`{"choose": [ID, ...]}`), or the exchange whose
-        chunks it shows (`{"wire": {"id": ID, "from": INDEX}}`). Ignore any other message.
+        chunks it shows (`{"wire": {"id": ID, "from": INDEX}}`, or `{"wire": null}` to show no
+        chunks). Ignore any other message.
         """
         match message:
             case {"choose": [*names]}:
@@ -112,8 +115,9 @@ class OpenPage:
         self.message_came.clear()
 
     async def next_changes(self) -> Values:
-        """Return the page's JSON on all changes since the last call, `{}` if there are none: `rows`
-        of the list, ids that are `gone` from it, `chosen` exchanges and the `wire` view.
+        """Return the page's JSON on all changes since the last call: new `rows` of the list, ids
+        that are `gone` from it, changes of the exchanges that the page shows (`chosen`), and new
+        steps of the reply whose chunks it shows (`wire`). A field without changes is left out.
         """
         await self.list_rows.refresh()
         chosen = [
@@ -154,8 +158,9 @@ class OpenPage:
     async def _followed_changes(
         self, flow: HTTPFlow, chosen: _Chosen, follower: SideReader
     ) -> Values | None:
-        """Return the parts of the exchange's reply that `follower` has read since the last call,
-        and the end if the reply has ended. Return None if nothing has come.
+        """Return what has come of a reply since the last call: new parts (`said`), and its `end`
+        when it has ended. Return None if nothing has come. `follower` reads the new bytes. If the
+        reply was not streamed, return the whole exchange when it has ended.
         """
         if RUNNING_RECORDS.get(chosen.flow_id) is follower.record:
             news = await _news_in_thread(follower.news)
@@ -168,9 +173,9 @@ class OpenPage:
         return {"id": flow.id, "said": news, "end": final_values(flow, follower.transcript())}
 
     async def _next_steps(self) -> Values | None:
-        """Return the next steps of the reply whose chunks the page shows, None if there are none.
-        The steps of a running reply are sent as they come. Those of a complete reply are sent
-        `WINDOW` at a time: the page sends a message for each window.
+        """Return the next steps of the reply whose chunks the page shows, or None if it shows no
+        chunks or has got all steps. New steps of a running reply are returned as they come. Steps
+        of a complete reply are returned when the page asks for them, `WINDOW` at a time.
         """
         view = self._wire
         flow = self.list_rows.find(view.flow_id) if view else None
@@ -192,8 +197,8 @@ class OpenPage:
 
 
 async def _news_in_thread(read_news: Callable[[], list[News]]) -> list[Values]:
-    """Call `read_news`, which reads the new bytes of a reply, in a thread, because there may be
-    many bytes. Return the news that `read_news` returns as JSON values.
+    """Call `read_news` in a thread, because it may have to read many new bytes of a reply. Return
+    the new parts that it has read, as JSON values.
     """
     return await asyncio.to_thread(lambda: news_json(read_news()))
 

@@ -84,7 +84,9 @@ def apply_remedy(flow: HTTPFlow) -> str:
 
 
 def _remedy_or_error(flow: HTTPFlow) -> Options:
-    """Return the options of a misread reply's remedy. Raises ValueError for another reply."""
+    """Return the options of a misread reply's remedy. Raises ValueError for a reply that was not
+    misread.
+    """
     if options := remedy_of(flow.comment):
         return options
     raise ValueError("expected a reply that was misread, and this one was not")

@@ -149,7 +149,7 @@ def _times(facts: Mapping[str, object]) -> Row:
     if not isinstance(end, int | float):
         return {}
     waited = min(first, end) if isinstance(first, int | float) else end
-    # A reply that is not streamed arrives at once, so no time of thinking can be measured.
+    # `end - waited` is 0 for a reply that is not streamed, because all of it arrives at once.
     thought = min(number_in(facts, "thinking_time"), end - waited)
     return {"waited": round(waited, 3), "thought": round(thought, 3), "end": round(end, 3)}
 
@@ -171,9 +171,10 @@ def _failure(flow: HTTPFlow, facts: Mapping[str, object], noted: Mapping[str, ob
 
 
 def _title_and_wish(flow: HTTPFlow, before: Row | None) -> Row:
-    """Return two fields of a row: `title`, the beginning of the new turns of a request, and `wish`:
-    `TITLE` or `COMPACTION` for a client's request for its own use, else empty. They are taken from
-    the flow's last row `before` if it has them, so that the body is read only once.
+    """Return two fields of a row: `title`, in most cases the beginning of the user's question, and
+    `wish`: `TITLE` or `COMPACTION` if the client asks for a title or a summary for its own use,
+    else empty. Both are taken from `before`, the flow's last row, if that has a title, so that the
+    body is read only once.
     """
     if before and before["title"]:
         return {name: before[name] for name in ("title", "wish")}
@@ -184,9 +185,9 @@ def _title_and_wish(flow: HTTPFlow, before: Row | None) -> Row:
 
 
 def _title(turns: Sequence[ShownTurn]) -> str:
-    """Return a request's title: the beginning of the user's question after the last reply, without
-    text in tags that the client added. Without such a question, name the tools with results after
-    the last reply; without such results, take an earlier question.
+    """Return a request's title: the beginning of the user's question after the model's last turn,
+    without text in tags that the client added. If no question follows that turn, the title has the
+    tools whose results follow it (`_results_title`); if no results follow, an earlier question.
     """
     replies = [at for at, turn in enumerate(turns) if turn.role in ("assistant", "model")]
     new = turns[replies[-1] + 1 :] if replies else turns
@@ -209,7 +210,8 @@ def _results_title(turns: Sequence[ShownTurn], new: Sequence[ShownTurn]) -> str:
     """Return the names of the tools with results in `new`, and the beginning of the last result:
     `← read_file, bash: total 12`. Return an empty text if `new` has no result.
 
-    `new`: those of the `turns` that follow the model's last; the calls in `turns` name the tools.
+    `turns`: all turns of the request, whose calls have the tools' names. `new`: the turns after the
+    model's last turn.
     """
     calls = {part.id: part.name for part in _parts(turns) if isinstance(part, ToolUse)}
     results = [part for part in _parts(new) if isinstance(part, ToolResult)]

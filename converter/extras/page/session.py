@@ -63,8 +63,8 @@ def session_exchange(flow: HTTPFlow, row: Row, body: bytes) -> SessionExchange:
 
 
 def read_exchanges(exchanges: Iterable[SessionExchange]) -> Iterator[Values]:
-    """Yield each exchange's row with two more fields: `request`, which has the turns that the
-    request added to the session, and `reply`.
+    """Yield each exchange's row with two more fields: `request`, the turns that the request added
+    to the session, and `reply`, which the client got (without turns while it still comes).
     """
     before = dict[object, Mapping[str, object]]()
     for each in exchanges:
@@ -81,7 +81,7 @@ def read_exchanges(exchanges: Iterable[SessionExchange]) -> Iterator[Values]:
 
 
 def called_tools(exchanges: Iterable[SessionExchange]) -> set[str]:
-    """Return the names of the tools that models have called."""
+    """Return the names of the tools that are called in the replies of these exchanges."""
     turns = (turn for each in exchanges if each.read_reply for turn in each.read_reply().turns)
     return {part.name for turn in turns for part in turn.parts if isinstance(part, ToolUse)}
 

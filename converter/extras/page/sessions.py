@@ -1,9 +1,10 @@
-"""Groups of exchanges that belong together.
+"""Sessions: which exchanges of the page's list belong to one conversation, and to its branches.
 
 A conversation is one session: each request repeats the messages before and adds some. It stays the
 same session after its client has replaced earlier messages by a summary. A branch of a session is a
 conversation that a tool call of the session began (a sub-agent's), or a request for the session's
-title. Sessions are recognised by the texts of messages alone, compared as in `raw_messages`.
+title. Sessions are recognised by the client's name and the texts of messages (`fingerprint_of`),
+because no header names them.
 
 The opening of a request is its messages before the model's first turn.
 """
@@ -55,7 +56,9 @@ class Session:
     name: str
     """The id of its first exchange."""
     begin_order: int
-    """The number of exchanges that `Sessions` got before the session's first exchange."""
+    """The session's place in the order of beginnings: how many exchanges were added before its
+    first one.
+    """
     fewest_messages: int
     """The number of messages in its shortest request."""
     newest_exchange_id: str
@@ -73,18 +76,20 @@ class Sessions:
 
     def __init__(self, read_messages: Callable[[str], Messages]) -> None:
         self._messages = lru_cache(_KEPT_REQUESTS)(read_messages)
-        # The session of each exchange.
+        # Id of an exchange -> its session.
         self._of = dict[str, Session]()
-        # The newest sessions by the key of their opening (`_prefix_keys`).
+        # Key of an opening (`_prefix_keys`) -> the newest sessions that begin with this opening.
         self._openings = dict[int, deque[Session]]()
-        # Sessions by the keys of their users' first texts, and the newest session with a tool call
-        # that has the text of a key: the session that began a sub-agent with this text.
+        # Key of a text (`_find_parent`) -> the sessions in whose opening the user says this text.
         self._begun = dict[int, list[Session]]()
+        # Key of a text -> the newest session with this text in a tool call. A session that begins
+        # with the text is a sub-agent's, which this call has started.
         self._callers = dict[int, Session]()
-        # By client: the first questions of the newest sessions, the texts of requests for a title
-        # that wait for their session, and the session of which a summary was asked for last.
+        # Client -> the first question of each of its newest sessions.
         self._questions_of = dict[str, deque[tuple[str, Session]]]()
+        # Client -> the text of each of its requests for a title whose session has not begun yet.
         self._titles = dict[str, deque[tuple[str, Session]]]()
+        # Client -> the session that it last asked the model to summarise.
         self._summed_up = dict[str, Session]()
 
     def session_of(self, exchange: str) -> Session | None:
@@ -92,8 +97,9 @@ class Sessions:
         return self._of.get(exchange)
 
     def related_sessions(self, exchange: str) -> list[Session]:
-        """Return the session of an exchange with all its parents and branches, in the order in
-        which they began; `[]` if the exchange was not added.
+        """Return the sessions related to an exchange, in the order in which they began: its own
+        session, the sessions of which this is a branch, and all branches of these. Return `[]` if
+        the exchange was not added.
         """
         if (session := self._of.get(exchange)) is None:
             return []
@@ -109,10 +115,10 @@ class Sessions:
 
     def add(self, exchange: str, client: str, messages: Messages, wish: str = "") -> list[str]:
         """Put an exchange into the session that it continues, or into a new session. A request that
-        begins with a summary continues the session of which its client last asked for a summary.
+        begins with a summary continues the session that its client last had summarised.
 
-        Return the ids of earlier exchanges whose sessions the new exchange has made branches: their
-        rows must change.
+        Return the ids of exchanges whose rows must change, because the new exchange has made their
+        sessions branches.
 
         `client`: the client's name and version. `messages`: the request's messages. `wish`: `TITLE`
         or `COMPACTION` if the client asks for a title or a summary for its own use, else empty.
@@ -145,9 +151,9 @@ class Sessions:
         self._of[exchange] = session
 
     def _add_title(self, title: Session, client: str, opening: Messages) -> None:
-        """Add a request for a title as the session `title`: a branch of the session whose first
-        question its messages (`opening`) quote. If no such session exists yet, `title` waits for
-        it.
+        """Add a request for a title, as the new session `title`. Its messages, `opening`, quote the
+        first question of another session; `title` becomes a branch of that session. If no session
+        has this question yet, `title` waits for one (`_adopt_titles`).
         """
         texts = [text for message in opening for text in content_texts(message)]
         text = "\n".join(texts)[:_LONGEST_TITLE]
@@ -180,17 +186,17 @@ class Sessions:
     def _continued_session(
         self, keys: Sequence[int], messages: Messages, opening: int
     ) -> tuple[Session | None, int]:
-        """Return the session that a request continues, and the number of messages that request and
-        session share. Return None and 0 if the request begins a session.
+        """Return the session that a request continues, and the number of messages that both share.
+        Return None and 0 if the request begins a session.
 
         `keys`: the keys of the request's opening (`_prefix_keys`). `messages`: the request's
         messages, of which the first `opening` are before the model's first turn.
 
-        A request can continue a session if its first messages are those of the session's newest
-        request, and their number is at least that of the session's shortest request. Of several
-        such sessions it continues the one with which it shares the most messages, the newest of
-        equals. A request that has no turn of the model must also be longer than the session's
-        shortest request, because two sessions may begin with the same question.
+        The request is compared with the newest request of each session. It continues the session
+        with which it shares the most messages at the beginning, the newest of equals. The shared
+        messages must be at least as many as the session's shortest request has. A request without a
+        turn of the model must also have more messages than that shortest request, because two
+        sessions may begin with the same question.
         """
         best, most = None, 0
         for session in (each for key in keys for each in self._openings.get(key, ())):
@@ -201,10 +207,9 @@ class Sessions:
         return best, most
 
     def _find_parent(self, session: Session, client: str, opening: Messages) -> None:
-        """Make a new `session` a branch of the earlier session with a tool call that has the text
-        of one of the new session's first user messages as an argument: the call has started a
-        sub-agent, and the new session is the sub-agent's. `opening`: the new session's messages
-        before the model's first turn.
+        """Make a new `session` a branch of the earlier session that started it as a sub-agent, if
+        there is one. The earlier session has a tool call with an argument that equals a text of the
+        user in `opening`, the new session's messages before the model's first turn.
         """
         for plain in filter(None, map(_comparable, _user_texts(opening))):
             key = hash((client, plain))  # `_note_calls` makes the same key for a call's string.

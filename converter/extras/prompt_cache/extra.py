@@ -1,4 +1,4 @@
-"""The addons of the extra `prompt_cache`."""
+"""The addon of the extra `prompt_cache`, which reports where a cached prompt breaks."""
 
 from converter.addon.watcher import ExtraServices
 from converter.extras.prompt_cache.watcher import PromptCache

@@ -52,14 +52,17 @@ change of the block.
 """
 _BEGUN_TURN = 8
 """The most tokens with which a chat template opens the reply at a prompt's end. The next prompt has
-other tokens there. So the cache counts as whole if at most 8 tokens of a prompt are not used again.
+other tokens there, so these few are always read again. The cache therefore counts as whole if at
+most 8 tokens of the earlier prompt are not used again.
 """
 _ASKS_TO_THINK = re.compile(
     r"Before you answer, think step by step inside <thinking>.*?outside of the tags\.", re.DOTALL
 )
-"""Finds the addon's instruction to think in tags."""
+"""Finds the instruction to think in tags, which the addon adds to a prompt (`think_prompt`)."""
 _TOOLS_IN_TEXT = re.compile(r"# Tools\n\nYou can use these tools:\n<tools>.*?\n</tools>", re.DOTALL)
-"""Finds the addon's description of tools as text."""
+"""Finds the description of tools that the addon writes into the prompt's text for a server that
+refuses the field `tools`.
+"""
 
 
 class Breaker(NamedTuple):

@@ -45,8 +45,8 @@ class PromptCache(Watcher):
         self._followed[name] = prompt, before, comparison
 
     def ended(self, seen: FlowRecord) -> None:
-        """Report a break of the cache in the log and on the flow, unless the server's count of
-        cached tokens shows none.
+        """Report a break of the cache in the log and on the flow. Report nothing if the server's
+        count of cached tokens shows that no cache was broken, or if the comparison still runs.
         """
         followed = self._followed.pop(seen.flow.id, None)
         if followed is None or seen.rewriter is None:

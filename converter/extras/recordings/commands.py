@@ -175,7 +175,7 @@ def _run_serve(library: Library, chosen: argparse.Namespace) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A reader of a command line whose errors end the program with `BAD_USE`."""
+    """A parser of command lines. An error in the command line ends the program with `BAD_USE`."""
 
     def error(self, message: str) -> NoReturn:
         """Print an error of the command line, and end the program."""
@@ -183,7 +183,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
+    """Return the parser of the command line of `think-addon record`."""
     parser = _Parser(
         "think-addon record", description="Keep exchanges as recordings, and check them."
     )

@@ -1,4 +1,4 @@
-"""The addons of the extra `recordings`."""
+"""The addon of the extra `recordings`, which keeps exchanges as recordings."""
 
 from converter.addon.watcher import ExtraServices
 from converter.extras.recordings.recorder import Recorder

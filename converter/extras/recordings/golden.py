@@ -1,10 +1,10 @@
 """Goldens: recordings as text. `>>` precedes a chunk from the server, `<<` the bytes for the
 client.
 
-A golden has each line of a body as a line with one blank before it. Bytes that are not UTF-8 and
-invisible characters are written in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a
-line means that the chunk ended without a line feed. ⟨#1⟩ replaces a run of fields that is repeated
-in many frames; the golden's head lists these runs.
+In a golden each line of a body stands behind one blank. Bytes that are not UTF-8 and invisible
+characters are written in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line means
+that the chunk ended without a line feed. ⟨#1⟩ replaces a run of fields that is repeated in many
+frames; the golden's head lists these runs.
 """
 
 import re
@@ -123,5 +123,5 @@ def _client_lines(out: bytes, came: bytes) -> Iterator[str]:
 
 
 def _indented_lines(data: bytes) -> Iterator[str]:
-    """Return bytes as the lines of a golden, each line that is not empty behind one blank."""
+    """Return bytes as the lines of a golden: each line, unless it is empty, gets a blank before."""
     return (f" {line}" if line else "" for line in visible_lines(data))

@@ -1,4 +1,4 @@
-"""A folder of recordings.
+"""A folder of recordings: keep, find, load, bless and check them.
 
 The files of a recording are in the folder itself or in its folder NAME/:
 
@@ -289,5 +289,5 @@ def expectation_diffs(recording: Recording, expected: Expectation) -> str:
 
 
 def _trim_line_ends(text: str) -> str:
-    """Return a text with line feeds as its line ends, and none at its beginning and end."""
+    """Return a text whose line ends are line feeds, without line ends at its beginning and end."""
     return text.replace("\r\n", "\n").strip("\r\n")

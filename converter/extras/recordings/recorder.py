@@ -144,8 +144,8 @@ class Recorder(Watcher):
         return self._worker.submit(recording_work.redacted_flow, _copy_flow(flow))
 
     def wire_steps(self, flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
-        """Return each chunk of a complete reply with the client's bytes for it, and a note for the
-        person who reads them; the note is empty if there is nothing to say.
+        """Return the steps of a complete reply (each chunk, with the bytes that the client got for
+        it), and a note for the person who reads them; the note is empty if nothing is to be said.
 
         A flow does not hold the client's bytes for each chunk, so the reply is rewritten again. If
         the result differs from the bytes that the client got, the note says so.
@@ -184,7 +184,9 @@ class Recorder(Watcher):
 
 
 def _last_reply() -> Flow:
-    """Return the flow of the last reply that the addon has rewritten."""
+    """Return the flow of the last reply that the addon has rewritten. Raises CommandError if there
+    is none.
+    """
     commands = ctx.master.commands
     # mitmdump has no list of flows, and so lacks the command that looks flows up. There the error
     # below is raised.

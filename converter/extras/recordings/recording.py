@@ -104,7 +104,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class Recording:
-    """One exchange."""
+    """One exchange: both requests, both replies, and what decides how the reply is rewritten."""
 
     name: str
     """The recording's name."""
@@ -202,7 +202,7 @@ class Recording:
 
     def awaited(self, client_dialect: Dialect | None = None) -> AwaitedReply:
         """Return the `AwaitedReply` that decides how the reply is rewritten, for a client of
-        `client_dialect`, by default for its own client.
+        `client_dialect`, by default for the recorded client.
 
         Counts of tokens stay in the rewritten reply even if only the addon, and not the client, had
         requested them. Raises RecordingError if the request cannot be read.
@@ -233,8 +233,8 @@ class Recording:
         )
 
     def rewriter(self, client_dialect: Dialect, form: Form) -> Rewriter:
-        """Return a rewriter of the reply for a client of `client_dialect`. `form`: stream or whole,
-        as the client gets the reply. A client of the server's dialect gets the server's form.
+        """Return a rewriter of the reply for a client of `client_dialect`. `form`: the form, stream
+        or whole, in which the client gets the reply.
         """
         return self.awaited().rewriter(self.server_form, client_dialect, form)
 
@@ -255,8 +255,9 @@ class Recording:
         return self.server_form if own else self.client_form
 
     def replayed(self, client_dialect: Dialect | None = None) -> Replay:
-        """Rewrite the reply for a client of `client_dialect`, by default for its own client, in
-        the form that `form_for` returns. Return the replay, which is cached.
+        """Rewrite the reply for a client of `client_dialect`, by default for the recorded client.
+        `form_for` says whether this client gets a stream or a whole body. Return the replay, which
+        is cached.
 
         Raises RecordingError for a recording that this version cannot read.
         """
@@ -271,8 +272,9 @@ class Recording:
         return self._replays[client_dialect]
 
     def replayed_as_received(self) -> Replay:
-        """Rewrite the reply as its own client got it; return the replay. Unlike in `replayed`,
-        counts of tokens that only the addon had requested are left out.
+        """Rewrite the reply exactly as the recorded client got it; return the replay. If the addon,
+        and not this client, had requested counts of tokens, the replay has no counts. A replay by
+        `replayed` has them.
         """
         awaited = replace(self.awaited(), sent_fields=json_text.object_in(self.sent_request.body))
         return self._new_replay(self.client, awaited) if awaited.hides_counts else self.replayed()
@@ -283,8 +285,8 @@ class Recording:
         return {}
 
     def _new_replay(self, client_dialect: Dialect, awaited: AwaitedReply | None = None) -> Replay:
-        """Rewrite the reply for a client of `client_dialect`; return the replay. `awaited`: by
-        default `self.awaited()`.
+        """Rewrite the reply for a client of `client_dialect`; return the replay. `awaited`: what
+        decides how the reply is rewritten; None stands for `self.awaited()`.
         """
         broken, answered = bool(self.abort_reason), self.server_reply
         all_held = tuple(ReplayStep(chunk, b"") for chunk in self.chunks)

@@ -78,7 +78,8 @@ class RecordedServer(ThreadingHTTPServer):
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        # With 0.01 the server looks every 0.01 s whether `shutdown` was called.
+        # The server looks every 0.01 s whether `shutdown` was called (by default every 0.5 s), so
+        # that `shutdown` returns soon.
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
@@ -170,9 +171,10 @@ class RecordedServer(ThreadingHTTPServer):
         return {"object": "list", "data": models}
 
     def prompt_tokens(self, path: str, body: bytes) -> dict[str, object] | None:
-        """Return the answer of `/tokenize` for a recorded prompt: the count of its tokens, and as
-        its last token `<think>` if the reply began in a thought, else a line feed. Return None for
-        any other prompt or path.
+        """Return the answer of `/tokenize` for a recorded prompt, None for another prompt or path.
+        The answer has the count of the prompt's tokens, and one token, as if it were the last:
+        `<think>` if the reply began in a thought, else a line feed. From it the addon learns where
+        the reply begins.
         """
         recordings, path = self.recordings_for(path)
         request = read_body(body)
@@ -203,16 +205,16 @@ def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) 
 
 
 def _profile_name(recording: Recording) -> str:
-    """Return the name of the recorded server's profile. A generic server whose reply began in a
-    thought counts as vLLM, because the addon learns this from the prompt's end, for which it asks
-    vLLM but no generic server.
+    """Return the name of the profile by which the addon is to recognise this server: that of the
+    recorded server. But a generic server whose reply began in a thought counts as vLLM. The addon
+    asks vLLM for the prompt's end, and so learns of the open thought; it asks no generic server.
     """
     begun = recording.facts.begins == InitialState.THINKING.value
     return "vllm" if begun and recording.facts.server == GENERIC.name else recording.facts.server
 
 
 class _RecordedHandler(BaseHTTPRequestHandler):
-    """Handles a request to the `RecordedServer`."""
+    """Handles the requests of one connection to a `RecordedServer`."""
 
     server: RecordedServer
     protocol_version = "HTTP/1.1"
@@ -307,8 +309,9 @@ def curl_command(recording: Recording) -> str:
 
 
 def request_fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
-    """Return how well a request fits the recorded request `sent`: 0 if its endpoint, messages,
-    system text, tools or form differ, else 1 plus the number of equal fields.
+    """Return how well a request fits the recorded request `sent`: 0 if method, endpoint, messages,
+    system text, tools or form (stream or whole) differ, else 1 plus the number of equal fields. It
+    is 0, too, if the request has the field `CONTROL`, and `sent` has not.
     """
     if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
         return 0

@@ -1,1 +1,1 @@
-"""Memory that several proxies share, in Redis."""
+"""The memory of kept replies in Redis, which several proxies share."""

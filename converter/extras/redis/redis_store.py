@@ -1,4 +1,4 @@
-"""A store on a server with Redis' protocol (Redis, Valkey), for proxies on many machines.
+"""A store of kept replies on a Redis or Valkey server, shared by proxies on many machines.
 
 - Each operation is one Lua script or one command, so that no process sees half of another's
   operation.
@@ -136,8 +136,8 @@ while redis.call('ZCARD', uses) > most or number(redis.call('GET', total)) > lim
   if not oldest then redis.call('DEL', total) else drop(oldest) end
 end
 """
-"""Lua script that keeps an entry with its names, and drops the least recently used entries until
-the bounds hold.
+"""Lua script that keeps an entry, and the names under which the entry is found. Then it drops the
+least recently used entries until the bounds hold.
 """
 _READ = """
 local key, seconds, values, seen = ARGV[1], tonumber(ARGV[2]), {}, {}
@@ -153,14 +153,17 @@ repeat
 until key == '' or ARGV[3] == 'one'
 return values
 """
-"""Lua script that returns the values of an entry and the entries before it, and notes their use."""
+"""Lua script that returns the values of an entry and of the entries before it in its conversation,
+false if one of them is missing. All entries that it reads count as used now.
+"""
 _FORGET = "return drop(ARGV[1])"
 """Lua script that drops an entry."""
 _SIZE = "return number(redis.call('GET', total))"
 """Lua script that returns how many bytes all entries take."""
 _RUN = "%s local function run() %s end local answer = run() return {answer or false, odd}"
-"""Lua code around `_HEAD` and a script: returns the script's result, and the type that a repaired
-value should have had; false: nothing was repaired.
+"""The whole Lua code of a call: the first `%s` becomes `_HEAD`, the second one of the scripts. It
+returns two values: the script's result, and the type that a repaired value should have had (false
+if nothing was repaired).
 """
 
 
@@ -171,7 +174,7 @@ class RedisStore(Store):
     """
 
     elsewhere = True
-    """True: the server may take long to answer, or fail."""
+    """True: the entries are on a server, so that a call may take long or fail."""
 
     def __init__(self, address: str, bounds: Bounds, patience: float = 1.0) -> None:
         self.bounds = bounds
@@ -197,7 +200,9 @@ class RedisStore(Store):
         """Keep an entry with the id `key`, in place of an entry with the same id. Drop the least
         recently used entries if the bounds are exceeded.
 
-        The arguments are those of `Store.keep`.
+        `value`: the messages of a request and its reply, as bytes. `previous`: the id of the entry
+        before it in the conversation. `names`: further names under which the entry is found.
+        `moving_name`: a name that moves to the conversation's newest entry at each call.
         """
         bounds = (max(self.bounds.count, 0), self.bounds.size, int(self.bounds.seconds))
         entry = (utf8(key), value, utf8(previous), utf8(moving_name))

@@ -1,1 +1,1 @@
-"""OpenTelemetry spans, one for each exchange."""
+"""OpenTelemetry spans, one for each reply to a chat request, sent to a collector."""

@@ -1,4 +1,4 @@
-"""The addons of the extra `traces`."""
+"""The addon of the extra `traces`, which sends OpenTelemetry spans."""
 
 from collections import Counter
 

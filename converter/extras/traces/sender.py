@@ -163,7 +163,9 @@ class _Session(requests.Session):
         """
 
     def request(self, *arguments: Any, **chosen: Any) -> requests.Response:
-        """Send a request with mitmproxy's TLS options, and set `fault` to how the request ended."""
+        """Send a request with mitmproxy's TLS options. Set `fault` to how the request ended: the
+        name of an exception, or the status of the response.
+        """
         chosen |= {"verify": self._verify, "cert": self._certificate}
         try:
             response = super().request(*arguments, **chosen)

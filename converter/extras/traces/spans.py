@@ -1,4 +1,4 @@
-"""Spans of replies, by OpenTelemetry's conventions for generative AI."""
+"""Create the span of a reply, by OpenTelemetry's conventions for generative AI."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The addons of the extra `watch`."""
+"""The addons of the extra `watch`: views, terminal, thought events, metrics and `think.show`."""
 
 from collections import Counter
 

@@ -37,8 +37,8 @@ because an update of a long reply takes long: at 17 MB it takes 57 ms, and comes
 
 
 class RunningReply:
-    """A running reply that is shown: the transcripts of the client's and of the server's bytes, and
-    the task that updates the flow.
+    """A running reply that is shown: a transcript of the client's bytes, one of the server's bytes,
+    and the task that updates the flow.
     """
 
     def __init__(self, record: FlowRecord) -> None:
@@ -106,5 +106,5 @@ class LiveView(Watcher):
             RUNNING[name] = RunningReply(seen)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Forget the exchange's running stream; the task that shows it then ends."""
+        """Forget the exchange's running reply. Its task ends by itself, once `over` is True."""
         RUNNING.pop(seen.flow.id, None)

@@ -54,7 +54,7 @@ TIMES = {
     "first_text": "Time to the first word of the answer",
     "end": "Time to the end of the reply",
 }
-"""Key of a time in a reply's summary -> the meaning of the histogram of these times."""
+"""Key of a time in a reply's summary -> the help text of the histogram of these times."""
 _COUNTS = {
     "thoughts": "Thoughts that were read",
     "thinking_tokens": "Tokens of thinking: the server's number, else by the share of characters",
@@ -64,13 +64,13 @@ _COUNTS = {
     "restored": "Earlier thoughts that were put back",
     "unknown": "Earlier replies whose thoughts were no longer kept",
 }
-"""Name of a count -> its meaning. The count's labels are model and server."""
+"""Name of a count -> its help text. The count's labels are model and server."""
 _LABELS = {
     "requests": ("outcome", "Requests by how they ended"),
     "mended": ("what", "What was mended in requests and replies"),
     "ended": ("reason", "Thoughts that were ended: by a budget, in a loop, unanswered"),
 }
-"""The name of a count -> its third label, beside model and server, and the count's meaning."""
+"""Name of a count -> its third label (the others are model and server), and its help text."""
 _NUMBER = re.compile(r"\d+")
 """The parts of a note that `kind_of_note` replaces by `#`."""
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
@@ -79,7 +79,9 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 
 @dataclass(slots=True)
 class Histogram:
-    """Counts times by the bounds of `BUCKETS` between which they lie, and adds them up."""
+    """Counts how many times lie between each two neighbouring bounds of `BUCKETS`. It also has the
+    sum of all times.
+    """
 
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
     """For each bound, how many times are above the bound before it and at most this bound; at the

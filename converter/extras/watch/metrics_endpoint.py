@@ -70,8 +70,8 @@ class MetricsEndpoint(OptionWatcher):
             self._server = module.serve(self._metrics, listening, self._allows)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Count a finished reply. If the counts go to a file, have it written
-        `SECONDS_BETWEEN_FILES` later.
+        """Count a finished reply to a chat request. If the counts go to a file, have the file
+        written at most `SECONDS_BETWEEN_FILES` later.
         """
         if self._target is None or not seen.exchange.endpoint.is_chat:
             return
@@ -102,7 +102,9 @@ class MetricsEndpoint(OptionWatcher):
             _log.error("think: think_metrics: %s", error)
 
     def _allows(self, request: Any) -> bool:
-        """Return False for a request that a page of another site may have sent."""
+        """Return False for a request from this machine that a web page of another site may have
+        sent.
+        """
         host = request.headers.get("host", "")
         return not (
             is_loopback(request.remote_ip) and foreign_page_header(host, None, self._chosen().hosts)

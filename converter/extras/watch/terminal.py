@@ -55,7 +55,7 @@ _STEP = 500
 come. A slow model needs 15 s for them.
 """
 _LINE = re.compile(r"\n(?=[^\n])")
-"""A line feed before a line that is not empty. `MARGIN` is printed behind it."""
+"""Matches a line feed before a line that is not empty: `MARGIN` is added after it."""
 MARGIN = "  "
 """The text before each line of a reply, so that a reply cannot forge a line of the log."""
 _LONGEST_NAME = 200
@@ -63,7 +63,9 @@ _LONGEST_NAME = 200
 
 
 class Terminal(Watcher):
-    """An addon that prints replies. Control characters of a reply are printed as visible text."""
+    """An addon that prints replies as they come (`think_print`), and logs a line for each finished
+    exchange. Control characters of a reply are printed as visible text.
+    """
 
     name = "think-terminal"
 
@@ -94,7 +96,9 @@ class Terminal(Watcher):
             self._printer.queue_events(name, path_of(seen.client_request), events, progress)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Print the text of the reply that is not printed yet, and log the exchange's line."""
+        """Print the rest of the reply's text. Log the exchange's line (`reply_line`) if the request
+        was a chat request.
+        """
         self._printed.pop(seen.flow.id, None)
         if self._printer:
             self._printer.queue_end(seen.flow.id)
@@ -109,7 +113,8 @@ class Terminal(Watcher):
         if handler := self._log_handler():
             handler.removeFilter(self._end_open_line)
         self._printer = None
-        self._printed.clear()  # From now on the reloaded script's `Terminal` prints.
+        # A reloaded script prints with a `Terminal` of its own.
+        self._printed.clear()
 
     def _new_printer(self) -> "Printer":
         """Return a printer for the file to which mitmproxy writes its log. Also have the file write
@@ -157,8 +162,8 @@ class _Reply:
         self._text: list[str] = []
 
     def add_events(self, events: Sequence[Event], progress: str) -> None:
-        """Add new events. Only the first choice is printed. `progress`: how many characters of a
-        held call have come, to be printed; empty if nothing of this is to be printed now.
+        """Add new events. Only the first choice is printed. `progress`: the number of characters of
+        a held call, as text to print; empty to print no number.
         """
         for event in events:
             if isinstance(event, Start) and event.model:
@@ -177,8 +182,9 @@ class _Reply:
         self.over = True
 
     def take_new_text(self) -> tuple[str, str]:
-        """Return the line to be printed above the reply, and the text that has come since the last
-        call. The line is empty while the reply has no text, and once a call has returned it.
+        """Return the line to print above the reply, and the text that has come since the last call.
+        The line is returned once, with the first text of the reply. All other calls return an empty
+        line.
         """
         text, self._text, self.waiting = "".join(self._text), [], 0
         if not text or self._begun:
@@ -219,7 +225,7 @@ class Printer:
         self, name: str, path: str, events: Sequence[Event], progress: str = ""
     ) -> None:
         """Queue events of the reply to the request at `path`. `name`: the flow's id. `progress`:
-        how many characters of a held call have come; empty if this is not to be printed.
+        the number of characters of a held call, as text to print; empty to print no number.
         """
         size = len(progress) + sum(map(len, map(model_text, events)))
         if self._queued - self._taken + size > TERMINAL_LIMIT:
@@ -236,9 +242,9 @@ class Printer:
         self._work.put(partial(self._end_reply, name))
 
     def end_open_line(self, seconds: float) -> bool:
-        """End the line that is being printed, so that another line can follow, and wait at most
-        `seconds` until all queued text is written. Return True if it is written. Return False at
-        once if the text of an earlier call of this method is not written yet.
+        """End the line that is being printed, so that another line can follow. Wait at most
+        `seconds` until all queued text is written; return True if it is written by then. If an
+        earlier call has given up its wait, and its text is still not written, return False at once.
         """
         if self._settled.is_set():
             self._settled = Signal()
@@ -266,9 +272,9 @@ class Printer:
         self, name: str, path: str, events: Sequence[Event], progress: str, size: int
     ) -> None:
         """Add events to the reply of the flow with the id `name`, and print their text if the reply
-        is the oldest one. `path`: the path of the request. `progress`: how many characters of a
-        held call have come; empty if this is not to be printed. `size`: the number of characters
-        that these events and `progress` add to the queue.
+        is the oldest one. `path`: the path of the request. `progress`: the number of characters of
+        a held call, as text to print; empty to print no number. `size`: the number of characters
+        that these events and `progress` took in the queue.
         """
         if name not in self._replies:
             self._count += 1

@@ -84,8 +84,8 @@ class ThoughtEvents(Watcher):
 
 
 async def _call_hooks(events: Sequence[ThoughtEvent], before: list[asyncio.Future[None]]) -> None:
-    """Call the hooks for ended thoughts of one exchange. `before`: a list with the task that calls
-    the hooks for the exchange's earlier thoughts, and that is waited for; empty if there is none.
+    """Call the hooks for ended thoughts of one exchange. First wait for the task in `before`, which
+    calls the hooks for the exchange's earlier thoughts; the list is empty if no such task runs.
     """
     if before:
         await asyncio.wait(before)

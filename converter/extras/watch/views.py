@@ -69,7 +69,7 @@ _LET_GO = "# The server's own bytes are not kept any more: think_limits bounds t
 
 
 class ThinkingView(Contentview):
-    """The view of the client's request and reply."""
+    """The view `Thinking`: the request that the client sent, and the reply that it got."""
 
     name = "Thinking"
     syntax_highlight: SyntaxHighlight = text.HIGHLIGHT
@@ -81,8 +81,8 @@ class ThinkingView(Contentview):
     """
 
     def render_priority(self, data: bytes, metadata: Metadata) -> float:
-        """Return the view's priority: the highest for model traffic, else -1, so that mitmproxy
-        chooses another view. A body that is HTML is no model traffic.
+        """Return `priority` for model traffic, else -1, so that mitmproxy chooses another view. A
+        body that is HTML is no model traffic.
         """
         message, flow = metadata.http_message, metadata.flow
         if (
@@ -136,7 +136,7 @@ class ThinkingView(Contentview):
 
 
 class ThinkingServerView(ThinkingView):
-    """The view of the request to the server and its reply."""
+    """The view `Thinking server`: the request that the server got, and the reply that it sent."""
 
     # mitmweb has a view's name in a URL, whose route matches no parentheses: a view named
     # "Thinking (server)" would not work.
@@ -158,8 +158,8 @@ class Views:
                 contentviews.add(kind())
 
     def running(self) -> None:
-        """Set mitmproxy's options for a column of comments in mitmweb and for more lines at once,
-        unless the user has set them.
+        """Have mitmweb's list show the comments of flows, and mitmproxy show `LINES` lines of a
+        view at once. Options that the user has set stay as they are.
         """
         options = ctx.options
         if flow_list() is not None and not options.has_changed("content_view_lines_cutoff"):
@@ -239,9 +239,11 @@ WIDTH = 72
 list.
 """
 _INDENT = "  "
-"""The text before the later pieces of a broken line, so that they do not look like lines."""
+"""The text before each further piece of a broken line, so that it does not look like a line."""
 _PREFIX = re.compile(r"[ ]*+(?:#│? )?+")
-"""The beginning of a line that its later pieces repeat: blanks, and the mark `# ` or `#│ `."""
+"""Matches the beginning of a line: blanks, and the mark `# ` or `#│ `. When a long line is broken,
+each further piece begins with the same text.
+"""
 
 
 def wrap_lines(written: str) -> str:

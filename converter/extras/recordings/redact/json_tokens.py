@@ -123,7 +123,9 @@ class _BodyReader:
             self._forget_path()
 
     def _update_path(self, sign: bytes) -> None:
-        """Update the path at `sign`, a bracket or a comma, and record whether a key may follow."""
+        """Update the path at `sign`, a bracket or a comma. Record whether the next string is a
+        key.
+        """
         if sign in b"{[":
             self._path.append(None)
             self._objects.append(sign == b"{")

@@ -63,8 +63,9 @@ _NANOSECONDS: dict[Path, int] = {
     ("eval_duration",): 1_000_000,
     ("total_duration",): 2_000_000,
 }
-"""Ollama's field for a duration -> its normal value in nanoseconds. A replay writes the same values
-for an Ollama client: it computes them from other servers' durations, whose normal value is 1 ms.
+"""Ollama's field for a duration -> its normal value in nanoseconds. A replay for an Ollama client
+writes the same values: it takes two durations of another server, each of which is 1 ms in its
+normal form, and their sum as the total.
 """
 _FREE_FIELDS = {"input", "arguments", "parameters", "input_schema", "schema", "messages"}
 """Fields whose values are written by users and models. Numbers within these values are kept, even
@@ -79,7 +80,9 @@ _RESPONSE_PREFIX = "resp_"
 from the flow's id, in a replay from `REPLY_ID`.
 """
 _CALL_PREFIX = re.compile(r"call_|toolu_|chatcmpl-tool-|")
-"""Matches the beginning of a call's id that stays in the normal form; empty for any other id."""
+"""Matches the beginning that a call's id keeps in its normal form: `toolu_a8f3` -> `toolu_1`. The
+match is empty for an id without such a beginning.
+"""
 _OURS = ("toolu", "call")
 """The beginnings of the ids that the addon makes for calls to which the server gave no id."""
 _STABLE_ID = re.compile(r"functions\.[\w.-]+:\d+")
@@ -134,9 +137,9 @@ class Normaliser:
         return _CREATED_AT if path in _CREATED_AT_FIELDS and value not in _NEVER_CREATED else value
 
     def _reply_id(self, value: str) -> str:
-        """Return a reply's id in its normal form: `chatcmpl-a8f3` -> `chatcmpl-recording`. Ids that
-        differ only in their prefix are one id, because an encoder of another dialect drops the
-        prefix.
+        """Return a reply's id in its normal form: `chatcmpl-a8f3` -> `chatcmpl-recording`, and
+        `chatcmpl-recording-2` for a second id. Ids that differ only in their prefix are one id,
+        because an encoder of another dialect drops the prefix.
         """
         if value.startswith(_RESPONSE_PREFIX):
             self._replies[value.removeprefix(_RESPONSE_PREFIX)] = REPLY_ID
@@ -159,15 +162,15 @@ class Normaliser:
         return value
 
     def _call_id(self, value: str) -> str:
-        """Return a call's id in its normal form: `call_a8f3` -> `call_1`, `call_2` for the second
-        id. In an id that the addon made, the reply's id gets its normal form instead. An empty id
-        and an id of Kimi's (`_STABLE_ID`) stay.
+        """Return a call's id in its normal form: `call_a8f3` -> `call_1`, and `call_2` for a second
+        id. In an id that the addon made, such as `call_b7c4_0`, the end of the flow's id (`b7c4`)
+        is replaced: `call_recording_0`. An empty id and an id of Kimi's (`_STABLE_ID`) stay.
         """
         if not value or _STABLE_ID.fullmatch(value):
             return value
         for reply, name in {**self._names, **self._replies}.items():
-            # If this matches, the addon made the id, because the server gave none: it contains the
-            # reply's id.
+            # If this matches, the addon made the id, because the server gave none, or gave one that
+            # another call had: then `ours[1]` is the server's id.
             ours = re.fullmatch(rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL)
             if ours:
                 return f"{ours[1] if ours[1] in _OURS else self._call_id(ours[1])}_{name}_{ours[2]}"

@@ -165,7 +165,7 @@ class Redaction:
         endpoint = find_endpoint(request.method, request.path)
         if endpoint and endpoint[0].lists_models and by_headers(request.headers).label.version[0]:
             # At `/v1/models` only headers show the client's dialect. The header with the client's
-            # key, which showed it, is not kept, so the header with the API's version is added.
+            # key showed it, but is not kept. So the header with the API's version is added.
             headers.setdefault(*by_headers(request.headers).label.version)
         return headers
 
