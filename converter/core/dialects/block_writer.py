@@ -55,9 +55,9 @@ class BlockWriter(Encoder, ABC):
     A subclass writes the dialect's events: it implements the abstract methods.
 
     Arguments:
-        shown: the client wants to see thinking.
-        whole: the client wants one whole reply. It is put together from the events of the stream,
-            so that stream and whole reply cannot disagree.
+        shown: True if the client wants to see thinking.
+        whole: True if the client wants one whole reply. It is put together from the events of the
+            stream, so that stream and whole reply cannot disagree.
 
     Attributes:
         thinking_length: how many characters were sent as thinking.
@@ -210,12 +210,12 @@ class BlockWriter(Encoder, ABC):
         if self._over or choice not in (None, self._choice):
             return
         if isinstance(event, _CONTENT):
-            # llama.cpp's Messages endpoint may send content before its `message_start`: then the
-            # reply is begun here, without the server's id and model
+            # llama.cpp's Messages endpoint may send content before its `message_start`. Then the
+            # reply is begun here, without the server's id and model.
             if not self._started and not isinstance(event, ThinkingEnd):
                 yield from self._start(Start("", ""))
             if self._open == CALL and not isinstance(event, ToolCall):
-                # held until the open call has ended, because blocks may not interleave
+                # The event is held until the open call has ended, because only one block is open.
                 self._waiting.append(event)
                 self._waiting_length += max(_LEAST_LENGTH, len(model_text(event)))
                 if self._waiting_length > DELAYED_LIMIT:
@@ -295,11 +295,13 @@ class BlockWriter(Encoder, ABC):
                 return self._write_other(event)
 
     def _write_text(self, text: str) -> Iterator[dict[str, object]]:
-        """Yield the events for a piece of text. Begin a text block if none is open."""
+        """Yield the events for a piece of text. Begin a text block if none is open. Before that,
+        hold text that is only blanks, up to `BLANKS_LIMIT`, and yield nothing.
+        """
         if self._open != TEXT:
             text, self._blanks = self._blanks + text, ""
-            # Blanks alone are held and begin no block: the Messages API refuses a text block of
-            # nothing but blanks when a client sends it back.
+            # Blanks alone are held and begin no block: a client would send the block back in its
+            # next request, and the Messages API refuses a text block of nothing but blanks.
             if not text or (text.isspace() and len(text) <= BLANKS_LIMIT):
                 self._blanks = text
                 return
@@ -388,8 +390,8 @@ class BlockWriter(Encoder, ABC):
 
 
 _LEAST_LENGTH = 64
-"""A held event counts as at least 64 characters, because even an event without text needs
-memory. If the held events have more than `DELAYED_LIMIT` characters, TooMuchError is raised.
+"""An event that is held while a call is open counts as at least 64 characters, because even an
+event without text needs memory. Above `DELAYED_LIMIT` characters TooMuchError is raised.
 """
 
 

@@ -249,7 +249,8 @@ class Answers:
     or none), or None if the server has to answer.
     """
     own_of_models: str = ""
-    """A regular expression for the paths of `Purpose.OWN` whose answers list the server's models.
+    """A regular expression for the paths of `Purpose.OWN` whose answers are made from the server's
+    list of models (`OwnRequest.model_entries`).
     """
 
     def error(self, message: str, kind: str, status: int) -> bytes:

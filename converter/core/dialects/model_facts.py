@@ -64,7 +64,7 @@ Studio, `modalities` and `chat_template_caps` of llama.cpp, `supported_parameter
 _INPUTS = "input_modalities"
 """Name of the field with the list of what a model can read: `text`, `image`."""
 _KINDS = {"vlm": True, "llm": False}
-"""LM Studio's type of a model -> True if the model sees pictures."""
+"""Type of a model in LM Studio's list -> True if such a model sees pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ class ModelFacts:
 
 
 def read(answers: Mapping[str, object], model: str) -> ModelFacts:
-    """Return the facts about `model`. `answers`: path -> the JSON that the server answered
-    there.
+    """Return the facts about `model`. `answers`: path of the server -> the JSON that the server
+    answered there.
     """
     rows = {path: _part_about(value, model) for path, value in answers.items()}
     fields = WINDOW_FIELDS.items()
@@ -204,7 +204,9 @@ def _numbers_in(value: object, names: Sequence[str]) -> Iterator[int]:
 
 
 def _ability_flags(rows: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
-    """Yield the name of each ability that the answers mention, with True if the model has it."""
+    """Yield the name of each ability that the answers mention, with True if the model has it. An
+    ability that Ollama's list at `SHOWN_AT` does not name is yielded with False.
+    """
     if isinstance(shown := rows.get(SHOWN_AT), dict) and isinstance(
         shown.get("capabilities"), list
     ):

@@ -137,7 +137,7 @@ PARTS: Mapping[str, Callable[[Fields], ContentBlock]] = {
     "refusal": lambda part: TextBlock(part.optional("refusal", str) or "", "refusal"),
     **dict.fromkeys(("image_url", "input_image", "computer_screenshot"), _image),
     "input_audio": _sound,
-    **dict.fromkeys(  # types that only vLLM has
+    **dict.fromkeys(  # types of parts that no server but vLLM accepts
         ("audio_url", "video_url"),
         lambda part: Document(source_of(_fields_of_part(part).required("url", str))),
     ),

@@ -175,8 +175,8 @@ class ReasoningMerger:
 
 
 def thoughts_of(message: Mapping[str, object]) -> dict[str, str]:
-    """Return the text of each reasoning field of a message. Text that repeats the text of another
-    field is left out.
+    """Return reasoning field -> its text, for the fields of a message that have text. Text that
+    repeats the text of an earlier field is left out, so that the text of a field may be empty.
     """
     merger = ReasoningMerger()
     return {

@@ -65,8 +65,9 @@ class Recogniser:
         return bytes(self._held)
 
     def feed(self, chunk: bytes, content_type: str = "", *, last: bool = False) -> bool:
-        """Take bytes, and return True if the dialect is recognised. `last`: True if no more bytes
-        will come.
+        """Take bytes, and return True if the dialect is recognised. A stream shows it in one of its
+        first frames, a whole reply when all its bytes have come. `last`: True if no more bytes will
+        come.
         """
         self._held += chunk
         if self.form is None:

@@ -91,8 +91,8 @@ def _text(block: Fields) -> TextBlock:
 
 def _thinking(block: Fields) -> ThinkingBlock:
     """Read a `thinking` block."""
-    # The API requires a signature. But local servers sign nothing, so their clients have none,
-    # and a thought without one is accepted.
+    # The API requires a signature. A thought without one is accepted here, because local servers
+    # sign nothing, so that their clients may have no signature.
     return ThinkingBlock(block.required("thinking", str), block.optional("signature", str) or "")
 
 

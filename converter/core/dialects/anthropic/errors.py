@@ -48,11 +48,12 @@ def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> dict[str
 
 def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[int, dict[str, Any]]:
     """Return the status and body that the client gets for a server's answer that is no reply of a
-    model. An answer with a status below 400, such as a web page, becomes status 502.
+    model. An error about a prompt that is too long gets status 400. An answer with a status below
+    400, such as a web page, gets 502.
 
-    `counted`: how many tokens the prompt has, if they were counted. The error about a prompt that
-    is too long then has this number, because the number in the server's error may be only a lower
-    bound.
+    `counted`: how many tokens the prompt has; None if they were not counted. The error about a
+    prompt that is too long gets this number, because the prompt may have more tokens than the
+    server's error says.
     """
     message = message_of_answer(status, body)
     if too_long := context_length.overflow_in(message):

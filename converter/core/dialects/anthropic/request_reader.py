@@ -243,8 +243,9 @@ def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
     """Return the tools that the client itself runs. Tools that Anthropic's servers run are left
     out, and a note to the user is appended to `notes`.
 
-    A deferred tool (`deferred_tools.py`) is left out until a search has found it. The tools that
-    were found come behind all others, in the order in which they were found.
+    A deferred tool (`deferred_tools.py`) is left out until a search has found it, unless only
+    Anthropic's servers could run the search. The tools that were found come behind all others, in
+    the order in which they were found.
     """
     tools, deferred, left_out = dict[str, Tool](), set[str](), list[str]()
     offered = request.children("tools")

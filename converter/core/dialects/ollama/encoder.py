@@ -66,8 +66,8 @@ class OllamaEncoder(BlockWriter):
         """Return the lines for these events.
 
         `raw`: the server's line, if the server is an Ollama and nothing in the line has changed. It
-        goes on as it is, if no text or call is held. A blank line is dropped, because clients parse
-        each line as JSON.
+        goes on as it is, unless something held has to be sent before it. A blank line is dropped,
+        because clients parse each line as JSON.
         """
         waits = self._open == CALL or bool(self._blanks) or self._apart.separates_next_text
         lines = super().feed(events)
@@ -192,14 +192,15 @@ class OllamaEncoder(BlockWriter):
 
     def _end_block(self, kind: str, signature: str) -> list[dict[str, Any]]:  # noqa: ARG002
         """End the open block, whose kind is `kind`. Return the line of a call, because Ollama sends
-        each call whole; return no line at the end of any other block.
+        each call whole. Return no line for a call whose arguments cannot be read, and none at the
+        end of any other block.
         """
         self._thought_over = self._thought_over or kind == THINKING
         if kind != CALL:
             return []
         arguments = json_text.read_or_none("".join(self._arguments).encode() or b"{}")
-        # A call whose arguments cannot be read, say because they nest too deep, is left out: with
-        # empty arguments it would be another call.
+        # A call whose arguments cannot be read, say because they nest too deep, is left out. A
+        # client would run it with other arguments than the model wrote.
         if not isinstance(arguments, dict):
             self._cut_call_count += 1
             return []

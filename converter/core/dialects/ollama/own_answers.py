@@ -38,7 +38,7 @@ VERSION = "0.12.6"
 """The version of Ollama that `/api/version` names. Clients compare it with the version they need.
 """
 OF_MODELS = "/api/(?:tags|ps|show)"
-"""A regular expression for the paths whose answers list the server's models."""
+"""A regular expression for the paths whose answers are made from the server's list of models."""
 PATHS = (
     ("GET|HEAD", "/api/(?:version|tags|ps)"),
     ("POST", "/api/show"),

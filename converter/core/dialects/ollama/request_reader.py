@@ -42,7 +42,7 @@ _UNSUPPORTED = (
     *("suffix", "raw", "context", "template", "logprobs", "top_logprobs"),
     *("keep_alive", "truncate", "shift"),
 )
-"""Fields that chat completions lack. They are left out, and a note to the user names them."""
+"""Fields of a request that are not passed on to the server; a note to the user names them."""
 LEFT_OUT = "left out, because no server takes it with a request: {}"
 """Note to the user about fields that are left out. `{}` stands for their names."""
 
@@ -195,8 +195,9 @@ def _pictures(message: Fields) -> tuple[Image, ...]:
 
 
 def _thinking(request: Fields) -> tuple[ThinkingSwitch | None, str | None]:
-    """Return the switch of thinking and the effort for the field `think`. Each is None if the field
-    has no value for it.
+    """Return the switch of thinking and the effort for the field `think`: `true` switches thinking
+    on, `"low"` also sets the effort. What the field does not set is None. Raises RequestError for a
+    value that the API does not have.
     """
     match request.values.get("think"):
         case None:

@@ -46,8 +46,8 @@ def _recognises(body: Mapping[str, object]) -> bool:
 
 
 def _refuse_to_read(*_: object) -> Conversation:
-    """Raise RequestError, because a chat completion is never translated: every server speaks the
-    dialect.
+    """Raise RequestError. A request for a chat completion needs no reader, because every server
+    takes it untranslated.
     """
     raise RequestError("", "expected a chat completion to go to its server as it came")
 

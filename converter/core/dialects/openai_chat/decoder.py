@@ -198,9 +198,9 @@ class OpenAIDecoder(DialectDecoder):
     def record_unparsed(self, event: TextEvent) -> bool:
         """Record text of frames that the fast path rewrote without parsing them, so that the
         decoder did not get them. `event`: the event of the last frame that the decoder got, with
-        the text of the frames that followed. Return False if the decoder would have returned
-        another event: if a thought comes under several field names, or if some of its text repeats
-        earlier text.
+        the text of the frames that followed. Return True if the decoder would have returned the
+        same event, and False if another one: if a thought comes under several field names, or if
+        some of its text repeats earlier text.
         """
         if not (isinstance(event, Thinking) and event.own):
             return True

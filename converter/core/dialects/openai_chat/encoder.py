@@ -117,7 +117,7 @@ class OpenAIEncoder(Encoder):
     """Takes events and returns frames; for a whole reply, `close` returns one body or an error.
 
     Attributes:
-        foreign: True if the reply comes from another dialect.
+        foreign: True if the reply comes from a server that speaks another dialect.
     """
 
     failure = ""
@@ -175,8 +175,8 @@ class OpenAIEncoder(Encoder):
         return 0
 
     def ping(self) -> list[bytes]:
-        """Return a frame without content, in the form that the client accepts; none for a whole
-        reply.
+        """Return a frame without content, in the form that the client accepts (`alive` in the
+        context). Return none for a whole reply, or if that form is `none`.
         """
         if self._whole or self._context.alive == NONE:
             return []
@@ -188,8 +188,8 @@ class OpenAIEncoder(Encoder):
         return [_frame_of({**head, **self._head, "choices": [choice]})]
 
     def close(self) -> list[bytes]:
-        """Return the whole body; the server's own bytes if nothing was changed or nothing could be
-        read.
+        """Return the body of a whole reply: the error, if the server's reply failed; the server's
+        own bytes, if nothing was changed or nothing could be read; else the joined frames.
 
         For a stream nothing is returned: an end that the server left out (`[DONE]`, a finish) is
         not added.
@@ -243,7 +243,7 @@ class OpenAIEncoder(Encoder):
         for event in [own for each in events for own in self._expand(each)]:
             self._record_boundary(event)
             if isinstance(event, (Start, ThinkingEnd, DialectBlock, MappedField)):
-                pass  # Such an event has no frame of its own, or none in this dialect.
+                pass  # Such an event gets no frame: it changes later frames, or is left out.
             elif isinstance(event, (OpaqueFrame, End, Failure)):
                 yield from self._write_frame(frame)
                 frame = _OpenFrame()
@@ -405,7 +405,9 @@ def _frame_of(body: dict[str, object]) -> bytes:
 
 
 def _counts(usage: Usage) -> dict[str, object]:
-    """Return the object `usage` for the counts of a server that speaks another dialect."""
+    """Return the object `usage` with the counts of a server that speaks another dialect. Details
+    that the server did not count are left out.
+    """
     details = {
         "prompt_tokens_details": {"cached_tokens": usage.cached},
         "completion_tokens_details": {"reasoning_tokens": usage.thinking},

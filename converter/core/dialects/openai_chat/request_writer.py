@@ -170,7 +170,7 @@ def _tool_fields(conversation: Conversation, settings: RequestSettings) -> dict[
             sent_choice = "required"
             tools = tuple(tool for tool in tools if tool.name == choice.name)
     if not tools:
-        return {}  # vLLM and OpenAI refuse a tool_choice without tools
+        return {}  # no `tool_choice`: vLLM and OpenAI refuse one without tools
     return {
         "tools": [_tool(tool) for tool in tools],
         "tool_choice": sent_choice,

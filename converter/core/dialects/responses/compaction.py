@@ -33,8 +33,8 @@ NO_SUMMARY = "the model wrote no summary of the conversation, or only a part of 
 
 def trigger_request(body: object) -> object:
     """Return the body of a request to `/responses/compact` as a body for `/responses`, with an item
-    `compaction_trigger` at the end of its input. A body of a wrong type, or with an `input` of a
-    wrong type, is returned unchanged.
+    `compaction_trigger` at the end of its input. The response is not streamed and not kept. A body
+    of a wrong type, or with an `input` of a wrong type, is returned unchanged.
     """
     if not isinstance(body, dict):
         return body
@@ -87,7 +87,7 @@ def compact_body(
 
 def read_summary(item: Fields) -> TextBlock | None:
     """Return the summary in the `encrypted_content` of an item `compaction`, as a text block. None
-    if the addon did not write the item: then the summary cannot be read.
+    if it cannot be read, because another server wrote the item, or because it is damaged.
     """
     text = thoughts.decode(item.optional("encrypted_content", str) or "")
     return None if text is None else TextBlock(SUMMARY_HEAD + text)

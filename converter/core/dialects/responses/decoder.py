@@ -90,8 +90,8 @@ class ResponsesDecoder(DialectDecoder):
         }
 
     def _failure(self, error: Failure, parsed: object, _: Frame) -> Failure | None:
-        """Return the event for an error in a frame. None if the frame holds a whole response: then
-        `_end` reads the error in it.
+        """Return the event for an error in a frame. None if the frame holds a response: then `_end`
+        reads the response's error.
         """
         fields = as_object(parsed)
         if fields.get("object") == "response" or isinstance(fields.get("response"), dict):
@@ -184,8 +184,8 @@ class ResponsesDecoder(DialectDecoder):
     def _arguments(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Yield the event for a delta of a call's arguments.
 
-        Yield nothing for a call that has a namespace, or whose item was not announced: no
-        `ToolCall` has begun it, and it is emitted as a whole when its item is complete.
+        Yield nothing if no `ToolCall` has begun the call, because it has a namespace or its item
+        was not announced. Such a call is emitted as a whole when its item is complete.
         """
         if item.has_call_event:
             delta = as_text(event["delta"])
@@ -211,8 +211,9 @@ class ResponsesDecoder(DialectDecoder):
         return ToolCall(item.output_index, id_of(fields.get("call_id")), name, arguments)
 
     def _item_done(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
-        """Yield the events for a complete item: for a message, a thought and a plain call the text
-        that came in no delta; for any other type a `DialectBlock` with the whole item.
+        """Yield the events for a complete item: for a message or a thought its text, if no delta
+        has sent any; for a plain call the arguments that no delta has sent; for any other type a
+        `DialectBlock` with the whole item.
         """
         fields = object_of(event["item"])
         kind = fields["type"]

@@ -23,7 +23,7 @@ field of the request that allows it.
 BAD_REQUEST = "invalid_request_error"
 """Type of the error for a request that the client has to change."""
 SERVER_ERROR = "server_error"
-"""Type, and code in a failed response, of an error for which the request is not to blame."""
+"""Type of an error for which the request is not to blame. In a failed response it is the code."""
 FINAL_CODE = "invalid_prompt"
 """Code of a failed response if the same request would fail again. Codex then shows the error's
 message and does not repeat the request.
@@ -76,7 +76,8 @@ def error_body(
 
 def error_reply(status: int, body: bytes) -> tuple[int, dict[str, object]]:
     """Return the status and body that the client gets for a server's answer that is no reply of a
-    model: an error, or a web page.
+    model: an error, or a web page. A page (a status below 400) and an error about a prompt that is
+    too long get status 400, other errors the status in `_CLIENT_STATUS` or their own.
     """
     message = message_of_answer(status, body, with_status=status >= 500)
     misfit = status < 400 or context_length.overflow_in(message)

@@ -2,8 +2,8 @@
 
 An item is sent three times: at its beginning with empty fields, then its text in pieces, and at its
 end complete. Some clients (OpenAI's SDKs, agents) read the pieces; Codex and the AI SDK read only
-the complete item. The item at the beginning has all its fields, because OpenAI's Python SDK only
-fills in fields that are there.
+the complete item. The item at the beginning already has all its fields, because OpenAI's Python SDK
+adds pieces only to fields that are there.
 """
 
 import json
@@ -18,8 +18,9 @@ RUNNING, COMPLETED, INCOMPLETE = "in_progress", "completed", "incomplete"
 
 
 class OutputItem(ABC):
-    """An item of the output: it collects pieces of text, and returns the events for them. An item
-    of a type that clients cannot read in pieces gives no event before it is complete.
+    """An item of the output, for one block of the reply. It collects pieces of text, and returns
+    the events for them. An item that clients cannot read in pieces (a call of a custom tool) gives
+    no event before it is complete.
 
     `index`: the item's index in the output.
     """
@@ -54,12 +55,12 @@ class OutputItem(ABC):
 
 
 def added_event(item: dict[str, object], index: int) -> dict[str, object]:
-    """Return the event that announces an item at this index of the output."""
+    """Return the event that announces an item. `index`: its place in the response's `output`."""
     return {"type": "response.output_item.added", "output_index": index, "item": item}
 
 
 def done_event(item: dict[str, object], index: int) -> dict[str, object]:
-    """Return the event that sends a complete item, at this index of the output."""
+    """Return the event with a complete item. `index`: its place in the response's `output`."""
     return {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
@@ -84,7 +85,7 @@ class TextItemFormat:
     text_event: str
     """The events with text are `response.{text_event}.delta` and `.done`."""
     beside: dict[str, object]
-    """Further fields of the events with text, beside the text."""
+    """Fields that the events with text must have beside the text."""
 
 
 MESSAGE = TextItemFormat(
@@ -117,8 +118,8 @@ show a raw text (`reasoning_text`).
 
 class TextItem(OutputItem):
     """An item for text of the answer, or for a thought. `suffix`: the part of the item's id behind
-    its prefix. `sealed`: True if the complete item has its text as `encrypted_content`, too, so
-    that a client can send the thought back.
+    its prefix: `7_0` in `msg_7_0`. `sealed`: True if the complete item also has its text as
+    `encrypted_content`, so that a client can send the thought back.
     """
 
     def __init__(self, suffix: str, index: int, form: TextItemFormat, sealed: bool = False) -> None:
@@ -156,7 +157,7 @@ class TextItem(OutputItem):
 class OtherCall(OutputItem):
     """A call of a custom tool or of a tool search. No event is sent before the call is complete,
     because clients cannot read such a call in pieces. Also the base of `FunctionCall`, which is
-    sent in pieces. `suffix`: the part of the item's id behind its prefix.
+    sent in pieces. `suffix`: the part of the item's id behind its prefix: `7_0` in `ctc_7_0`.
     """
 
     def __init__(self, suffix: str, index: int, call_id: str, tool: ToolName) -> None:

@@ -205,8 +205,10 @@ class ResponsesEncoder(BlockWriter):
         yield from super()._write_bookkeeping(event)
 
     def _stop(self, own: Own | None = None) -> Iterator[dict[str, object]]:
-        """Yield the events that end the open item and the response. `own`: the `own` of the
-        server's `End`, which has fields of the server's response if the server speaks this dialect.
+        """Yield the events that end the open item and the response. The last one is
+        `response.failed` if the reply ended inside a call, or if a summary was requested and none
+        came. `own`: the `own` of the server's `End`, which has fields of the server's response if
+        the server speaks this dialect.
         """
         reason = REASONS.get(self._ending.reason)
         yield from self.finish(whole=not reason)

@@ -23,7 +23,9 @@ def encode(text: str) -> str:
 
 
 def decode(content: str) -> str | None:
-    """Return the text in an `encrypted_content`; None if the addon did not write it."""
+    """Return the text in an `encrypted_content`; None if the addon did not write it, or if it is
+    damaged.
+    """
     if not content.startswith(MARK):
         return None
     try:

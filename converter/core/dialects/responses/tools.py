@@ -79,7 +79,7 @@ class Toolbox:
             return
         name = entry.required("name", str) if kind in ("function", "custom") else kind
         if (namespace, name) in self._function_of_tool:
-            # In later requests Codex lists a tool twice if a search has found it.
+            # Codex lists a tool that a search has found a second time in its later requests.
             return
         flat = joined = flat_name(name, namespace)
         count = 1
