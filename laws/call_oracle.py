@@ -19,8 +19,6 @@ _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)
 """The pattern of code in Markdown: a fenced block, or an inline span."""
 _CLOSED = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
 """The pattern of closers behind a call that are dropped with it: of calls and of thoughts."""
-
-
 SPECIAL = frozenset(form.name for form in FORMS if form.counts is Counts.EVERYWHERE)
 """The names of the forms whose marks are special tokens of the model."""
 
@@ -36,8 +34,8 @@ class Call:
 
 
 def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[Call]:
-    """Return the calls of these tools in the text, outside of code. `whole`: True if the text may
-    be a whole reply, in which a call needs no mark.
+    """Return the calls of these tools in the text; in code, only those behind special tokens.
+    `whole`: True if the text may be a whole reply, in which a call needs no mark.
     """
     alone = _whole_calls(text, tools) if whole else []
     if alone and all(call.name in tools for call in alone):

@@ -1,6 +1,6 @@
 """The table of call forms for the oracle of calls: for each form, the pattern of a call's beginning
-and a reader of the rest. The marks come from the addon's table of forms. The headers do not: for
-the oracle, a header is a name among special tokens, whatever the form.
+and a reader of the rest. The marks come from the addon's table of forms, but not its patterns of
+headers: here every header is a tool's name among special tokens.
 """
 
 import re
@@ -26,7 +26,7 @@ from laws.call_oracle_readers import (
 
 _NAME = r"(?P<name>[\w.-]+)"  # the pattern of a tool's name, as a group
 _ATTRIBUTE = r"(?:(?:name|key|tool)=)?[\"']?(?P<{}>[^\"'>\s<]+)[\"']?[^<>]*?"
-"""The pattern of a name in a tag and of the tag's rest: `name="f" id="1"`. `{}`: a group's name."""
+"""The pattern of `name="f" id="1"` in a tag. `{}`: the name of the group that matches the `f`."""
 _TOKEN = r"(?:<[^<>]+>|\[[A-Z_]+\]|```)"  # the pattern of a special token or a fence
 _BETWEEN = rf"(?:\s|{_TOKEN}\w*|json|code)"
 """The pattern of text between a header's name and arguments: a channel, an id, a content type."""
@@ -34,7 +34,7 @@ _BETWEEN = rf"(?:\s|{_TOKEN}\w*|json|code)"
 
 @singledispatch
 def _syntaxes(body: object, form: CallRow) -> Iterator[Syntax]:
-    """Yield pairs: the pattern of a beginning that the body may have, and a reader of the rest."""
+    """Yield, for each way to write a call's body, the pattern of its beginning and its reader."""
     raise NotImplementedError(body, form)
 
 
@@ -64,7 +64,7 @@ def _keyed_syntaxes(body: Keyed, form: CallRow) -> Iterator[Syntax]:
 
 
 def _tagged_call(body: Keyed) -> Syntax:
-    """Return pattern and reader of calls whose name and keys stand in tags or attributes."""
+    """Return pattern and reader of calls with names in tags: `<function=f><parameter=key>`."""
     tag_end, close = re.escape(body.key_closer), _alternation(body.value_closers)
     value = r"(?:<!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?" if body.may_have_cdata else "(?P<value>.*?)"
     keys, closer = _alternation(body.key_openers), _alternation(body.body_closers)
@@ -76,7 +76,7 @@ def _tagged_call(body: Keyed) -> Syntax:
 
 
 def _bare_call(body: Keyed, form: CallRow) -> Syntax:
-    """Return pattern and reader of calls whose name stands bare, between marks."""
+    """Return pattern and reader of calls with a name without marks: `f<arg_key>key</arg_key>`."""
     marks = (body.key_openers[0], body.key_closer, body.value_opener, body.value_closers[0])
     key, key_end, value, value_end = map(re.escape, marks)
     opener, closer = map(re.escape, body.type_marks)
@@ -116,13 +116,13 @@ def _alternation(marks: Sequence[str]) -> str:
 
 
 def _closer(form: CallRow) -> str:
-    """Return the mark behind a call; empty for a form that has none."""
+    """Return the mark behind a call, else the one behind a section of calls; empty for neither."""
     return form.close or form.section[1]
 
 
 def _opening_pattern(form: CallRow) -> str:
-    """Return the pattern of the marks before a call's body. The call's opener may be missing within
-    a section of calls, and if the body begins with a mark of its own (`<function=`).
+    """Return the pattern of the marks before a call's body. The call's opener may be missing in a
+    section of calls, or if the body begins with a mark of its own (`<function=`).
     """
     if form.whole:
         return rf"\A\s*{_alternation(form.opens) if form.opens else ''}"

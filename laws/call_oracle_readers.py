@@ -12,13 +12,15 @@ from converter.core.reading.families import CLOSERS
 
 type NamedArguments = tuple[str, Mapping[str, object]]
 type Reader = Callable[[str, re.Match[str]], tuple[int, list[NamedArguments]] | None]
-"""The text and the match of a call's beginning -> the call's end, and its names and arguments."""
+"""Text, match of a call's beginning -> offset behind the calls, name and arguments of each call;
+None if they cannot be read.
+"""
 type Syntax = tuple[str, Reader]  # the pattern of a body's beginning, and the reader of the rest
 
 _BLANKS = rf"(?:\s|{'|'.join(map(re.escape, CLOSERS))})*"
 """The pattern of blanks in a call. Closers of thoughts count as blanks there."""
 JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"  # the pattern of blanks before a JSON object or list
-_UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)  # of `json` and `ast`: no call
+_UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)  # errors of `json` and `ast`
 _DECODER = json.JSONDecoder(strict=False)  # a reader of JSON that takes line ends in strings
 NOTHING: Mapping[str, object] = {}
 """The arguments of a call that is only a name. It is a call if the tool requires no argument."""
@@ -114,8 +116,8 @@ def _entries(value: object, by_key: bool) -> Iterator[NamedArguments]:
 
 
 def objects_reader(close: str = "", by_key: bool = False) -> Reader:
-    """Return a reader of calls in JSON, one after another. `close`: the mark behind them; brackets
-    before it may be missing. `by_key`: the name of a call is a key, as in `{"f": {}}`.
+    """Return a reader of calls in JSON, one after another. `close`: the mark behind them; the last
+    brackets before it may be missing. `by_key`: a call's name is a key, as in `{"f": {}}`.
     """
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]]:
@@ -141,7 +143,7 @@ def objects_reader(close: str = "", by_key: bool = False) -> Reader:
 
 
 def _completed(written: str) -> object:
-    """Return the value of JSON that lacks its last brackets: `{"a": 1`. Raises ValueError."""
+    """Return the value of JSON that lacks its last brackets: `{"a": 1`; else raise ValueError."""
     for brackets in ("}", "}}", "]}}"):
         try:
             return json.loads(written.rstrip(", \n") + brackets)
@@ -151,7 +153,7 @@ def _completed(written: str) -> object:
 
 
 def read_header(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
-    """Read the JSON arguments behind a header with the name; a closing mark there means none."""
+    """Read the arguments behind a header with a tool's name: JSON, or none if a mark follows."""
     name = re.sub(r"\Afunctions\.|:\d+\Z", "", match["name"])  # Kimi writes `functions.f:0`
     if text.startswith(("<", "`"), match.end()):
         return match.end(), [(name, NOTHING)]
@@ -179,7 +181,7 @@ def tags_reader(parameter: str, end: str, padded: bool = True) -> Reader:
 
 
 def read_elements(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
-    """Read a call of MiniMax-M3: an XML element for each argument, `item` for a list's values."""
+    """Read a call of MiniMax-M3: each argument is an XML element, a list has `item` elements."""
     end = text.find("]<]minimax[>[</invoke>", match.end())
     xml = text[match.end() : end].replace("]<]minimax[>[", "")
     return (
@@ -188,7 +190,7 @@ def read_elements(text: str, match: re.Match[str]) -> tuple[int, list[NamedArgum
 
 
 def _values(xml: str) -> dict[str, object]:
-    """Return tag -> value of each element; a list for an element of `item` elements."""
+    """Return tag -> value of each XML element; the value of `<a><item>1</item></a>` is a list."""
     arguments: dict[str, object] = {}
     for match in re.finditer(r"<([\w-]+)>(.*?)</\1>", xml, re.DOTALL):
         inner: object = _values(match[2]) or match[2]
@@ -199,7 +201,7 @@ def _values(xml: str) -> dict[str, object]:
 
 
 def python_reader(close: str) -> Reader:
-    """Return a reader of Python calls up to the mark `close`; some models write JSON there."""
+    """Return a reader of Python calls, `f(a=1)`, up to the mark `close`; else of calls in JSON."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         end = text.find(close, match.end()) if close else _python_end(text, match.end())
@@ -230,7 +232,7 @@ def _python_call(node: ast.Call) -> NamedArguments:
 
 
 def gemma_reader(quote: str, close: str) -> Reader:
-    """Return a reader of Gemma's object: `quote` is a mark around strings, keys have no quotes."""
+    """Return a reader of Gemma's arguments: `quote` is the mark around strings; keys have none."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         end = text.find(close, match.end())
@@ -244,7 +246,7 @@ def gemma_reader(quote: str, close: str) -> Reader:
 
 
 def gemma_calls_reader(quote: str) -> Reader:
-    """Return a reader of Gemma's calls in a row, without marks. `quote`: see `gemma_reader`."""
+    """Return a reader of `call:f{...}call:g{...}`. `quote`: the mark around strings in them."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         named = list[NamedArguments]()
@@ -260,7 +262,7 @@ def gemma_calls_reader(quote: str) -> Reader:
 
 
 def headers_reader(begin: str) -> Reader:
-    """Return a reader of calls in a row: headers that match `begin`, with JSON objects behind."""
+    """Return a reader of calls in a row: each is a header that fits `begin`, and a JSON object."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]]:
         offset, named = match.end(), list[NamedArguments]()

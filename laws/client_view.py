@@ -29,8 +29,8 @@ def message_of(recording: Recording, variant: Variant) -> dict[str, Any]:
 
 
 def read_message(body: bytes, variant: Variant) -> dict[str, Any]:
-    """Return the message in a client's `body`; see `message_of`. Raises BrokenLawError for a stream
-    that is not in order.
+    """Return the message in a client's `body`; the key `error` has the error in which it ends, if
+    any. Raises BrokenLawError for a stream that is not in order.
     """
     if variant.form is Form.WHOLE and variant.dialect is not OLLAMA:
         message: dict[str, Any] = json.loads(body)

@@ -36,7 +36,7 @@ JOINT = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A run of one kind in the reply that the oracle expects."""
+    """A thought, a run of text, or a call, in the reply that the oracle expects."""
 
     kind: str  # `text`, `thinking`, or `call` for a call that was read from the text
     text: str  # what the client reads; of a call, the tool's name
@@ -45,7 +45,7 @@ class Part:
 
 def reading_for(recording: Recording, whole: bool) -> Reading:
     """Return the settings with which the addon reads a recording's text. `whole`: True if the reply
-    is one body as the server sends it, or as the client gets it.
+    is one body at the server or at the client, so that all of it is read before any is sent.
     """
     expected = recording.awaited().expected
     return reading_of(recording.settings, expected, whole)
@@ -53,14 +53,15 @@ def reading_for(recording: Recording, whole: bool) -> Reading:
 
 def reading_for_client(recording: Recording, form: Form) -> Reading:
     """Return the settings with which the addon reads a recording's text for a client that gets the
-    reply in this form. The addon reads all text before it must send any if the reply is whole at
-    the server or at the client.
+    reply in this form.
     """
     return reading_for(recording, Form.WHOLE in (recording.server_form, form))
 
 
 def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
-    """Return the parts of one choice. Of each tool call in its text, only the name is left."""
+    """Return the parts of a choice. A call in its text is a part with the tool's name; a call with
+    which a thought ends is left out.
+    """
     tools = reading.expected.calls.read
     read = _all_parts(choice, reading)
     if tools is None or choice.calls:
@@ -86,7 +87,7 @@ def calls_in_text(choice: ParsedChoice, reading: Reading) -> list[tuple[str, cal
 
 
 def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracle.Call]:
-    """Return the calls in a choice's thoughts; none if it was cut off, or its server sent calls."""
+    """Return the calls (no drafts) in a choice's thoughts; none if it is cut off or has calls."""
     tools, read = reading.expected.calls.read, _all_parts(choice, reading)
     if not tools or choice.calls or choice.finish not in WHOLE:
         return []
@@ -101,8 +102,8 @@ def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracl
 
 
 def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
-    """Return for each part of a choice the text of the emitted tool calls at its end; empty if it
-    has none. Only thoughts have such calls, and of those in a reasoning field only the last one.
+    """Return for each part of a choice the text of the calls at its end that the client gets as
+    calls; else an empty text. Only thoughts have them, in a reasoning field only the last part.
     """
     read, tools = _all_parts(choice, reading), reading.expected.calls.read
     counts = not calls_in_text(choice, reading) and calls_in_thoughts(choice, reading)
@@ -135,7 +136,7 @@ def without_calls(text: str, tools: Tools) -> str:
 
 
 def _without_calls(part: Part, tools: Tools) -> list[Part]:
-    """Return a part of text as its texts and calls in order; other parts unchanged."""
+    """Return the texts and calls in a part of text, in order; any other part as it is."""
     if part.kind != "text":
         return [part]
     calls = call_oracle.calls(part.text, tools.schemas, not tools.wants_json)
@@ -147,7 +148,7 @@ def _without_calls(part: Part, tools: Tools) -> list[Part]:
 
 
 def _all_parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
-    """Return thinking and text, calls included. Behind thinking in a field, tags are text."""
+    """Return a choice's parts, with the text of calls. Behind a reasoning field, tags are text."""
     tagged = list(takewhile(lambda piece: piece.kind != "thinking", choice.pieces))
     text = "".join(piece.text for piece in tagged if piece.kind == "text")
     blocks = _oracle_blocks(text, choice.finish, reading)
@@ -170,8 +171,8 @@ def _all_parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
 def repeated_thought(
     pieces: Sequence[Piece], families: Sequence[ThoughtRow], open_closers: Sequence[str] = ()
 ) -> str:
-    """Return the thought at the beginning of content, with its marks, if a reasoning field has it
-    too; else an empty text. `open_closers`: closers of a thought that was opened before `pieces`.
+    """Return the thought, with its marks, in which content repeats a reasoning field; empty if it
+    repeats none. `open_closers`: closers of a thought that was opened before `pieces`.
     """
     joined = {
         kind: "".join(piece.text for piece in pieces if piece.kind == kind)
@@ -189,7 +190,7 @@ def repeated_thought(
 
 
 def _open_closers(text: str, reading: Reading) -> Sequence[str]:
-    """Return the closers of the thought that `text` opens at its end; empty if it opens none."""
+    """Return the closers of the thought that begins at the end of `text`; empty if none begins."""
     last = _oracle_blocks(f"{text}x", None, reading)[-1:]
     if not last or last[0].kind != "thinking" or last[0].text.strip() != "x":
         return ()
@@ -223,7 +224,7 @@ def without_stray_marks(text: str, families: Sequence[ThoughtRow], at_head: bool
 
 
 def _drop_text(read: Iterable[Part], length: int) -> list[Part]:
-    """Return the parts without the first `length` characters of text (a repeated thought)."""
+    """Return the parts without the first `length` characters of text, which repeat a thought."""
     out = []
     for part in read:
         gone = 0 if part.native else min(length, len(part.text))
@@ -233,7 +234,7 @@ def _drop_text(read: Iterable[Part], length: int) -> list[Part]:
 
 
 def _without_blanks(read: Sequence[Part]) -> list[Part]:
-    """Return the parts without the blanks with which text begins or ends next to thinking."""
+    """Return the parts without the blanks that text has directly before or behind thinking."""
     kinds = ["", *(part.kind for part in read), ""]
     out = []
     for part, before, behind in zip(read, kinds, kinds[2:], strict=False):
@@ -247,7 +248,7 @@ def _without_blanks(read: Sequence[Part]) -> list[Part]:
 
 
 def _oracle_blocks(text: str, finish: str | None, reading: Reading) -> list[Block]:
-    """Return the blocks that the oracle reads in a text. `finish`: of the choice."""
+    """Return the blocks that the oracle reads in a text. `finish`: the choice's finish reason."""
     return oracle.read(
         text,
         families_of(reading),
@@ -260,8 +261,8 @@ def _oracle_blocks(text: str, finish: str | None, reading: Reading) -> list[Bloc
 
 
 def _initial_state(text: str, reading: Reading) -> str:
-    """Return the initial state for `oracle.read`. Under a grammar, text that begins as JSON is the
-    answer, and other text is a thought only if a closer follows.
+    """Return the `start` for `oracle.read`. A grammar makes a thought at the beginning uncertain:
+    with `Grammar.JSON`, text that begins as JSON is the answer; with another, the marks decide.
     """
     start, grammar = _STARTS[reading.mode], reading.expected.grammar
     if start not in ("thinking", "guessed") or grammar is Grammar.NONE:
@@ -272,7 +273,7 @@ def _initial_state(text: str, reading: Reading) -> str:
 
 
 def _parts_without_marks(pieces: Sequence[Piece]) -> list[Part]:
-    """Join the pieces of a kind and block to parts. Marks in a text count as text."""
+    """Return the pieces as parts, those of one kind and block joined. Marks in text stay text."""
     spoken = [piece for piece in pieces if piece.kind != "call"]
     runs = groupby(spoken, key=lambda piece: (piece.kind == "thinking", piece.block))
     return [
@@ -305,8 +306,8 @@ def openai_texts(read: Sequence[Part]) -> tuple[str, str]:
 
 
 def anthropic_blocks(read: Iterable[Part], shown: bool = True) -> list[tuple[str, str]]:
-    """Return the kind and text of each block of a message with these parts; blocks of nothing but
-    blanks are left out. `shown`: False for a client that wants no thinking.
+    """Return kind and text of each block of a message with these parts. Calls and blank blocks are
+    left out. `shown`: False for a client that wants no thinking.
     """
     trimmed = [
         replace(part, text=part.text.strip("\r\n")) if part.kind == "thinking" else part

@@ -1,4 +1,4 @@
-"""A broken law: the recording, the variant, and the first event that differs."""
+"""`compare`, which raises BrokenLawError at the first difference, and `Broken`, its report."""
 
 import json
 import re
@@ -38,7 +38,7 @@ class Broken:
 
 
 def compare(variant: str, expected: Sequence[object], got: Sequence[object]) -> None:
-    """Raise BrokenLawError with the first event that is not as expected."""
+    """Raise BrokenLawError with the first event that is not as expected, if there is one."""
     for index, pair in enumerate(zip_longest(expected, got, fillvalue=_NOTHING)):
         if pair[0] != pair[1]:
             wanted, came = map(_text_of_event, pair)

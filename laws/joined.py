@@ -24,7 +24,7 @@ from laws.reply_parser import frames, parse_reply, value_of
 from laws.variants import cut_anywhere, seeded_random, variants, with_body
 
 type Json = dict[str, Any]
-type Holds = Callable[[Recording, int], None]  # as `Law.holds`
+type Holds = Callable[[Recording, int], None]  # the function that checks a law, `Law.holds`
 JOINT = "\n\n"  # the blank line before the sentence that ends a thought
 _MARK_TOKENS = 2
 """How many tokens a mark and its line end are estimated to have."""
@@ -32,7 +32,7 @@ _PLAIN = {"budget": "server", "budget_tokens": "", "loops": "off", "unanswered":
 """The options with which the addon does not end thoughts by itself."""
 _NOT_IN_FRAME_FIELDS = ("choices", "usage", "timings")  # fields that `frame_fields` leaves out
 _DONE = b"data: [DONE]\n\n"  # the last frame of a stream
-_PIECES = 6  # into at most how many pieces a text is cut at random
+_PIECES = 6  # the most pieces into which a text is cut at random
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,11 @@ class Joined:
 
     kept: bytes  # the frames of the first reply up to the end of its thought
     more: bytes  # the frames of the first reply behind the thought, which the client does not get
-    closing: bytes  # a frame with the text that ends the thought
+    closing: bytes  # a frame with the text that ends the thought; empty if none is needed
     second: bytes  # the second reply; empty if the server cannot continue a reply
-    frame_fields: Json  # the fields of a frame beside its choices, counts and times
+    frame_fields: Json  # the fields that all frames share, without choices, counts and times
     written: int  # how many tokens the server wrote in the first reply
-    added: int  # how many tokens the text has that ends the thought
+    added: int  # about how many tokens the addon added to end the thought
 
     def single_reply(self, recording: Recording) -> Recording:
         """Return the recording with one reply, in which the model ends the thought by itself."""
@@ -108,10 +108,10 @@ def joined(recording: Recording) -> Joined | None:
 
 
 def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
-    """Check the law `number` by its function `holds`, which raises BrokenLawError. Of two joined
-    replies, the single reply is checked, and must give the same message.
+    """Check the law `number` by its function `holds`, which raises BrokenLawError. If the reply was
+    joined from two, check its `single_reply`, and that clients get the same message from both.
     """
-    # the bytes can show the end of a thought only if it was a budget's, or for want of an answer
+    # the bytes show where a thought was ended only if a budget was spent or no answer came
     limits = recording.awaited().limits
     both = joined(recording) if limits.budget is not None or limits.answers else None
     if both is None:
@@ -119,7 +119,7 @@ def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> No
         return
     one = both.single_reply(recording)
     holds(one, drawn)
-    # counts are compared if the server sent them: the addon's estimate includes the withheld text
+    # the addon's own estimate is not compared, because it includes the text that it withheld
     counted = parse_reply(recording.body, Form.STREAM, OPENAI_CHAT).usage
     for variant in variants(recording):
         where = f"{variant}, of two replies, against one"
@@ -133,8 +133,8 @@ def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> No
 
 
 def last_reply_of(recording: Recording, came: bytes) -> bytes:
-    """Return the part of `came`, the server's bytes so far, that has the finish for the client: the
-    second reply if the addon withholds the finish of the first, else all.
+    """Return the part of `came`, the server's bytes so far, whose finish the client gets: only the
+    second reply if the addon withholds the finish of the first, else all of `came`.
     """
     first = _separate_replies(recording.body)[0] if recording.awaited().limits.answers else b""
     return came[len(first) :] if joined(recording) else came
@@ -161,12 +161,12 @@ def _check_recut(recording: Recording, both: Joined, drawn: int) -> None:
 
 
 def _without_usage(view: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    """Return the events without counts: if the server has none, the addon estimates by frames."""
+    """Return the events without counts of tokens, which the addon may estimate from the frames."""
     return [event for event in view if event[0] != "usage"]
 
 
 def _separate_replies(body: bytes) -> tuple[bytes, bytes]:
-    """Return the first reply and the second, which begins with the frame that has another id."""
+    """Return both replies; the second begins at the first frame with another id, or is empty."""
     before, name = b"", None
     for frame in frames(body):
         own = (value_of(frame) or {}).get("id")
@@ -177,8 +177,8 @@ def _separate_replies(body: bytes) -> tuple[bytes, bytes]:
 
 
 def _joined_at_thought_end(recording: Recording, first: bytes, second: bytes) -> Joined | None:
-    """Return the two replies. The first one is divided where its thought spends the budget; if it
-    has no answer, before its finish. Return `None` if its thought ends for another reason.
+    """Return the two replies, with the first one divided where its thought was ended: before its
+    finish if it has no answer, else where the budget is spent. `None`: it ended for another reason.
     """
     reading, limits = reading_for(recording, whole=False), recording.awaited().limits
     choice = parse_reply(first, Form.STREAM, OPENAI_CHAT).choice()
@@ -203,7 +203,7 @@ def _joined_at_thought_end(recording: Recording, first: bytes, second: bytes) ->
     if limits.budget is None or text_frames[-1] is None:
         return None
     left = limits.budget * BYTES_PER_TOKEN - len("".join(thoughts[:-1]).encode())
-    paid = thoughts[-1].encode()[: max(left, 0)].decode(errors="ignore")  # within the budget
+    paid = thoughts[-1].encode()[: max(left, 0)].decode(errors="ignore")  # the part in the budget
     kept = len(text) - len(thoughts[-1]) + len(paid)
     if paid == thoughts[-1] or text[kept:] != thoughts[-1][len(paid) :]:
         return None
@@ -215,7 +215,7 @@ def _joined_at_thought_end(recording: Recording, first: bytes, second: bytes) ->
 
 
 def _tokens_of(spoken: Sequence[TextFrame]) -> int:
-    """Return the tokens of frames with text: one for each frame, or more by their length."""
+    """Return an estimate of the tokens in text frames: one a frame, or by size if they are long."""
     size = sum(len(each.text.encode()) for each in spoken)
     return len(spoken) if size <= 2 * BYTES_PER_TOKEN * len(spoken) else size // BYTES_PER_TOKEN
 

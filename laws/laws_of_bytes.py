@@ -22,9 +22,9 @@ from laws.variants import (
 )
 
 _PIECES = 12
-"""Into how many chunks the server's bytes are cut at random."""
+"""The most chunks into which the server's bytes are cut at random."""
 _FRAME_ENDS = 24
-"""At about how many ends of frames law 9 breaks a long stream off."""
+"""About how many ends of frames law 9 picks in a long stream, to break the stream off there."""
 _LAST_FRAMES = 3
 """How many frames end a stream: the finish, the counts and `[DONE]`."""
 _GARBAGE = (
@@ -69,7 +69,7 @@ def law_8(recording: Recording, drawn: int) -> None:
 
 
 def spoiled_bodies(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[str, bytes]]:
-    """Yield `drawn` times three pairs: the description of a fault, and `body` with this fault."""
+    """Yield pairs: a fault's description, `body` with this fault. Three faults, `drawn` times."""
     for _ in range(drawn):
         offset, garbage = drawing.randrange(len(body) + 1), drawing.choice(_GARBAGE)
         yield f"cut off at byte {offset}", body[:offset]
@@ -81,7 +81,7 @@ def spoiled_bodies(body: bytes, drawn: int, drawing: random.Random) -> Iterator[
 
 
 def _check_message(out: bytes, variant: Variant, name: str) -> None:
-    """Check that the client's bytes `out` are a message or an error. `name`: of the fault."""
+    """Check that the client's bytes `out` are a message or an error. `name`: the fault's name."""
     try:
         read = read_message(out, variant)
     except BrokenLawError as error:
@@ -93,8 +93,8 @@ def _check_message(out: bytes, variant: Variant, name: str) -> None:
 
 
 def law_9(recording: Recording, drawn: int) -> None:
-    """Check that every stream of blocks or items is in order, and that it ends in an error exactly
-    if the server's stream broke off before its finish.
+    """Check that every stream of blocks or items is in order. It must end in an error if, and only
+    if, the server's stream broke off before its finish, or (for Responses) has a cut-off call.
     """
     of_blocks = [each for each in variants(recording) if each.dialect in IN_BLOCKS]
     streams = [variant for variant in of_blocks if variant.form is Form.STREAM]
@@ -121,14 +121,15 @@ def _offsets_to_cut_at(recording: Recording, drawn: int) -> list[int]:
 
 
 def _check_ends(recording: Recording, streams: list[Variant], came: bytes, name: str) -> None:
-    """Check that each stream ends in a message exactly if the reply in `came` is whole."""
+    """Check that each stream ends in a message if the bytes `came` are whole, else in an error."""
     if ends_between_replies(recording, came):
         return
     last, fields = last_reply_of(recording, came), recording.settings.map
     sent = parse_reply(last, recording.server_form, recording.server_dialect, fields)
     for variant in streams:
         message = read_message(body_of(recording, variant, [came]), variant)
-        fails = variant.dialect is RESPONSES and sent.choice().cut_call  # which no client must run
+        # Codex runs a complete call at once, so a Responses reply with a cut-off call must fail
+        fails = variant.dialect is RESPONSES and sent.choice().cut_call
         ends = sent.complete and not fails
         if ends == bool(message.get("error")):
             end = message.get("error") or message.get("stop_reason")

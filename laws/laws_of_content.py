@@ -49,7 +49,7 @@ def law_4(recording: Recording, _: int) -> None:
 
 
 def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) -> None:
-    """Check that `got`, the client's thinking and text, lacks nothing of the choice but marks."""
+    """Check that `got`, the client's thinking and text, has all text of the choice except marks."""
     settings = case.recording.settings
     reading = reading_for_client(case.recording, variant.form)
     calls = [text for text, _ in calls_in_text(choice, reading)]
@@ -64,7 +64,7 @@ def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) ->
 
 
 def _check_message_is_complete(case: Case, variant: Variant) -> None:
-    """Check that a message lacks no text, call, finish or count of the server's reply."""
+    """Check that a message has all text, calls, finish and counts of the server's reply."""
     message, choice = message_of(case.recording, variant), case.reply.choice()
     if case.recording.awaited().request.shows_thinking and "content" in message:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
@@ -106,14 +106,12 @@ def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
 
 
 def _cut_by_stops(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
-    """Return the request's stop strings if one of them may have cut off the last call; empty if the
-    last call is complete.
-    """
+    """Return the request's stop strings if the last call is cut off, perhaps by one; else none."""
     return reading_for(case.recording, whole=True).expected.stops if choice.cut_call else ()
 
 
 def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> None:
-    """Check that the message has the stop string that the server reported, unless calls end it."""
+    """Check that the message has the reported stop string, unless it ends in a complete call."""
     choice = case.reply.choice()
     of_call = _cut_by_stops(case, choice)
     if not of_call and (called or choice.finish in CALLED):
@@ -127,8 +125,8 @@ def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> No
 
 
 def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Json]:
-    """Return the server's calls `sent`, but with the value of the client's call where the addon may
-    convert it: both values have the same text, and the tool's schema takes no string.
+    """Return the server's calls `sent`. Where the addon may have converted a value ("3" to 3), the
+    value is the client's: both have the same text, and the tool's schema takes no string.
     """
     if not case.calls_read.typed_arguments or len(sent) != len(got):
         return [*sent]
@@ -138,7 +136,7 @@ def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[
 
 
 def _typed_call(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
-    """Return `call`, with the arguments of the client's `other` where these may be converted."""
+    """Return `call`, with the client's arguments (`other`) if they may be the converted ones."""
     sent = Call(0, 0, call["name"], as_object(_parsed(call["arguments"])))
     received = _parsed(other["arguments"])
     if not (isinstance(received, dict) and is_same_call(sent, other["name"], received)):
@@ -161,7 +159,7 @@ def _takes_strings(schema: object) -> bool:
 
 
 def _oracle_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Call]:
-    """Return the calls that the oracle reads in the text, or else in the thoughts."""
+    """Return the calls that the oracle reads in the text or, if it has none, in the thoughts."""
     reading = reading_for_client(case.recording, variant.form)
     in_text = [call for _, call in calls_in_text(choice, reading)]
     return in_text or calls_in_thoughts(choice, reading)
@@ -185,7 +183,7 @@ def _parsed(written: str) -> object:
 
 
 def _check_completion_is_complete(case: Case, variant: Variant) -> None:
-    """Check that a completion lacks no text, call, finish, count or other field of the reply."""
+    """Check that a completion has all text, calls, finishes, counts and fields of the reply."""
     sent, got = case.reply, completion_of(case.recording, variant)
     # for a body without choices the client gets an error
     if sent.choices or variant.form is Form.STREAM:
@@ -232,9 +230,9 @@ def _facts_beside_content(reply: ParsedReply) -> list[tuple[object, ...]]:
 
 
 def stays_unchanged(case: Case) -> bool:
-    """Return True if a client of the server's own dialect must get the server's bytes unchanged: no
-    text can begin a mark, no blanks are held, and the server uses all fields in which the client is
-    to get thinking.
+    """Return True if a client of the server's own dialect must get the server's bytes unchanged: if
+    no text can begin a mark, no blanks are held until more text comes, and the server already
+    sends thinking in all fields in which the client is to get it.
     """
     settings, awaited = case.recording.settings, case.recording.awaited()
     expected = awaited.expected
@@ -297,8 +295,8 @@ def _check_blocks_by_oracle(case: Case, variant: Variant, reading: Reading) -> N
 
 
 def law_6(recording: Recording, _: int) -> None:
-    """Check that the client gets no mark that the oracle reads as a mark. Marks in code, and in
-    text behind a reasoning field, are text.
+    """Check that the client gets no mark that the oracle reads as a mark. Marks in code are text,
+    and so are marks in content that follows thinking in a reasoning field.
     """
     case = Case(recording)
     for variant in variants(recording):

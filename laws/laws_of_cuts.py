@@ -15,12 +15,12 @@ from laws.recut import recut_text
 from laws.refold import fold, unfold
 from laws.variants import IN_BLOCKS, Variant, cut_anywhere, seeded_random, variants, with_body
 
-_PIECES = 6  # into at most how many pieces a text is cut at random
+_PIECES = 6  # the most pieces into which a text is cut at random
 
 
 def law_2(recording: Recording, drawn: int) -> None:
-    """Check that a client gets the same message if text is cut into other frames: into characters,
-    into one, and at random.
+    """Check that a client gets the same message if text is cut into other frames: one for each
+    character, one for all text, and at random.
     """
     streamed = as_stream(recording)
     drawing = seeded_random(recording, 2)
@@ -51,7 +51,7 @@ def law_3(recording: Recording, _: int) -> None:
     """Check that a client gets the same from the recorded reply and from its other form: a stream
     folded into a body, or a body unfolded into a stream.
 
-    Only a whole reply shows its own initial state, so that the streams get it as an option.
+    A whole reply shows whether it begins in a thought. For streams, the option `start` says so.
     """
     streamed = as_stream(recording)
     whole = (
@@ -76,7 +76,7 @@ def law_3(recording: Recording, _: int) -> None:
 def _check_same(
     to: list[Variant], recordings: list[Recording], skip: tuple[Recording, Form] | None = None
 ) -> None:
-    """Check that all variants in `to` get the same from all recordings, except for `skip`."""
+    """Check that all variants in `to` get the same from all recordings. `skip` is left out."""
     pairs = [
         (each, variant)
         for each in recordings

@@ -18,7 +18,7 @@ _SHAPES = {
     RESPONSES: ("Responses client", ["code", "message", "param", "type"]),
     OLLAMA: ("Ollama client", []),
 }
-"""A client's dialect -> the client's name, and the keys of its errors. Not for chat completions."""
+"""Dialect that is not chat completions -> the name of its client, and the keys of its errors."""
 
 
 def answer(recording: Recording, dialect: Dialect, body: bytes | None = None) -> Answer:

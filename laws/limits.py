@@ -55,7 +55,7 @@ class Case:
 
     @property
     def ended(self) -> list[str]:
-        """The reason for each ended thought: `budget`, `unanswered` or a loop."""
+        """The reason for each thought that the addon ended: `budget`, `loop` or `unanswered`."""
         return self._findings.ends.reasons
 
 
@@ -72,7 +72,7 @@ _RANK = {"thinking": 0, "raw": 1, "text": 1, "call": 2}  # kind -> its place in 
 
 
 def _has_pieces_out_of_order(case: Case) -> bool:
-    """Return True if a choice has its thinking, text and calls in another order."""
+    """Return True if a choice has its parts in another order than thinking, text, calls."""
     orders = (
         [_RANK[piece.kind] for piece in choice.pieces] for choice in case.reply.choices.values()
     )
@@ -117,7 +117,7 @@ def _is_not_utf8(case: Case) -> bool:
 
 
 def _has_cut_call(case: Case) -> bool:
-    """Return True if the addon read a call that is cut off, or left one as text."""
+    """Return True if the text has a call that is cut off, emitted as a call or left as text."""
     if case.recording.awaited().expected.calls.read is None:
         return False
     return bool(case.calls_read.cut_calls or case.calls_read.calls_left_text)

@@ -1,4 +1,4 @@
-"""Marks in texts: a comparison of two texts of which one lacks its marks, and counts of marks."""
+"""Comparison of a server's text with a client's, which lacks the marks; and counts of marks."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,27 +7,27 @@ from converter.core.reading.rows import GAP, SUFFIX
 from converter.core.reading.thought_row import ThoughtRow
 
 _BLANKS = re.compile(r"\s+")  # one or more blanks
-_SUFFIX = "[0-9A-Za-z_-]{1,32}"  # the pattern of the text for which `SUFFIX` stands in a mark
-_GAP = r"[^<]{0,48}(?:<\|constrain\|>[^<]{0,48})?"  # the pattern of the text for which `GAP` stands
+_SUFFIX = "[0-9A-Za-z_-]{1,32}"  # for the wildcard `SUFFIX` in a mark: the `a` of `<think:a>`
+_GAP = r"[^<]{0,48}(?:<\|constrain\|>[^<]{0,48})?"  # for the wildcard `GAP` in a gpt-oss header
 _NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute
 _PAIRS = rf"""(?:{_NAME}=(?:"[^"]*"|'[^']*'))*"""  # attributes, in a text without blanks
 _THOUGHT = re.compile(r"""thought=(?:"([^"]*)"|'([^']*)')""")  # the attribute `thought` in a tag
 
 
 def without_blanks(text: str) -> str:
-    """Return the text without blanks: the addon drops some around thoughts; law 5 compares them."""
+    """Return the text without blanks, because the addon may drop blanks around thoughts."""
     return _BLANKS.sub("", text)
 
 
 def literal_marks(families: Iterable[ThoughtRow]) -> list[str]:
-    """Return every mark of these families, longest first; `SUFFIX` and `GAP` stand for any text."""
+    """Return every mark of these families, longest first, with its wildcards (`SUFFIX`, `GAP`)."""
     rows = [(*row.opens, *row.closes, *row.ignored, *(row.answer_tags or ())) for row in families]
     return sorted({mark for row in rows for mark in row}, key=len, reverse=True)
 
 
 def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
-    """Return further texts that a client may lack: labels of thoughts, and beginnings of marks that
-    the end of the reply cut off.
+    """Return further texts that the addon drops: labels of thoughts, and the incomplete mark with
+    which a reply may be cut off.
     """
     rows = list(families)
     torn = tuple(mark for row in rows for mark in row.torn)
@@ -46,7 +46,7 @@ def count_mark(mark: str, texts: Iterable[str]) -> int:
 
 
 def _pattern_of(mark: str) -> re.Pattern[str]:
-    """Return the pattern of a mark, in which `SUFFIX` and `GAP` match any text."""
+    """Return the pattern of a mark, with patterns in place of `SUFFIX` and `GAP`."""
     return re.compile(re.escape(mark).replace(SUFFIX, _SUFFIX).replace(GAP, _GAP))
 
 
@@ -79,8 +79,8 @@ class TextComparison:
         return None if furthest == (len(sent), len(got)) else furthest
 
     def _next_offsets(self, sent: str, offset: int) -> Iterator[tuple[int, str]]:
-        """Yield the offset behind each piece of `sent` that may begin at `offset`: a character, a
-        mark, a call, an opener with attributes; and the text of the piece that the client must get.
+        """Yield a pair for each piece that may begin at `offset` of `sent` (a character, a mark, a
+        call, an opener with attributes): the offset behind it, and what the client must get of it.
         """
         if offset == len(sent):
             return

@@ -109,7 +109,7 @@ def fold(values: list[Json]) -> Json:
 
 
 def unfold(value: Json, cut: Any) -> Iterator[Json]:
-    """Yield the lines of a stream with the same content. `cut` cuts a text into texts of lines."""
+    """Yield a whole reply as the lines of a stream. `cut` cuts a text into one piece a line."""
     message = value.get("message") or {}
     head: Json = {name: value[name] for name in ("model", "created_at") if name in value}
     for name in ("thinking", "content"):

@@ -43,10 +43,10 @@ def read(
     *,
     stopped: bool = False,
 ) -> list[Block]:
-    """Return the blocks of a reply's text. `start`: "text", "closed" (text, as thinking is off),
-    "thinking", "guessed" (thinking, by a guess) or "undecided" (the marks decide). `attributes`:
-    openers may have attributes. `wants_json`: the answer is to be JSON. `stopped`: the model itself
-    ended the reply.
+    """Return the blocks of a reply's text. `start`: the state in which the reply begins: "text",
+    "closed" (text, because thinking is off), "thinking", "guessed" (probably thinking) or
+    "undecided" (the first mark decides). `attributes`: openers may have attributes. `wants_json`:
+    the answer is to be JSON. `stopped`: the model ended the reply by itself.
     """
     options = (attributes, tools_offered, wants_json, stopped)
     return list(_read(text, tuple(families), start, options))
@@ -56,7 +56,7 @@ def read(
 def _read(
     text: str, families: tuple[ThoughtRow, ...], start: str, options: tuple[bool, bool, bool, bool]
 ) -> tuple[Block, ...]:
-    """Return the blocks of a text: neighbouring text joined, and blank thoughts left out."""
+    """Return the blocks for `read`: neighbouring text is joined, blank thoughts are left out."""
     blocks: list[Block] = []
     for block in _Reader(families, *options, text).blocks(start):
         if block.kind == "text" and blocks and blocks[-1].kind == "text":
@@ -76,7 +76,7 @@ class _Reader:
     wants_json: bool  # True if the answer is to be JSON
     stopped: bool  # True if the model ended the reply by itself
     rest: str  # the text that is not yet read
-    stray: bool = True  # True if a closer at the head of `rest` may close nothing
+    stray: bool = True  # True if a closer at the head of `rest` is dropped, as it closes nothing
     closer: str = ""  # the closer with which the last thought ended, if the rest follows it at once
     bare: bool = False  # True if a closer without an opener shows that the reply began in a thought
     frame_end: str = ""  # the closer of the answer's tags, if their opener was read
@@ -154,7 +154,7 @@ class _Reader:
         return "", None
 
     def _kind(self, match: re.Match[str]) -> str:
-        """Return the name of the group that matched; empty for text, "no call" for a mark alone."""
+        """Return the matching group's name; "no call" for a mark without a call; empty for text."""
         kinds = ("torn", "tool", "thought", "stray", "bare", "frame", "silent")
         kind = next((name for name in kinds if match[name]), "")
         before = self.rest[: match.start()][-64:]
@@ -165,7 +165,7 @@ class _Reader:
         return kind if called else "no call"
 
     def _text_follows(self) -> bool:
-        """Return True if the thought goes on behind the call that ended it."""
+        """Return True if `rest` begins with text, so that the thought goes on behind its call."""
         offset = len(self.rest) - len(self.rest.lstrip())
         match = self._pattern(offset).match(self.rest, offset)
         return match is not None and self._kind(match) in ("", "no call")
@@ -177,8 +177,8 @@ class _Reader:
         return (head and (offered or self.wants_json)) or (self.wants_json and not self.bare)
 
     def _skip_value(self, offset: int) -> int:
-        """Return the offset behind the JSON value at `offset`. If the value has no end, no mark
-        counts any more.
+        """Return the offset behind the JSON value at `offset`. If the value has no end, this is the
+        end of the text, and no mark counts any more.
         """
         end = value_end(self.rest, offset)
         if end is None:
@@ -186,7 +186,7 @@ class _Reader:
         return len(self.rest) if end is None else end
 
     def _pattern(self, offset: int) -> re.Pattern[str]:
-        """Return the pattern of a piece of the rest at `offset`, in the reader's state."""
+        """Return the pattern of the piece of `rest` at `offset`, for the reader's state there."""
         head = not self.rest[:offset].strip()
         stray = head and (self.stray or self.ended)
         bare, called = self.bare and not stray, head and self.called
@@ -208,7 +208,7 @@ class _Reader:
         return call
 
     def _take_opened(self, match: re.Match[str], before: str = "") -> Block:
-        """Remove a thought with its marks and return its block, with the blanks `before` it."""
+        """Remove a thought with its marks; return its block. `before`: blanks before its text."""
         parts = match.groupdict()
         self.bare = self.stray = self.called = False
         name = next((name for name in parts if name[:4] in _GROUPS and parts[name] is not None), "")
@@ -239,9 +239,9 @@ class _Reader:
         closers: Sequence[str],
         first: Sequence[str],
     ) -> str:
-        """Remove and return a thought's text; remove its closer too, unless a call ends the thought
-        before. `span`: the offsets of the text; `behind`: the offset behind its `closer`; `first`:
-        marks that count at the beginning of the thought.
+        """Remove a thought's text and its closer, and return the text. A call may end the thought
+        earlier: then only the text before the call. `span`: the offsets of the text; `behind`: the
+        offset behind `closer`; `first`: marks that count only at the beginning of the thought.
         """
         begin, end = span
         tools = tool_marks(self.families, self.offered)
@@ -272,7 +272,7 @@ class _Reader:
         return whole
 
     def _find_call(self, start: int, end: int, tools: Sequence[str]) -> int | None:
-        """Return the offset of the first call from `start` to `end` that has a mark of `tools`."""
+        """Return the offset of the first call from `start` to `end` with a mark of `tools`."""
         offsets = (
             offset
             for offset in range(start, end + 1)
@@ -285,17 +285,15 @@ class _Reader:
         self, offset: int, closers: Sequence[str], tools: Sequence[str]
     ) -> int | None:
         """Return the offset behind the call at `offset` and the calls that follow it, if they are
-        drafts; None if they are calls.
-
-        They are drafts if the thought is closed behind them, or if more text follows than
-        `GUESS_LIMIT`.
+        drafts; None if they are calls. They are drafts if the thought is closed behind them, or if
+        more than `GUESS_LIMIT` characters of text follow them.
         """
         while True:
             other = self._new_reader(self.rest[offset:])
             other.call, other.resumes = tool_mark(other.rest, 0), closers
             other._take_call()
             called = len(self.rest) - len(other.rest)
-            # a call without an end: its text may include the thought's closer
+            # the call has no end: the thought's closer may stand within the call's text
             if not other.families:
                 special = TOOL_MARKS[tool_mark(self.rest, offset)].special
                 behind_mark = offset + len(tool_mark(self.rest, offset))
@@ -324,12 +322,14 @@ class _Reader:
             offset = again
 
     def _is_call(self, begin: int, offset: int, mark: str) -> bool:
-        """Return True if the tool mark at `offset` begins a call. `begin`: of its thought."""
+        """Return True if the tool mark at `offset` begins a call. `begin`: that of its thought."""
         fenced = not TOOL_MARKS[mark].special and _is_fenced(self.rest[begin:offset])
         return not fenced and begins_call(self.rest, begin, offset)
 
     def _with_answer(self, thought: Block, guessed: bool = True) -> Iterator[Block]:
-        """Yield a thought. If it was `guessed` and has no closer, its end is read as the answer."""
+        """Yield a thought's block. The last paragraph is yielded as the answer if the thought was
+        `guessed` and has no closer, and the model ended the reply by itself.
+        """
         unmarked, self.unmarked = self.unmarked, ""
         answer = _last_paragraph(unmarked) if guessed and self.stopped and unmarked else ""
         if answer:
@@ -367,7 +367,7 @@ class _Reader:
         return self._take_unopened(closers, first)
 
     def _take_unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
-        """Remove a thought without opener and return its block. `first`: see `_take_thought`."""
+        """Remove a thought without opener; return its block. `first`: as in `_take_thought`."""
         ended = re.search("|".join(mark_patterns(closers)) or "(?!)", self.rest)
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
@@ -379,7 +379,7 @@ class _Reader:
 
 
 def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | None:
-    """Return the match of the mark that stands first behind `offset`; None if none of them does."""
+    """Return the first match of one of the marks from `offset` on; None if there is none."""
     return re.compile("|".join(mark_patterns(marks)) or "(?!)").search(text, offset)
 
 
@@ -387,7 +387,7 @@ _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(mark_patterns(CLOSERS))}))*")
 """The pattern of closers of calls, with blanks before them."""
 _LONGEST = 200
 """The most characters at the end of the unread text in which an incomplete mark is searched for."""
-_GROUPS = {"said": "closer", "word": "tail"}  # group of a thought's text -> group of its closer
+_GROUPS = {"said": "closer", "word": "tail"}  # in `_thought_pattern`: group of text -> of closer
 
 
 def _last_paragraph(text: str) -> str:

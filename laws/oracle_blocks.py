@@ -1,4 +1,4 @@
-"""The blocks that the oracle reads from a text."""
+"""`Block`: a thought or a piece of the answer, as the oracle reads them from a reply's text."""
 
 import math
 import re
@@ -9,12 +9,12 @@ from laws.oracle_marks import NAME
 
 @dataclass(frozen=True)
 class Block:
-    """A block of a message."""
+    """A thought, or a piece of the answer."""
 
     kind: str  # `text` or `thinking`
     text: str  # what the block says, without its marks
-    thought_type: str | None = None  # the attribute of the thought's tag; None if it lacks one
-    confidence: float | None = None  # of a tag with attributes, 0.5 if unreadable; else None
+    thought_type: str | None = None  # the tag's attribute of this name; None if the tag lacks it
+    confidence: float | None = None  # None without attributes; 0.5 if missing or unreadable
 
 
 _PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")

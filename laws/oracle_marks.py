@@ -1,4 +1,4 @@
-"""The regular expressions with which the oracle finds marks in a text."""
+"""The regular expressions with which `oracle` finds marks of thoughts and of calls in a text."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,18 +19,18 @@ NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute
 _QUOTED = r"""(?:"[^"]*"|'[^']*')"""  # the value of an attribute
 ATTRIBUTES = rf"(?=\s)(?:\s+{NAME}\s*=\s*{_QUOTED})*\s*"
 """The pattern of the attributes in a tag, with blanks around them."""
-_ANY_SUFFIX = r"[0-9A-Za-z_-]{1,32}"  # the text for which `SUFFIX` stands in a mark
+_ANY_SUFFIX = r"[0-9A-Za-z_-]{1,32}"  # for the wildcard `SUFFIX` in a mark: the `a` of `<think:a>`
 _HEADER = r"(?:(?!to=)[^<]){0,48}+"  # up to 48 characters of a gpt-oss header
 _GAP = rf"(?=\W)(?!<\|message){_HEADER}(?:<\|constrain\|>{_HEADER})?"
-"""The pattern of the text for which `GAP` stands: part of a header of gpt-oss."""
+"""The pattern for the wildcard `GAP` in a mark: text in the middle of a header of gpt-oss."""
 _QUOTES = "\"'`“‘«‹„「『(["  # before a mark, they show that the mark is only quoted
 _CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)  # any closer of a thought
 _CALL_BEHIND_MARK = re.compile(
     rf"\s*(?:(?:{_CLOSER})\s*)?+(?:[\[{{]|<[^/])|"
     r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
-)
-_CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")  # behind a mark not parted by a blank
-_CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # cut behind a mark: perhaps a call
+)  # a call begins so behind its mark: `{`, `[`, `<a`, `name(`, or a name and a line end
+_CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")  # a word directly behind a mark, or below it
+_CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # all text behind a mark, if cut off in a call
 
 _TEXT_PATTERN = rf"""
     # the line of a fence; behind a fence of backticks, its line has no further backtick
@@ -66,11 +66,11 @@ class ToolMark:
 
 
 _IN_THOUGHTS = (Counts.EVERYWHERE, Counts.IN_THOUGHTS, Counts.IN_THOUGHTS_WITH_TOOLS)
-"""Values of `Counts` whose marks end a thought; the last one only if the request offers tools."""
+"""The `Counts` of marks whose calls may end a thought; the last one only if tools are offered."""
 
 
 def _tool_marks_of(form: CallRow) -> Iterator[tuple[str, ToolMark]]:
-    """Yield the marks that begin calls of a form, up to whose end nothing is a tag of a thought."""
+    """Yield each mark that begins calls of a form, and where it counts and what ends the calls."""
     section, behind = form.section
     if section:
         yield section, ToolMark(form.counts, behind, form.ends_before)
@@ -88,25 +88,25 @@ TOOL_MARKS = {
     if form.counts is not Counts.AS_WHOLE_REPLY
     for mark, tool in _tool_marks_of(form)
 }
-"""Each mark before calls in the addon's table of forms, with its closer."""
+"""Mark that begins calls in the addon's table of forms -> where it counts, what ends the calls."""
 
 
 @dataclass(frozen=True)
 class State:
-    """The state of the oracle at an offset."""
+    """The facts about the text before an offset that decide which marks count at the offset."""
 
     at_start: bool  # True if only blanks stand between the last mark that was read and the offset
-    closer: str  # the closer of a thought, if only blanks stand between it and the offset
+    closer: str  # the last mark that was read, if it is the closer of a thought; else empty
     bare: bool = False  # True if a closer may show that the text before was a thought
     stray: bool = False  # True if a closer at the offset is dropped, because it closes nothing
     offered: bool = False  # True if the request offers tools
     called: bool = False  # True if only blanks stand between a call and the offset
-    inside: bool = False  # True if a call that ended a thought stands before the offset
+    inside: bool = False  # True if `called` is True and the call ended a thought
 
 
 @cache
 def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State) -> re.Pattern[str]:
-    """Return the expression of a state: code, a thought, a mark, or a character of text."""
+    """Return the pattern of the next piece of text: code, a thought, a mark, or one character."""
     rows = [
         (number, row)
         for number, row in enumerate(families)
@@ -120,7 +120,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
         if row.answer_tags and state.at_start and state.closer in row.closes
     ]
     groups = {
-        # only one character is matched, so that marks behind it count
+        # such an end is text, but marks in it count: so the match is only its first character
         "worded": [f"(?={end})." for end in _header_patterns(marks, torn)],
         "torn": _cut_mark_patterns(marks, torn),
         "tool": mark_patterns(_tool_marks_in_text(families, state)),
@@ -137,7 +137,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
 
 
 def _silent_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
-    """Return the closers that are dropped although they close nothing."""
+    """Return the closers that are dropped as special tokens, although they close nothing."""
     rows = [row for row in families if row.lone is Lone.NOTHING]
     return [] if state.bare or state.stray else [mark for row in rows for mark in row.closes]
 
@@ -151,27 +151,29 @@ def _marks_in(families: Sequence[ThoughtRow], state: State) -> list[str]:
 
 
 def _cut_mark_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return the one pattern of marks cut off by the reply's end; `[]` if `torn` is empty."""
+    """Return a list of one pattern, which fits a mark that the reply's end cuts off. `torn`: the
+    special tokens with which such a mark must begin; the list is empty if there are none.
+    """
     parts = _mark_beginning_patterns(marks, torn)
     parts += [_begun_gap_pattern(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
     return [rf"(?:{'|'.join(parts)})\Z"] if torn else []
 
 
 def _mark_beginning_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return a pattern for each incomplete mark that begins with a special token, one of `torn`."""
+    """Return patterns of the incomplete marks that begin with a special token of `torn`."""
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
     return mark_patterns(part for part in cut if part.startswith(torn) and GAP not in part)
 
 
 def _header_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return patterns of a reply's end that may be a header (gpt-oss) without its last token."""
+    """Return patterns of a gpt-oss header that is cut off behind a word: `<|channel|>final I`."""
     others = rf"(?!(?:{'|'.join(_mark_beginning_patterns(marks, torn)) or '(?!)'})\Z)"
     gaps = [mark for mark in marks if GAP in mark]
     return [others + _begun_gap_pattern(mark, r"(?=\s*[^\s<])") + r"\Z" for mark in gaps]
 
 
 def _begun_gap_pattern(mark: str, condition: str = "") -> str:
-    """Return the pattern of the beginning of a mark that is cut off in its gap or behind it."""
+    """Return the pattern of a mark cut off in its `GAP` or later. `condition`: lookahead there."""
     head, _, tail = mark.partition(GAP)
     ends = {end[:length] for end in (tail, "<|constrain|>") for length in range(1, len(end))}
     some = "|".join(mark_patterns(ends))
@@ -185,7 +187,7 @@ def _lone_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
 
 
 def tool_marks(families: Sequence[ThoughtRow], offered: bool) -> list[str]:
-    """Return the openers of calls that count in a thought. `offered`: the request has tools."""
+    """Return the openers of calls that count in a thought. `offered`: the request offers tools."""
     counts = _IN_THOUGHTS if offered else _IN_THOUGHTS[:2]
     marks = [mark for mark, tool in TOOL_MARKS.items() if not tool.alone and tool.counts in counts]
     return marks if families else []
@@ -199,10 +201,10 @@ def _tool_marks_in_text(families: Sequence[ThoughtRow], state: State) -> list[st
 
 
 def value_end(text: str, offset: int, header: bool = False) -> int | None:
-    """Return the end of the JSON value, or of the list of Python calls, from `offset` on.
+    """Return the offset behind the JSON value, or the list of Python calls, at `offset`.
 
-    Blanks may come before the value, and a tool's name if there may be a `header`. Return `None` if
-    the value has no end, or may still begin; if none begins, the offset at which that is certain.
+    Blanks may stand before it and, if `header` is True, a tool's name. Return `None` if the text
+    ends before the value's end. If other text stands there, return the offset of its beginning.
     """
     begin = _value_begin(text, offset, header)
     if begin is None or not _begins_value(text, offset, begin):
@@ -217,7 +219,7 @@ def in_string(text: str) -> bool:
 
 
 def _characters_of(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield for each character of JSON the offset behind it, its depth, and the open quote."""
+    """Yield for each character of JSON: offset behind it, number of open brackets, open quote."""
     depth, quote, last = 0, "", ""
     for match in re.finditer(r"\\.|.", text, re.DOTALL):
         character = match[0][:1] if quote else match[0][-1:]
@@ -232,13 +234,13 @@ def _characters_of(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _begins_value(text: str, offset: int, at: int) -> bool:
-    """Return True if the character `at` begins a value; from `offset` on one is searched for."""
+    """Return True if a value begins at `at`: `{`, or `[` with only blanks from `offset` to it."""
     return text[at] == "{" or (text[at] == "[" and not text[offset:at].strip())
 
 
 def call_end(text: str, opener: str) -> int | None:
-    """Return the end of the call with which a text begins: behind its closing mark or, outside of
-    strings, before a mark that ends calls as well. Return `None` if the call has no end.
+    """Return the offset at which the call at the beginning of `text` ends: behind its closing mark,
+    or before another mark that ends such calls and is in no string. `None`: it has no end.
     """
     tool, begin = TOOL_MARKS[opener], text.find("{", len(opener))
     ends = [
@@ -251,7 +253,7 @@ def call_end(text: str, opener: str) -> int | None:
 
 
 def _value_begin(text: str, offset: int, header: bool) -> int | None:
-    """Return the offset of a value's beginning, or at which it is certain that no value begins."""
+    """Return the offset at which a value, or other text, begins; `None` if the text ends before."""
     for at in range(offset, len(text)):
         if _begins_value(text, offset, at):
             return at
@@ -263,7 +265,7 @@ def _value_begin(text: str, offset: int, header: bool) -> int | None:
 
 
 def shows_call(text: str, offset: int) -> bool:
-    """Return True if a call's JSON stands behind a tool mark in the middle of a sentence."""
+    """Return True if the tool mark at `offset` is in mid-sentence, and a call's JSON follows it."""
     line = re.search(r"[^\n]*\Z", text[:offset][-64:])[0]  # type: ignore[index]
     behind = text[offset + len(tool_mark(text, offset)) :]
     return bool(re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", line) and re.match(r"\s*[\[{]", behind))
@@ -280,11 +282,11 @@ def _mark_pattern(mark: str, suffix: str) -> str:
 
 
 def _thought_pattern(number: int, family: ThoughtRow, attributes: bool) -> str:
-    """Return the pattern of a thought: an opener, all text up to the first of its own closers, and
-    that closer, which may be missing.
+    """Return the pattern of a thought: an opener, all text up to the family's first closer, and
+    that closer, in place of which the text may end.
 
-    The opener may be repeated at once, with a label behind it, and with attributes if `attributes`
-    is True. The names of the pattern's own groups end in `number`, the index of the family.
+    Openers and labels (`analysis`) may follow the opener at once. It may have attributes if
+    `attributes` is True. The names of the groups end in `number`, the index of the family.
     """
     closers = "|".join(_mark_pattern(mark, f"(?P=suffix{number})") for mark in family.closes)
     rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"
@@ -303,8 +305,8 @@ def _thought_pattern(number: int, family: ThoughtRow, attributes: bool) -> str:
 
 
 def _opener_pattern(family: ThoughtRow, mark: str, suffix: str) -> str:
-    """Return the pattern of an opener, which does not match the beginning of a longer mark.
-    `suffix`: the pattern of the text in place of `SUFFIX`.
+    """Return the pattern of an opener. It does not fit where a longer mark of the family begins.
+    `suffix`: the pattern that replaces `SUFFIX` in the opener.
     """
     longer = {other for other in (*family.closes, *family.ignored) if other.startswith(mark)}
     no_longer_mark = "".join(f"(?!{_mark_pattern(other, suffix)})" for other in longer)
@@ -342,8 +344,8 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
 def trim_cut_mark(
     text: str, families: Sequence[ThoughtRow], marks: Sequence[str], first: Sequence[str]
 ) -> str:
-    """Return a thought without the cut-off mark at its end, if this begins with a special token.
-    `first`: marks that count only where nothing but blanks stands before.
+    """Return a thought without the incomplete mark at its end, if that mark begins with a special
+    token. `first`: further marks, which count only if nothing but blanks stands before them.
     """
     torn = tuple(mark for row in families for mark in row.torn)
     longest = max(map(len, [*marks, *first]), default=0)

@@ -8,10 +8,10 @@ from typing import Any
 from converter.core.wire.cut_json import is_open
 
 type Json = dict[str, Any]
-STOPPED = ("stop", "end_turn", "stop_sequence")  # finishes: the model ended by itself
-CALLED = ("tool_calls", "function_call", "tool_use")  # finishes: the client is to run a call
+STOPPED = ("stop", "end_turn", "stop_sequence")  # finish reasons: the model ended by itself
+CALLED = ("tool_calls", "function_call", "tool_use")  # finish reasons: the client is to run a call
 WHOLE = (*STOPPED, *CALLED)
-"""The finishes of replies that no limit and no filter has cut off."""
+"""The finish reasons of replies that no limit and no filter has cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class ParsedReply:
 
     choices: dict[int, ParsedChoice] = field(default_factory=dict)  # the choices by their index
     frame_fields: dict[str, list[object]] = field(default_factory=dict)
-    """Field of a frame, beside choices, usage and error -> all its values."""
+    """Field of the frames, except `choices`, `usage` and `error` -> each of its values, once."""
     usage: Json = field(default_factory=dict)  # the counts of tokens by the names of the dialect
     done: bool = False  # True if the server reported the end of the reply
     error: bool = False  # True if the server reported an error
@@ -96,7 +96,7 @@ class ParsedReply:
     comments: int = 0  # how many frames are comments
 
     def choice(self, index: int | None = None) -> ParsedChoice:
-        """Return the choice of this index; the choice that came first without an index."""
+        """Return the choice of this index, or for None the first that came; add a missing one."""
         first = next(iter(self.choices), 0)
         return self.choices.setdefault(first if index is None else index, ParsedChoice())
 
@@ -106,8 +106,8 @@ class ParsedReply:
         return self.usage.get("completion_tokens", self.usage.get("output_tokens"))
 
     def reaches(self, limit: int) -> bool:
-        """Return True if the output tokens reach the request's limit; 0 for none. A reply that also
-        ends in a thought was then cut off, even if its finish says otherwise.
+        """Return True if the output reaches `limit`, the request's limit of tokens (0: none). If a
+        reply then ends in a thought, it was cut off, even if its finish reason is another.
         """
         return 0 < limit <= (self.output_tokens or 0)
 

@@ -31,7 +31,7 @@ _OURS: dict[str, ModuleType] = {}
 
 
 class RecordingFailureError(Exception):
-    """Raised by a recording's test that fails; pytest shows the message alone."""
+    """Raised by a recording's test that fails; pytest shows its message without a traceback."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -192,7 +192,7 @@ class RecordingFile(pytest.File):
 
 
 def _relative_to_cwd(folder: Path) -> Path:
-    """Return the folder's path relative to the current folder, if it is within the current one."""
+    """Return the path relative to the current folder; unchanged if it is not in that folder."""
     here = Path(os.path.relpath(folder))
     return folder if here.parts[:1] == ("..",) else here
 
@@ -226,7 +226,7 @@ class RecordingItem(pytest.Item):
             raise RecordingFailureError(fault)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the message of a failure alone, or pytest's text of another error."""
+        """Return the message of a RecordingFailureError, or pytest's own text for another error."""
         if isinstance(excinfo.value, RecordingFailureError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)

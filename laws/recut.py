@@ -1,4 +1,4 @@
-"""Cutting of a stream's text into other frames."""
+"""A stream with its text cut into other frames (`recut_text`): clients must get the same of it."""
 
 import copy
 import json

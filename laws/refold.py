@@ -42,7 +42,7 @@ def _fold_openai(values: list[Json]) -> Json:
 
 
 def _add_fields(message: Json, delta: Json) -> None:
-    """Append the fields of a delta to those of the message."""
+    """Add a delta's fields to the message: append text and lists, set other values."""
     for name, value in delta.items():
         if name == "tool_calls":
             _add_calls(message.setdefault(name, []), value or [])
@@ -57,7 +57,7 @@ def _add_fields(message: Json, delta: Json) -> None:
 
 
 def _add_calls(calls: list[Json], entries: list[Json]) -> None:
-    """Append the pieces of calls to the calls of the message."""
+    """Append the pieces of calls in a delta (`entries`) to the message's `calls`."""
     for position, entry in enumerate(entries):
         index = position if entry.get("index") is None else entry["index"]
         while len(calls) <= index:
@@ -103,8 +103,8 @@ _FOLDS: Mapping[Dialect, Callable[[list[Json]], Json]] = {
 
 
 def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
-    """Return the stream that the server would send in place of the body. `cut` cuts a text into the
-    texts of the frames.
+    """Return the stream that the server would send in place of the body. `cut` cuts a text into one
+    piece for each frame.
     """
     value: Json = json.loads(body)
     if dialect is ANTHROPIC:
@@ -118,7 +118,7 @@ def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
 
 
 def _unfold_openai(value: Json, cut: Cut) -> Iterator[Json]:
-    """Yield a chat completion as a stream's frames. `cut` cuts a text into texts of frames."""
+    """Yield a chat completion as a stream's frames. `cut` cuts a text into one piece a frame."""
     head = {name: field for name, field in value.items() if name not in ("choices", "usage")}
     head["object"] = "chat.completion.chunk"
     for choice in value["choices"]:
@@ -133,7 +133,7 @@ def _unfold_openai(value: Json, cut: Cut) -> Iterator[Json]:
 
 
 def _message_deltas(message: Json, cut: Cut) -> Iterator[Json]:
-    """Yield the deltas of a message in the order of servers: thinking, content, calls."""
+    """Yield a message's deltas in the order in which servers send them: thinking, text, calls."""
     fields = sorted(
         message.items(),
         key=lambda item: (item[0] == "tool_calls", item[0] in ("content", "refusal")),
@@ -149,7 +149,7 @@ def _message_deltas(message: Json, cut: Cut) -> Iterator[Json]:
 
 
 def _unfold_anthropic(message: Json, cut: Cut) -> Iterator[Json]:
-    """Yield a message object as a stream's events. `cut` cuts a text into texts of deltas."""
+    """Yield a message object as a stream's events. `cut` cuts a text into one piece a delta."""
     start = message | {"content": [], "stop_reason": None, "stop_sequence": None}
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
@@ -171,7 +171,7 @@ def _empty_block(block: Json) -> Json:
 
 
 def _block_deltas(block: Json, cut: Cut) -> Iterator[Json]:
-    """Yield the deltas of a block of the Messages API. `cut` cuts its text into texts of deltas."""
+    """Yield a Messages block's deltas. `cut` cuts its text into one piece for each delta."""
     match block:
         case {"type": "tool_use", "input": given}:
             yield {"type": "input_json_delta", "partial_json": json.dumps(given)}

@@ -21,7 +21,7 @@ class ResponseParser:
         self._with_deltas: set[int] = set()
 
     def feed(self, event: Json) -> None:
-        """Add an event, or a whole response, to `reply`. Raises an error of `_WRONG_SHAPE`."""
+        """Add an event or a whole response to `reply`; other values raise KeyError or the like."""
         choice, kind = self.reply.choice(), event.get("type")
         if event.get("object") == "response":
             for item_index, item in enumerate(event["output"]):
@@ -41,7 +41,7 @@ class ResponseParser:
             self.reply.error = self.reply.error or bool(event.get("error"))
 
     def _item_index(self, event: Json, name: object) -> int:
-        """Return the index of an event's item: the server's, else one counted by `name`, its id."""
+        """Return the event's `output_index`; without one, number items by their id, `name`."""
         item_index = self._items.setdefault(event.get("output_index", name), len(self._items))
         return int(event.get("output_index", item_index))
 

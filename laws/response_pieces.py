@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 type Json = dict[str, Any]
-
 TEXT_DELTAS = (
     "response.output_text.delta",
     "response.reasoning_text.delta",
@@ -30,7 +29,7 @@ def fold(events: Sequence[Json]) -> Json:
 
 
 def unfold(response: Json, cut: Callable[[str], list[str]]) -> Iterator[Json]:
-    """Yield a response object as events of a stream; `cut` cuts a text into texts of deltas."""
+    """Yield a response object as events of a stream. `cut` cuts a text into one piece a delta."""
     begun = {**response, "status": "in_progress", "output": [], "usage": None}
     yield {"type": "response.created", "response": begun}
     for index, item in enumerate(response["output"]):
@@ -52,7 +51,7 @@ def _empty_item(item: Json) -> Json:
 
 
 def _deltas(item: Json, cut: Callable[[str], list[str]]) -> Iterator[Json]:
-    """Yield the events with an item's deltas; `cut` cuts a text into the texts of its deltas."""
+    """Yield the events with an item's deltas. `cut` cuts a text into one piece a delta."""
     kind = item.get("type")
     if kind == "function_call":
         yield {"type": "response.function_call_arguments.delta", "delta": item["arguments"]}

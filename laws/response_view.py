@@ -1,8 +1,8 @@
 """A strict reader of streams of the Responses API, and their response object as a message object.
 
-The reader is as strict as all clients together. A delta belongs to the item opened last (Codex),
-each item and index is there before it is filled (Python SDK), the finished items are those of the
-last event, and a finished call has readable arguments.
+The reader is as strict as all clients together. A delta belongs to the item that was added last
+(Codex), an item is added before its deltas (Python SDK), the last event has exactly the finished
+items, and a finished call's arguments are JSON.
 """
 
 import json
@@ -11,7 +11,6 @@ from typing import Any
 from laws.strict_reader import frames_of, must
 
 type Json = dict[str, Any]
-
 LAST = ("completed", "incomplete", "failed")  # last events, which hold the response object
 _STARTED = ("created", "in_progress")  # the first two events of a stream
 _EMPTY_AT_BEGINNING = {"message": "content", "reasoning": "summary", "function_call": "arguments"}
@@ -127,7 +126,6 @@ def _block_of_item(item: Json) -> Json:
         name, arguments = item["name"], json.loads(item["arguments"])
         return {"type": "tool_use", "id": item["call_id"], "name": name, "input": arguments}
     kind = {"reasoning": "thinking", "message": "text"}.get(item["type"])
-    # items of other types stay as they are
     return {"type": kind, kind: text_of_item(item)} if kind else dict(item)
 
 

@@ -103,7 +103,7 @@ def openai_frames(wire: Wire, body: bytes) -> list[dict[str, Any]]:
 
 
 def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the completion that `stream` has put together, also if the reply was cut off."""
+    """Return the completion that the SDK's `stream` puts together, also of a cut-off reply."""
     wire.serve(body, Form.STREAM)
     with wire.openai.chat.completions.stream(model="small", messages=_QUESTION) as stream:
         for _ in stream:
@@ -198,7 +198,7 @@ def ollama_error(body: bytes, status: int) -> str:
 
 
 def openai_bodies(wire: Wire, body: bytes, form: Form) -> bytes:
-    """Return the body as the SDK reads it, written again as a server would write it."""
+    """Return the values that the SDK read as a server's body, which `parse_reply` can read."""
     if form is Form.WHOLE:
         return json.dumps(openai_whole(wire, body)).encode()
     values = [json.dumps(frame).encode() for frame in openai_frames(wire, body)]

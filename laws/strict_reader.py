@@ -187,7 +187,7 @@ def read_strictly(body: bytes) -> StrictReader:
         try:
             name, data = frame.split(b"\n")
             event: dict[str, Any] = json.loads(data.removeprefix(b"data: "))
-            # the name of a ping is not checked: the server's bytes are sent on without a reading
+            # a ping's `event:` line is not checked, because the addon sends pings on as they came
             named = name == b"event: " + event["type"].encode() or event["type"] == "ping"
             must(named, f"{name.decode(errors='replace')} above {event['type']}")
             reader.feed(event)

@@ -41,7 +41,7 @@ _FORM_NAMES = {Form.STREAM: "streamed", Form.WHOLE: "whole"}
 class Variant:
     """A client, and the form in which it wants the reply."""
 
-    dialect: Dialect  # that the client speaks
+    dialect: Dialect  # the client's dialect
     form: Form  # the form in which the client gets the reply
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ def variants(recording: Recording, dialect: Dialect | None = None) -> Iterator[V
 
 
 class _AsRecorded:
-    """A cache of the bytes that the clients of the latest recording get, as each law needs them."""
+    """A cache of the pieces that the latest recording's clients get: most laws need the same."""
 
     def __init__(self) -> None:
         self._recording: Recording | None = None
@@ -120,8 +120,8 @@ def body_of(recording: Recording, variant: Variant, pieces: Iterable[bytes] | No
 def with_body(
     recording: Recording, body: bytes, form: Form | None = None, **options: object
 ) -> Recording:
-    """Return the recording with another body from the server, in this form, and with these options
-    beside the recorded ones.
+    """Return the recording with another body from the server, in this form (None: the recorded
+    one), and with these options added to the recorded ones.
     """
     answered = recording.server_reply
     if form is not None:
