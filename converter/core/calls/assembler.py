@@ -72,8 +72,8 @@ class Assembler:
     Arguments:
         offer: the offered tools.
         ids: makes the id of each call unique.
-        mended: a list to which the name of each call is added whose arguments were mended.
-        typed: a list to which the name of each argument is added whose value got another type.
+        mended: a list. If a call's arguments were mended, the call's name is added to it.
+        typed: a list. If an argument's value got another type, the argument's name is added to it.
     """
 
     def __init__(
@@ -125,8 +125,8 @@ class Assembler:
         if call is None:
             for earlier in self._calls.growing:
                 earlier.arguments.forget()
-            # The call that had this index gets no more pieces, unless it has an id: a later piece
-            # may have that id.
+            # If the new call has the index of an earlier one, the earlier one gets no more pieces,
+            # unless it has an id, by which a later piece may be recognised.
             replaced = self._calls.last_at_index(event)
             if replaced and not (replaced.is_over or replaced.server_id):
                 replaced.is_over = True
@@ -240,12 +240,14 @@ class Assembler:
         return out
 
     def _count_held(self, text: str) -> None:
-        """Count `text` as held; raise TooMuchError if more is held now than `WAITING_LIMIT`."""
+        """Count `text` as held. Raise TooMuchError if more than `WAITING_LIMIT` characters of the
+        choice were held in all, even if they have been emitted since.
+        """
         self._held += len(text)
         if self._held > WAITING_LIMIT:
             raise TooMuchError(WAITING_LIMIT)
 
-    # Below: the events at the finish of the choice.
+    # The methods below are used at the finish of the choice.
 
     def _last_event(self, call: Call, rest: str) -> Sequence[Event]:
         """Return an event with `rest`, the last text of a call's arguments; no event if `rest` is

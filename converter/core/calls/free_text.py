@@ -16,7 +16,7 @@ _END = '"}'
 
 
 class FreeText:
-    """Takes the free text in pieces, and returns pieces of the object.
+    """Takes the free text in pieces, and returns pieces of the object `{"input": "text"}`.
 
     It has the members of `Arguments`, which it replaces; but no text can be unfit. Only `close`
     ends the object, because the text itself does not show its end.

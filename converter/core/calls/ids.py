@@ -34,7 +34,7 @@ def short_id(written: str) -> str:
 
 
 def id_suffix(exchange: str) -> str:
-    """Return the end of an exchange's name, for the ids of its calls (see `_SUFFIX`)."""
+    """Return the end of an exchange's name, which makes the ids of the exchange's calls unique."""
     return _NOT_IN_IDS.sub("", exchange)[-_SUFFIX:]
 
 

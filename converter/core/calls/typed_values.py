@@ -62,7 +62,7 @@ class ArgumentValues:
         self._root = schema
         self._reader = JsonReader(Want.VALUE)
         self._levels: list[_Level] = []
-        self._string: list[str] | None = None  # pieces of the held key or string; None: none
+        self._string: list[str] | None = None  # pieces of a held key or string, if one is held
         self._length = 0
         self._in_scalar = False
         self._out: list[str] = []

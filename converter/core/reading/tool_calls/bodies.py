@@ -52,8 +52,8 @@ class Header:
     tail: str = ""
     """A mark that may stand between the arguments and the call's closer; empty for none."""
     starts: Sequence[str] = ("",)
-    """The first marks that a header may have (`to=functions.`). An empty text among them means that
-    the header may begin without a mark.
+    """The marks with which a header may begin (`to=functions.`). An empty text among them means
+    that the header may begin without a mark.
     """
 
     def name_in(self, header: str, *, alone: bool) -> str:
@@ -64,7 +64,7 @@ class Header:
         it is accepted too.
         """
         header = header.rstrip().removesuffix(self.tail) if alone else header
-        match = re.fullmatch(self.pattern, header, re.DOTALL)  # compiled once: `re` keeps it
+        match = re.fullmatch(self.pattern, header, re.DOTALL)  # `re` keeps compiled patterns
         match = match or (_NAME_ALONE.fullmatch(header) if alone else None)
         return match["name"].strip() if match else ""
 

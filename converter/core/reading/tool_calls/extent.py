@@ -78,8 +78,8 @@ class EndMarks:
     bracket.
     """
     thought_closers: tuple[str, ...] = ()
-    """The closers of the thought in which the call stands; empty outside thoughts. If the body does
-    not go on behind such a closer, the call was a draft.
+    """The closers of the thought in which the call stands; empty outside thoughts. The call ends
+    before such a closer, unless the body goes on behind it.
     """
     is_pairs: bool = False
     """True if the body consists of keys and values behind a bare name. A mark of `closers` is then

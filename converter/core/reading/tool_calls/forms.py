@@ -35,7 +35,7 @@ def _xml_body(prefix: str, *, padded: bool = False, before: str = "") -> Keyed:
     Args:
         prefix: the text before the name of each tag: with `x:` the tags are `<x:invoke>` and
             `<x:parameter>`.
-        padded: as `Keyed.has_line_ends`.
+        padded: True if models write line ends around a value (`Keyed.has_line_ends`).
         before: text that may stand directly before `<invoke`; empty for none.
     """
     head = f"<{prefix}invoke name="
@@ -55,8 +55,8 @@ def _pairs_body(
     `f<arg_key>city</arg_key><arg_value>Oslo</arg_value>`.
 
     `key`, `value`, `kind`: the names of the tags around a key (`arg_key`), a value, and the type of
-    a value. `separator`: as `Keyed.name_separator`. `reads_unknown`: as
-    `Keyed.unknown_keys_are_json`.
+    a value. `separator`: a mark that may stand behind the tool's name. `reads_unknown`: True if the
+    value of a key that is no parameter is read as JSON. `kind` and `separator` are empty for none.
     """
     return Keyed(
         name_separator=separator,
@@ -118,10 +118,10 @@ def _dsml_forms(bar: str) -> Iterator[CallRow]:
     `<｜DSML｜invoke`. `bar`: the character at both sides of `DSML`.
     """
     for name, prefix, word in (
-        ("dsml", f"{bar}DSML{bar}", "function_calls"),  # as DeepSeek V3.2 writes it
-        ("dsml-tools", f"{bar}DSML{bar}", "tool_calls"),  # as DeepSeek V4 writes it
-        ("dsml-doubled", f"{bar * 2}DSML{bar * 2}", "tool_calls"),  # as DeepSeek V4 Flash does
-        ("dsml-calls", f"{bar}DSML{bar} ", "calls"),  # as DeepSeek V4.1 does
+        ("dsml", f"{bar}DSML{bar}", "function_calls"),  # marks of DeepSeek V3.2
+        ("dsml-tools", f"{bar}DSML{bar}", "tool_calls"),  # marks of DeepSeek V4
+        ("dsml-doubled", f"{bar * 2}DSML{bar * 2}", "tool_calls"),  # marks of DeepSeek V4 Flash
+        ("dsml-calls", f"{bar}DSML{bar} ", "calls"),  # marks of DeepSeek V4.1
     ):
         # Calls of "dsml" and of "dsml-tools" begin with the same mark. Outside a section the mark
         # is therefore read as a call of "dsml" only.

@@ -227,7 +227,7 @@ class _Values:
         if unopened and self._text.startswith(self._quote, unopened.end()):
             text = unopened[0]
             # Gemma 4 may leave out the opening quote of a string: `city:Oslo<|"|>`. But in
-            # `days:3,<|"|>city<|"|>:` the quote behind the comma opens the next string.
+            # `days:3,<|"|>city<|"|>:` the quote behind the comma opens the next key.
             if not text.rstrip().endswith(","):
                 self.out.append(as_json(text))
                 return unopened.end() + len(self._quote)

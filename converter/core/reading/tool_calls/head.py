@@ -160,9 +160,10 @@ def _head_behind_mark(row: CallRow, text: str, tools: Schemas | None) -> Head:
 
 
 def _named_head(written: str, tools: Schemas | None) -> Head:
-    """Return the state of a complete head. `written`: the tool's name as the model wrote it. NAMED
-    if it means an offered tool, else UNOFFERED. If calls are not read (`tools` is None): NONE for
-    an empty name, else UNOFFERED.
+    """Return the state of a complete head: NAMED if its name means an offered tool, else UNOFFERED.
+    If calls are not read (`tools` is None), return NONE for an empty name, else UNOFFERED.
+
+    `written`: the name as the model wrote it.
     """
     if tools is None:
         return Head.UNOFFERED if written else Head.NONE
@@ -171,7 +172,8 @@ def _named_head(written: str, tools: Schemas | None) -> Head:
 
 def _object_head(text: str, tools: Schemas | None, strict: bool, name_is_key: bool = False) -> Head:
     """Return the state of a head that is the beginning of a JSON object, or of a list of objects.
-    `strict`: as `Json.only_call_keys`. `name_is_key`: as `Json.name_is_key`.
+    `strict`: True if the object may have only keys of calls (`Json.only_call_keys`). `name_is_key`:
+    True if its key is the tool's name (`Json.name_is_key`).
     """
     match = _OBJECT.match(text)
     if not match:

@@ -363,9 +363,9 @@ class _Call:
           this call has arguments.
         - This call has arguments, and the object is not closed.
 
-        If the name itself is the key (`name_is_key`), the first key of the object must be an
-        offered tool. Any other key that is no parameter counts too, if this call has arguments or
-        the key's value may be arguments.
+        If the name itself is the key (`name_is_key`), it is another call if its first key is an
+        offered tool. Any other first key that is no parameter counts too, if this call has
+        arguments or the key's value may be arguments.
 
         `has_arguments`: True if this call has arguments already.
         """

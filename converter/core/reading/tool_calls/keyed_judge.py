@@ -331,8 +331,8 @@ class _Call:
             if kind is Kind.VALUE_END:
                 if (may or not depth) and self._call_goes_on(at, name, depth):
                     return at
-                # The mark did not count as the end of the value. If no inner value was open, the
-                # value may end here nevertheless, and all later ends are doubtful.
+                # This mark does not end the value. If no inner value is open, that may be wrong: an
+                # end that is found behind the mark is then doubtful.
                 uncertain = uncertain or not depth
                 depth = max(0, depth - 1)
             elif kind is Kind.KEY and may and self._key_ends_value(begin, at, name, uncertain):
@@ -361,9 +361,9 @@ class _Call:
         return kind in (Kind.END, Kind.HEAD, Kind.OPENER) and marks.least[at] >= marks.balance[at]
 
     def _may_end_leniently(self, first: int, at: int) -> bool:
-        """Return True if a value may end leniently before the mark with the index `at`: the call is
-        read leniently, and no mark in the value begins or closes a call. `first`: the index of the
-        first mark in the value.
+        """Return True if a value may end in a lenient way before the mark with the index `at`: the
+        call is read leniently, and no mark in the value begins or closes a call. `first`: the index
+        of the first mark in the value.
         """
         return self._lenient and self._marks.of_calls[first] == self._marks.of_calls[at]
 

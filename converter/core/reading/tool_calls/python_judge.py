@@ -28,7 +28,7 @@ _SHORT = "|".join(
 or the text's end stands.
 """
 _STRING = rf"(?s:{_LONG}|{_SHORT})"
-"""The pattern of any string."""
+"""The pattern of any string in Python's syntax."""
 _TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}},]|[^"'()\[\]{{}},<]++|<""")
 """The pattern of a token in the arguments of a call: a string, a bracket, a comma or other text."""
 _DEEP_TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}}]|[^"'()\[\]{{}}<]++|<""")
@@ -49,13 +49,15 @@ _OBJECT_BEHIND = re.compile(r"\]\s*+,\s*+\{")
 further arguments of the last call, if the model ended the list too early.
 """
 _LEADING_ZEROS = re.compile(rf"({_STRING})|(?<![\w.])0++(?=\d)")
-"""The pattern of a string, in its group, or of zeros before the digits of a number."""
+"""The pattern of zeros before the digits of a number, or of a string, in its group. Zeros in a
+string are not removed.
+"""
 _DIGITS = re.compile(r"-?0\d+")
 """The pattern of an integer with a leading zero."""
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 """Opening bracket -> the closing one."""
 _ENDS = ("'", '"', ")", "]", "}")
-"""The last characters of an argument that is certainly complete."""
+"""An argument that ends with one of these characters is complete. A number might still go on."""
 _CONSTANTS = {"true": True, "false": False, "null": None}
 """Constant of JSON that models write into Python -> its value."""
 _BETWEEN = frozenset(",;")

@@ -116,9 +116,9 @@ class Span:
 
 
 def merge_arguments(pairs: Iterable[tuple[str, str]]) -> dict[str, str] | None:
-    """Return the arguments as a mapping, name -> JSON of the value. `pairs`: a name and the JSON of
-    a value each; a name may stand in several pairs if their values are equal. Return `None` if a
-    name has two different values.
+    """Return the arguments as a mapping, name -> JSON of the value. Return `None` if a name has two
+    different values. `pairs`: names, each with the JSON of its value. A name may stand in several
+    pairs.
     """
     merged: dict[str, str] = {}
     for name, written in pairs:
