@@ -1,3 +1,3 @@
-"""The values of one exchange (its request, the body that was read, the awaited reply), the user's
-options, and earlier thoughts that are put back.
+"""The three values of an exchange (`Exchange`, `ReadRequest`, `AwaitedReply`), the user's options,
+and earlier thoughts that are put back into requests.
 """

@@ -1,4 +1,5 @@
-"""The last value of an exchange: all that decides how a reply is rewritten, before its first byte.
+"""The third and last value of an exchange, `AwaitedReply`: all facts that decide how the reply is
+rewritten. They are known before its first byte comes.
 
 A recording stores the same values, so that a replay rewrites its reply in the same way.
 """
@@ -64,8 +65,8 @@ class AwaitedReply:
     not a chat completion.
     """
     thinks_first: bool = False
-    """True if a thought is expected before the answer. The fact is looked up only for requests with
-    stop strings.
+    """True if a thought is expected before the answer. Always False for a request without stop
+    strings, because only their treatment depends on it.
     """
     has_reasoning_control: bool = False
     """True if the request to the server has the field `reasoning_control`. The addon may then ask
@@ -80,7 +81,9 @@ class AwaitedReply:
         return self._expected(self.limits)
 
     def _expected(self, limits: ThoughtLimits) -> Expected:
-        """Return the same facts as `expected`, with `limits` as the limits of the thoughts."""
+        """Return the facts of `expected`, but with `limits` as the limits of the thoughts. A reply
+        that is not streamed has other limits.
+        """
         request, exchange = self.request, self.request.exchange
         return Expected(
             initial=self.initial,
@@ -128,8 +131,8 @@ class AwaitedReply:
 
     @cached_property
     def cuts(self) -> tuple[str, ...]:
-        """The request's stop strings, if the addon has to cut the answer at them, because some
-        servers ignore stop strings; else empty.
+        """The request's stop strings at which the addon itself cuts the answer, because some
+        servers ignore stop strings; empty if the addon cuts at none.
         """
         request = self.request
         ours = request.exchange.settings.stops == "answer" and not request.exchange.is_native
@@ -212,12 +215,12 @@ class AwaitedReply:
         request.
         """
         request, exchange = self.request, self.request.exchange
-        # a whole reply is complete when it comes, so that ending its thoughts would save nothing
+        # A reply that comes whole has no thought that could still be ended: it has been written
         limits = self.limits.without_ends if server_form is Form.WHOLE else self.limits
         speaker, server = client_dialect or exchange.client_dialect, exchange.server_dialect
         form = form or request.form
-        # A client of chat completions needs the prompt's count only if it requests counts, or if it
-        # gets one body that is made from the server's stream.
+        # Clients of other dialects always get a count of the prompt's tokens. A client of chat
+        # completions gets one if it requests counts, or if its body is made from a stream.
         requested = json_text.as_object(request.body.get(COUNTING)).get("include_usage")
         counts = speaker is not COMMON or requested or (form is Form.WHOLE and self.is_buffered)
         context = replace(
@@ -313,18 +316,18 @@ class AwaitedReply:
     def _shown_beginning(
         self, begun: InitialState, findings: Findings, prompt_state: InitialState | None
     ) -> InitialState | None:
-        """Return the initial state of later replies to such requests, as this reply shows it.
-        Return `None` if it shows nothing: the request continues a turn, a grammar restricts the
-        reply, or the only evidence is a closer that may belong to the answer.
+        """Return the state in which the next replies to such requests should begin, as this reply
+        shows it. Return `None` if it shows nothing: the request continues a turn, a grammar
+        restricts the reply, or the only evidence is a closer that may belong to the answer.
 
         `begun`: the state in which this reply began, as the stages found. `prompt_state`: the state
         that the end of the rendered prompt shows; `None` if unknown.
 
-        A closer without an opener may also stand in an answer about thinking. So a closer in the
-        middle of a line shows nothing, nor does any closer if the request contains one. Any other
-        closer makes a guess (`LIKELY_THINKING`), which cannot hide an answer. The state is sure
-        only if the end of the rendered prompt opens a thought as well. The model's name is no
-        evidence, because an answer may quote a closer on a line of its own.
+        A closer without an opener usually ends a thought, but an answer about thinking may quote
+        one. So the closer shows nothing if it stands amid other words, or if the request contains a
+        closer. Otherwise it allows only a guess (`LIKELY_THINKING`), with which no answer can be
+        hidden. The state is certain only if the prompt's end opens a thought as well, and this
+        reply has confirmed it.
         """
         body = self.request.body
         if (
@@ -342,7 +345,7 @@ class AwaitedReply:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The client's version of a complete response of the server."""
+    """A complete response of the server, rewritten for the client."""
 
     answer: Answer | None
     """The response; `None`: the client gets the server's bytes unchanged."""

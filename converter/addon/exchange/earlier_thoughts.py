@@ -86,7 +86,8 @@ class ReplyPosition:
 
     def keep(self) -> None:
         """Store the thoughts of the finished reply in the memory. Store nothing if the reply has
-        several choices, or a thought of `LONGEST_THOUGHT` characters or more.
+        several choices, if it has neither text nor calls, or if one of its thoughts has
+        `LONGEST_THOUGHT` characters or more.
         """
         events = [event for some in self._events for event in some]
         cut = any(len(thought) >= LONGEST_THOUGHT for thought in self._thoughts)
@@ -95,8 +96,8 @@ class ReplyPosition:
         blocks, pieces, around = GrowingBlocks[Never](), list[str](), ("", "")
         for event in events:
             if isinstance(event, ThinkingEnd):
-                # A `ThinkingEnd` is not fed to `blocks`: after a thought of blanks alone, it would
-                # divide one block of text into two.
+                # `blocks` does not get a `ThinkingEnd`: the end of a thought that has only blanks
+                # would divide the text around it into two blocks.
                 around = event.around
                 continue
             blocks.feed(event)
@@ -111,7 +112,8 @@ class ReplyPosition:
         ]
         if text.strip() or calls:
             message = {"role": "assistant", "content": text, "tool_calls": calls}
-            # `written` has the line ends that the model wrote around its thinking
+            # `written` is the thinking with the line ends that the model wrote around it. It is
+            # kept if it differs from `thinking` in these line ends alone.
             thinking, written = join_texts(self._thoughts), "".join(pieces).join(around)
             whole = written if written.strip(_LINE_ENDS) == thinking else thinking
             key = _entry_id(_next_hash(self.hash_before, message), self.model)
@@ -121,13 +123,15 @@ class ReplyPosition:
 
 @dataclass(frozen=True, slots=True)
 class EarlierThoughts:
-    """The counts of earlier thoughts that `restore_thoughts` put back, or could not put back."""
+    """The result of `restore_thoughts`: how many earlier thoughts were put back, how many are no
+    longer kept, and the position at which this request's own reply will keep its thoughts.
+    """
 
     restored_thoughts: int = 0
     """How many thoughts were put back."""
     unknown_replies: int = 0
-    """How many earlier replies have no entry in the memory, the entry `DISPUTED`, or an entry that
-    cannot be read, because the store's file is damaged.
+    """How many earlier replies of the conversation have no thought in the memory: there is no
+    entry, the entry is `DISPUTED`, or it cannot be read because the store is damaged.
     """
     position: ReplyPosition | None = None
     """The position of this request's reply, which will keep the reply's thoughts; `None`: they are
@@ -160,8 +164,8 @@ def restore_thoughts(
     join: Callable[[Iterable[str]], str] = "".join,
     hash_of: HashOf | None = None,
 ) -> tuple[Mapping[str, object], EarlierThoughts]:
-    """Return the fields of a chat completion with the thoughts that its client has dropped, and
-    how many thoughts these are.
+    """Return the fields of a chat completion with the thoughts that its client has dropped; and the
+    counts of these thoughts, with the position at which the reply will keep its own thoughts.
 
     The request stays unchanged, and the thoughts of its reply are not kept, if the memory keeps
     nothing, or if the request has any thought: then the client keeps thoughts itself.
@@ -282,9 +286,10 @@ def _read_entry(value: bytes | None) -> tuple[str, str] | None:
 def _with_thought(
     message: Mapping[str, object], thinking: str, text: str, history: TemplateHistory
 ) -> Mapping[str, object]:
-    """Return an assistant's message with its thought, in the field or marks that the chat template
-    reads (`history.form`). The line ends around `thinking` and `text` are such that the template
-    writes both into the prompt as the model had written them.
+    """Return an assistant's message with its thought, in the field or the tags that the chat
+    template reads (`history.form`). `thinking` and `text` have the line ends that the model wrote
+    around them. These are removed for a template that adds line ends itself, so that the prompt has
+    what the model wrote.
     """
     if history.form == "tags":
         return {**message, "content": join_texts([f"<think>{thinking}</think>", text])}

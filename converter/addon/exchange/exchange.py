@@ -1,5 +1,5 @@
-"""The first value of an exchange: the request as its method, path and headers describe it, with
-the answers and errors that the addon itself gives to the request.
+"""The first value of an exchange, `Exchange`: the request as its method, path and headers describe
+it, with the answers and errors that the addon itself gives to the request.
 
 An exchange has three values, none of which imports mitmproxy. `begin` makes the `Exchange` from the
 request's head. When the body has come, it is read into a `ReadRequest`
@@ -82,7 +82,7 @@ class Kind(enum.Enum):
     COUNTED = enum.auto()
     """The client gets the count of a prompt's tokens."""
     TRANSLATED = enum.auto()
-    """A request for a reply, in another dialect, is sent as a chat completion."""
+    """A request for a reply, in any dialect but chat completions, is sent as a chat completion."""
     CHAT = enum.auto()
     """A chat completion is sent as a chat completion."""
     NATIVE = enum.auto()
@@ -177,9 +177,9 @@ class Exchange:
         return self.base_path + COMMON.requests.path
 
     def may_refer_to_kept(self, body: bytes) -> bool:
-        """Return True if the request's body may refer to kept replies, as `previous_response_id`
-        does. Any body with a JSON escape of an ASCII character may, because the escape may stand in
-        that name.
+        """Return True if the request's body may refer to kept replies, as the field
+        `previous_response_id` does. A body in which ASCII characters are written as JSON escapes
+        counts as such, because the escapes may hide the field's name.
         """
         patterns = self.client_dialect.requests.refers
         if patterns and rb"\u00" in body:
@@ -212,10 +212,10 @@ class Exchange:
         return Answer(status, JSON, b"" if body is None else json_text.write(body))
 
     def counterpart_answer(self, status: int, body: bytes, took: int) -> Answer | None:
-        """Translate the server's response (`status`, `body`) to the client's dialect. It comes from
-        the endpoint of OpenAI's API that stands in for the client's, such as that of embeddings.
-        Return `None` for an error that goes to the client unchanged. `took`: how many nanoseconds
-        the server took.
+        """Return the server's response (`status`, `body`) in the client's dialect; `None` for an
+        error that goes to the client unchanged. The server has answered at the endpoint of OpenAI's
+        API with the same purpose (`Endpoint.counterpart`), such as embeddings. `took`: how many
+        nanoseconds the server took.
         """
         if status == 200 and self.endpoint.counterpart:
             with suppress(RequestError):
@@ -273,8 +273,8 @@ class Exchange:
 
     def error_answer(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
         """Return a server's error in the client's dialect; `None` if it goes to the client
-        unchanged. `counted`: the prompt's tokens, if the server refused the prompt as too long with
-        an error that has no exact count of them, so that the addon counted them.
+        unchanged. `counted`: how many tokens the prompt has, if the server refused it as too long
+        without an exact count, so that the addon has counted them; else `None`.
         """
         answer = self.client_dialect.answers.error_reply(status, body, counted)
         return Answer(answer[0], JSON, json_text.write(answer[1])) if answer else None

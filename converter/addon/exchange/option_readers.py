@@ -101,8 +101,8 @@ class Ping:
     seconds: int
     """How long a stream is silent before the client gets a ping; 0: no pings."""
     sends_early_head: bool
-    """True if a client gets a response head and a ping from the addon, when the server has sent no
-    response head after `seconds`.
+    """True if the addon itself sends the client a response head and a ping when the server has sent
+    no response head for `seconds`.
     """
 
 
@@ -142,7 +142,7 @@ def read_metrics(written: object) -> MetricsTarget | None:
 
 def read_collector(written: object) -> str:
     """Return the URL to which spans are sent, with the path `/v1/traces` if it has no path; empty
-    for an empty value. The error does not quote the URL, because it may hold a key.
+    for an empty value. The text of a ValueError does not quote the URL, which may hold a key.
     """
     if not written:
         return ""

@@ -1,5 +1,5 @@
-"""The second value of an exchange: the request with its body, which is read into a conversation if
-the request is translated.
+"""The second value of an exchange, `ReadRequest`: the request with its body, which is read into a
+conversation if the request is translated.
 
 `read` reads a request that is translated, `read_in_dialect` a request that stays in its dialect.
 """
@@ -208,8 +208,8 @@ class ReadRequest:
 
     @property
     def hides_thinking(self) -> bool:
-        """Return True if the client gets no thinking: it did not request any, and `think_unasked`
-        hides thinking then.
+        """Return True if the client gets no thinking: it requested none, and the option
+        `think_unasked` is `hide`.
         """
         asks = self.asks_to_think or initial_state.asks_for_thinking(self.body)
         return self.exchange.settings.unasked == "hide" and not asks
@@ -222,7 +222,8 @@ class ReadRequest:
         options, must = self.exchange.settings, set[str]()
         if options.pictures != "text":
             must |= {refusals.PICTURES, refusals.PICTURES_ONCE}
-        if self.calls.read is None:  # the addon does not look for calls in the reply's text
+        # If the addon does not read calls from the reply's text, the server must parse them.
+        if self.calls.read is None:
             must |= {refusals.TOOL_CHOICE, READER}
         if options.tools == "off":
             must.add(RENDERED)
@@ -275,8 +276,8 @@ class ReadRequest:
 
     @property
     def _hash_of(self) -> HashOf | None:
-        """The function that returns hashes of messages, those of repeated turns without computing
-        them again. `None`: the request shares no turns with an earlier one.
+        """The function that returns the hashes of messages. It computes no hash again that it has
+        computed for the client's last request. `None`: no hashes are kept.
         """
         return self.repeated_turns.hash if self.repeated_turns else None
 
@@ -306,9 +307,9 @@ class ReadRequest:
         )
 
     def with_prompt(self, servers: KnownServers, upstream: Upstream) -> Mapping[str, object] | None:
-        """Return the body with an instruction to think in its system turn. Return `None` if the
-        client does not request thinking, if the option `think_prompt` is `off`, or if the model
-        thinks without an instruction.
+        """Return the body with an instruction to think in its system turn. Return `None` if none is
+        needed: the client does not request thinking, the option `think_prompt` is `off`, the
+        request is native, the model thinks by itself, or a system turn names `<thinking>` already.
         """
         wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
         if not wanted or self.exchange.is_native or servers.thinks(upstream, self.body):

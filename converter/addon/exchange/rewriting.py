@@ -1,4 +1,6 @@
-"""The rewriter of a reply and its settings, made from the user's options."""
+"""Makes the rewriter of a reply, and the settings by which its stages read text, from the user's
+options.
+"""
 
 from converter.addon.exchange.settings import Settings
 from converter.core.dialects.dialect import Dialect

@@ -71,8 +71,8 @@ def _option(
     choices: tuple[str, ...] = (),
     recorded: bool = True,
 ) -> Any:
-    """Return a field of the dataclass `Settings` for an option. `read`: see `Option`; `None`: the
-    value that the user wrote is the value of `Settings`.
+    """Return a field of the dataclass `Settings` for an option. `read`: turns the value that the
+    user wrote into the value of `Settings`; `None`: both are the same.
     """
     row = Option("", default, meaning, read or type(default), choices, recorded)
     return field(metadata={"option": row})
@@ -135,7 +135,7 @@ class Settings:
     signature: str = _option(DEFAULT_SIGNATURE, "signature of thinking blocks")
     """The signature that each thinking block has for a client of the Messages API."""
     map: Mapping[str, Mapped] = _option([], "fields of the server's own: FIELD=BLOCK:KEY", read_map)
-    """Name of a server's own field -> the block in which Anthropic clients get the field."""
+    """Name of a field that only one server sends -> the block in which Anthropic clients get it."""
     models: ModelRows = _unrecorded(
         [], "names that clients have for models: PATTERN=NAME", read_rows
     )
@@ -145,19 +145,21 @@ class Settings:
     markers: bool = _option(False, "read phrases as thinking (a heuristic)")
     """True if phrases such as "let me think" begin a thought, for models that write no marks."""
     prompt: str = _choice(("off", "tags"), "ask a model to think that does not by itself")
-    """`tags`: a model that does not think by itself is asked to, if the client requests thinking.
+    """`tags`: if the client requests thinking, a model that does not think by itself is asked to
+    think in tags; `off`: no model is asked to think.
     """
     tools: str = _choice(
         ("auto", "off", "told"),
         "read tool calls from text; told: also write the tools into the system turn",
     )
-    """`off`: calls in a reply's text are not read; `told`: they are, and the system turn describes
-    the tools too.
+    """`auto`: tool calls in a reply's text are read as calls; `told`: they are, and the request's
+    system turn also describes the tools; `off`: they stay text.
     """
     values: str = _choice(
         ("schema", "sent"), "the types of the values of calls: those of the tools' schemas"
     )
-    """`schema`: values in calls get the types of the tool's schema; `sent`: they stay as they came.
+    """`schema`: the values in a call's arguments get the types of the tool's schema (`"7"` -> `7`);
+    `sent`: they stay as they came.
     """
     budget: str = _choice(("server", "enforce"), "who keeps the client's budget of thinking")
     """`enforce`: the addon ends a thought at its budget; `server`: only the server may do so."""
@@ -166,7 +168,9 @@ class Settings:
     )
     """The budget of a request that sets none, if `budget` is `enforce`; `None`: no budget."""
     loops: str = _choice(("tell", "end", "off"), "what is done about a thought that repeats itself")
-    """What the addon does about a thought that repeats itself: `tell` logs it, `end` ends it."""
+    """What the addon does about a thought that repeats itself: `tell` logs it, `end` ends it, `off`
+    does not look for it.
+    """
     enough: str = _option(ENOUGH, "the words that close a thought which was ended")
     """The sentence that the addon writes at the end of a thought that it ends."""
     unanswered: str = _choice(
@@ -178,7 +182,9 @@ class Settings:
     stops: str = _choice(
         ("answer", "server"), "where stop strings act: on the answer alone, or as the server has it"
     )
-    """`answer`: a stop string ends only the answer; `server`: it acts as the server has it."""
+    """`answer`: a stop string ends only the answer, not the thought before it; `server`: the server
+    decides.
+    """
     unasked: str = _choice(("show", "hide"), "what a client gets that did not ask for thinking")
     """`hide`: a client that does not request thinking gets none; `show`: it gets thinking too."""
     blanks: str = _choice(("keep", "trim"), "blanks around thoughts")
@@ -247,7 +253,9 @@ class Settings:
         _read_history,
         _HISTORY_VALUES,
     )
-    """Where a translated request has earlier thoughts, and where it has the results of tools."""
+    """Where a translated request has earlier thoughts (in a field, in tags, or nowhere), and
+    whether tool results go before the text of their user turn.
+    """
     restore: str = _choice(("auto", "off"), "put back earlier thoughts that a client has dropped")
     """`auto`: earlier thoughts that a client has dropped are put back; `off`: they are not."""
     pictures: str = _choice(
@@ -259,7 +267,9 @@ class Settings:
     usage: str = _choice(
         ("ask", "off"), "whether a chat client's stream is requested with counts", recorded=False
     )
-    """`ask`: the addon requests the counts of a stream's tokens if a chat client does not."""
+    """`ask`: if a client of chat completions does not request the counts of a stream's tokens, the
+    addon does; `off`: it does not.
+    """
     flows: str = _unrecorded("", "mitmproxy filter: which flows to act on")
     """mitmproxy's filter of the flows on which the addon acts; empty: no filter."""
     ping: reader.Ping = _unrecorded(
@@ -269,7 +279,9 @@ class Settings:
     )
     """When the client of a silent stream gets a ping."""
     alive: str = _choice(FORMS, "the sign of life in a chat client's silent stream", recorded=False)
-    """The form of a ping for a chat client."""
+    """The form of a ping for a client of chat completions: a `comment`, a `delta` without content,
+    or `none`; `auto` chooses by the header `user-agent`.
+    """
     hosts: tuple[str, ...] = _unrecorded(
         [],
         "names of web pages that may use the proxy; *: all",

@@ -1,5 +1,5 @@
-"""The newest request of each conversation with its turns. A conversation's next request repeats
-these turns, so that they need not be read and translated again.
+"""Keeps the newest request of each conversation with its turns. The conversation's next request
+repeats these turns, which then need not be read and translated again.
 """
 
 from dataclasses import dataclass
@@ -14,16 +14,17 @@ from converter.core.wire.json_text import UnreadableError
 from converter.core.wire.known_json import KeptObject
 
 SHORT = 16 * 1024
-"""The bytes below which a request is short: to read a short request takes no longer than to search
-an earlier request for its turns.
+"""The bytes below which a request is short: to read all of it takes no longer than to find out
+which turns it repeats.
 """
 LONGEST_MODEL = 1024
 """The most characters of a model's name, because each name is searched by patterns and hashed."""
 _WEIGHTS = {b"{": 24, b"[": 16, b",": 8}
-"""Character of JSON -> the estimated bytes of memory for each such character in a request: a small
-value takes twenty times as many bytes in memory as in JSON. The characters are counted in a sample
-of a request's bytes. The size of a kept request is this estimate, or the request's length if that
-is more.
+"""Character of JSON -> how many bytes of memory a parsed request takes for each such character, as
+an estimate. A request of many small values takes twenty times as many bytes in memory as in JSON.
+
+The characters are counted in a sample of the request. The size of a kept request is this estimate,
+or the request's length if that is more.
 """
 
 
@@ -36,7 +37,7 @@ class _KeptRequest:
     request: KeptObject
     """The parsed request, with which the next requests are compared."""
     turns: RepeatedTurns[Turn, KeptObject]
-    """The request's turns, read and translated."""
+    """The cache of the request's turns: each as it was read and translated."""
     size: int
     """How many bytes of memory the request takes, as estimated by `_WEIGHTS`."""
 
@@ -54,11 +55,13 @@ class KnownTurns:
     def read(
         self, owner: str, body: bytes
     ) -> tuple[object, RepeatedTurns[Turn, KeptObject] | None]:
-        """Return the JSON value of a request's body, and the request's turns; None in place of the
-        turns if the request cannot be compared. The turns refer to the turns of the earlier request
-        whose messages have the longest beginning in common with this request's. Raises
-        UnreadableError for a body that is not JSON, or a model's name of more than `LONGEST_MODEL`
-        characters.
+        """Return the JSON value of a request's body, and a cache for its turns; None in place of
+        the cache if the request is too long or cannot be compared.
+
+        The cache has access to the turns of one earlier request, from which it takes all repeated
+        turns: the request that has the most messages at its beginning in common with this one.
+        Raises UnreadableError for a body that is not JSON, or a model's name of more than
+        `LONGEST_MODEL` characters.
         """
         kept = [each for each in reversed(self._kept) if each.owner == owner]
         read = None

@@ -1,5 +1,5 @@
-"""Lessons about servers that processes share through the store of replies. A process need not probe
-a server about which another process has a lesson.
+"""Shares lessons about servers between processes, through a store. So a process need not probe a
+server about which another process has a lesson.
 
 All lessons about a server are one entry. If two processes write the entry at the same time, a
 lesson may be lost; another probe replaces it, so there is no lock. An address such as `localhost`
@@ -54,7 +54,7 @@ class _Reading:
     began: float
     """The time when the task began, by the monotonic clock."""
     until: float
-    """The time until which requests wait for the task, by the same clock."""
+    """The time, by the monotonic clock, until which requests wait for the task."""
 
 
 class SharedLessons:
@@ -74,12 +74,13 @@ class SharedLessons:
         self._readings.clear()
 
     async def read_store(self, upstream: Upstream, *, anew: bool = False) -> None:
-        """Begin to copy other processes' lessons about a server, unless such a reading is running
-        or has begun in the last `AGAIN` seconds. `anew`: begin even if one has begun and ended in
-        these seconds.
+        """Begin to copy other processes' lessons about a server into this process. Do nothing if
+        such a reading is running, or has begun in the last `AGAIN` seconds. With `anew`, only a
+        running one counts.
 
-        The first reading for a server, and a reading with `anew`, is awaited for at most `WAIT`
-        seconds, also by calls that come meanwhile. No other reading is awaited.
+        Wait for the first reading about a server, and for a reading with `anew`, but no longer than
+        `WAIT` seconds after it began. A call that finds such a reading running waits for it too.
+        Other readings are not awaited.
         """
         if self._store is None:
             return

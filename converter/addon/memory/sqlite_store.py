@@ -1,4 +1,4 @@
-"""A store in a SQLite file, for the processes of one machine.
+"""A store of replies or lessons in a SQLite file, which the processes of one machine share.
 
 If a process is killed during a write, the entries stay as they were before the write (write-ahead
 log). If the machine loses power, the last entries may be lost (`synchronous=NORMAL`).
@@ -54,8 +54,8 @@ _SETUP = (
 )
 """SQL statements that are run on each new connection."""
 _UNIT = 10**6
-"""How many units of stored times are in a second: times are stored in microseconds. The unit is so
-short because only the times show in which order the entries were used.
+"""How many units of stored times a second has: times are stored in microseconds. The unit is so
+short because only these times show in which order the entries were used.
 """
 _NEVER = 1 << 53
 """A time later than all real times: a stored time that is not earlier is invalid. SQLite stores
@@ -102,7 +102,8 @@ class SqliteStore(BoundedStore):
     """
 
     elsewhere = True
-    """True: a use of the file may take long, or fail."""
+    """True: the entries are not in this process, so that a use of the store may take long or fail.
+    """
 
     def __init__(
         self, path: Path, bounds: Bounds, seconds: float = 1.0, now: Callable[[], float] = time.time
@@ -123,7 +124,9 @@ class SqliteStore(BoundedStore):
             return bool(self._run("DELETE FROM entries WHERE key = ?", utf8(key)).rowcount)
 
     def find(self, name: str) -> str:
-        """Return the key of the entry with this name, empty if there is none."""
+        """Return the key of the entry that has this further name (`Entry.names`); empty if there is
+        none.
+        """
         with self._operation():
             row = self._run("SELECT key FROM names WHERE name = ?", utf8(name)).fetchone()
             return decode_key(row[0]) if row and _are_bytes(*row) else ""

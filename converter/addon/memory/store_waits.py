@@ -1,5 +1,5 @@
-"""Waits for the memory, which has earlier replies in a store: for work that reads it, and for the
-end of its writes. All waits of an exchange for a store together take at most `PATIENCE` seconds.
+"""Runs work that uses the store of earlier replies, and waits for its result or for the end of its
+writes. All such waits of one exchange together take at most `PATIENCE` seconds.
 """
 
 import asyncio
@@ -52,7 +52,8 @@ async def run_with_memory[Result](
 
 async def wait_for_writes(memory: Memory | None) -> BaseException | None:
     """Wait until all writes of `memory` have ended, but no longer than `PATIENCE` seconds for all
-    waits of the exchange. Return the first failure, None if no write has failed.
+    waits of the exchange. Return the first failure, or an AwayError if the time was too short; None
+    if all writes have succeeded.
     """
     if memory is None or not memory.writes:
         return None
@@ -65,8 +66,8 @@ async def wait_for_writes(memory: Memory | None) -> BaseException | None:
 
 class PendingPieces:
     """Delays the last pieces of a reply until the reply is written to a store elsewhere (a file or
-    a server). Else a client with the whole reply might send its next request before the store has
-    the reply. `memory`: writes the reply; None if it is not kept.
+    a server). Otherwise a client that has the whole reply might send its next request before the
+    store has the reply. `memory`: writes the reply; None if it is not kept.
     """
 
     def __init__(self, memory: Memory | None) -> None:

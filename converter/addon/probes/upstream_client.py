@@ -1,4 +1,4 @@
-"""The client that sends probes to servers and stores their results.
+"""The client that sends probes (the addon's own questions) to servers and stores their results.
 
 The result of a probe is stored, so that the probe is not sent again for each request. If a client's
 request can be sent without the result, the request does not wait for the probe.
@@ -65,9 +65,9 @@ TERM = 600.0
 have taken its address.
 """
 REST = 60.0
-"""Seconds between two probes of a server that did not answer. They run in the background. The first
-of them is sent with the next request, without a pause, because the server may have been loading its
-model.
+"""Seconds between two probes of a server that has not answered. They run in the background. Only
+the first one is sent without a pause, with the next request, because the server may have been
+loading its model.
 """
 PATIENCE_OF_READERS = 20.0
 """The most seconds to wait for a prompt's tokens that a person wants to see: longer than
@@ -211,7 +211,7 @@ class UpstreamClient:
         size: int = 0,
     ) -> str | None:
         """Return the prompt that the server renders for the chat-completions request `body`; `None`
-        if the server does not render prompts for clients.
+        if the server renders no prompts for clients, or cannot be reached.
         """
         ask = partial(self._fetch, upstream, headers)
         with suppress(ConnectionError):
@@ -252,8 +252,9 @@ class UpstreamClient:
     async def list_models(
         self, upstream: Upstream, headers: Mapping[str, str]
     ) -> list[dict[str, object]]:
-        """Return the models that the server lists. A list is kept for `REST` seconds. The list is
-        empty if the server has never answered.
+        """Return the models that the server lists. The result is kept for `REST` seconds; it is
+        empty if the server sent no list in time. If the server refuses the connection, return the
+        last list.
         """
         listed, until = self._listed.get(upstream, ([], 0.0))
         if until < time.monotonic():
@@ -284,7 +285,9 @@ class UpstreamClient:
     def _shared_task[Result](
         self, key: Upstream | Key, ask: Callable[[], Coroutine[object, object, Result]]
     ) -> asyncio.Task[Result]:
-        """Return the task that runs for `key`. If none runs, start `ask` as its task."""
+        """Return the task that runs for `key` (a server, or a kind of prompt on it). If none runs,
+        start one with `ask`.
+        """
         if running := self._running.get(key):
             return running
         task = _start_task(ask())
@@ -301,7 +304,8 @@ class UpstreamClient:
         """
         rests_until = self._rests_until.get(upstream)
         if rests_until is None:
-            return await asyncio.shield(ask())  # Other requests may wait for the same task.
+            # Other requests may wait for this task too, so the end of one request must not end it.
+            return await asyncio.shield(ask())
         if rests_until <= time.monotonic():
             self._rests_until[upstream] = time.monotonic() + REST
             ask()
@@ -311,8 +315,8 @@ class UpstreamClient:
         """Request all `IDENTITY_PATHS` of the server at the same time, and store the profile that
         the replies show. Return the profile; `None` if the replies do not show it.
         """
-        # Read the lessons of other processes again if there is a stored profile. If there is none,
-        # a client's request waits for this method, and has just read these lessons.
+        # A stored profile is to be checked, so the lessons of other processes are read anew. If no
+        # profile is stored, a client's request waits for this method, and has just read them.
         before = self.servers.server(upstream)
         await self.lessons.read_store(upstream, anew=before is not None)
         if not self.servers.needs_recognition(upstream, TERM, REST):
@@ -321,7 +325,7 @@ class UpstreamClient:
         replies = await asyncio.gather(*probes)
         by_path = dict(zip(IDENTITY_PATHS, replies, strict=True))
         server = recognise_server(by_path)
-        if server:  # `None` as long as a NIM loads: its replies could be those of a vLLM.
+        if server:  # else no fingerprint fits, and some path was not answered: a later request asks
             self.servers.learn_server(upstream, server, is_certain(server, by_path))
             self._forget_silence(upstream)
             self.lessons.write_store(upstream)
@@ -377,7 +381,9 @@ async def run_probe[Result](
 
 
 def _start_task[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
-    """Start a task. If it fails and nothing waits for it, asyncio does not log its error."""
+    """Start a task, and return it. If it fails and nothing awaits it, its error is not logged, as
+    asyncio would do.
+    """
     task = asyncio.ensure_future(probing)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task

@@ -26,8 +26,8 @@ from converter.addon.servers.probes import ProbeReply, ProbeRequest
 SPEAKS_TLS = "the server speaks TLS"
 """The reason of the error for an `http://` address at which a TLS server answers."""
 HANDSHAKE = 1.0
-"""The most seconds of the TLS handshake that shows whether a server without a reply wants TLS. A
-server without TLS may wait for more bytes for ever, and asyncio's own limit is a minute.
+"""The most seconds for a TLS handshake. It is tried if a server sends no reply, to see whether it
+wants TLS. A server without TLS may wait for more bytes for ever, and asyncio's limit is a minute.
 """
 _READ_SIZE = 65536
 """The most bytes that are read from a connection at once."""
@@ -42,13 +42,14 @@ type _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 class NoReplyError(Exception):
     """The error for a probe without a usable reply: the server sends nothing, no HTTP, or too many
-    bytes; or the connection fails, but not by a refusal or an unknown host.
+    bytes; or the connection fails. For a refused connection and an unknown host, `fetch` raises
+    ConnectionError instead.
     """
 
 
 def reason_of(error: Exception) -> str:
-    """Return the reason of a connection's error as a text for people: `no answer in time`. Texts of
-    libraries that name their source code are replaced.
+    """Return the reason of a connection's error as a text for people: `no answer in time`. Such a
+    text replaces those of libraries that mean nothing to a user (`[SSL] ... (_ssl.c:1010)`).
     """
     match error:
         case ssl.SSLCertVerificationError():
@@ -110,7 +111,9 @@ async def _connect(upstream: Upstream) -> _Streams:
     looked_up = asyncio.get_running_loop().getaddrinfo
     for *_, address in await looked_up(upstream.host, upstream.port, type=socket.SOCK_STREAM):
         host, port = socket.getnameinfo(address, _NUMBERS)
-        try:  # one address after another, because uvloop lacks `all_errors`
+        # Each address is tried on its own, so that its error is known. With asyncio's `all_errors`
+        # one call would raise the errors of all addresses, but uvloop lacks this argument.
+        try:
             return await asyncio.open_connection(host, int(port), ssl=tls, server_hostname=name)
         except OSError as error:
             failures.append(error)
@@ -152,7 +155,7 @@ def host_header(upstream: Upstream) -> str:
 
 
 def _encode(text: str) -> bytes:
-    """Return the bytes from which mitmproxy has decoded `text`, a path or a header."""
+    """Return a path or a header as the bytes from which mitmproxy has decoded it."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -217,8 +220,8 @@ def tls_context(
     """Return the TLS context for connections to servers. Raises OSError or ValueError for a file
     that cannot be read.
 
-    `ssl.create_default_context` is not used, because since Python 3.13 it refuses authorities
-    without a key usage, which mitmproxy accepts.
+    `ssl.create_default_context` is not used, because since Python 3.13 it refuses a certificate
+    authority whose certificate names no key usage. mitmproxy accepts it.
 
     Arguments:
         trusted_ca: A file with trusted authorities. Without it and `trusted_folder`, the public
@@ -246,7 +249,7 @@ def tls_context(
 
 
 def _tls_version(name: str, unbounded: ssl.TLSVersion) -> ssl.TLSVersion:
-    """Return the version of TLS of mitmproxy's name for it: `TLS1_2` -> `TLSVersion.TLSv1_2`, and
-    `UNBOUNDED` -> `unbounded`.
+    """Return the TLS version that mitmproxy's options call `name`: `TLS1_2` ->
+    `TLSVersion.TLSv1_2`, and `UNBOUNDED` -> the argument `unbounded`.
     """
     return unbounded if name == "UNBOUNDED" else ssl.TLSVersion[f"{name[:3]}v{name[3:]}"]

@@ -91,7 +91,7 @@ _SOURCE: dict[str, Rule] = {
     "url": cut_link,
     "file_id": _file,
 }
-"""Rules for the source of a picture or document."""
+"""Rules for the source of a picture or document: which of its fields are kept."""
 _BLOCK: dict[str, Rule] = {
     **dict.fromkeys(_names("type text thinking signature data id name input tool_use_id is_error")),
     **dict.fromkeys(("title", "context", "tool_name", "refusal", "closed")),
@@ -99,12 +99,12 @@ _BLOCK: dict[str, Rule] = {
     "image_url": _image_url,
     "input_audio": {"data": ALL, "format": ALL},
 }
-"""Rules for a block of a message's content."""
+"""Rules for a block of a message's content: which of its fields are kept."""
 _BLOCK["content"] = _SOURCE["content"] = _BLOCK
 _FUNCTION = dict.fromkeys(("name", "description", "parameters", "strict", "arguments"))
-"""Rules for the function of a tool or of a call."""
+"""Rules for the function of a tool or of a call: which of its fields are kept."""
 _CALL: Table = {"id": ALL, "type": ALL, "index": ALL, "function": _FUNCTION}
-"""Rules for a call in a chat-completions message."""
+"""Rules for a call in a chat-completions message: which of its fields are kept."""
 _MESSAGE: Table = {
     **dict.fromkeys(_names("role name tool_call_id refusal prefix partial tool_name")),
     **dict.fromkeys(_names("reasoning_content reasoning reasoning_text thinking thinking_blocks")),
@@ -112,37 +112,39 @@ _MESSAGE: Table = {
     "tool_calls": _CALL,
     "function_call": _FUNCTION,
 }
-"""Rules for a message."""
+"""Rules for a message: which of its fields are kept."""
 _TOOL: Table = {
     **dict.fromkeys(("type", "name", "description", "input_schema", "strict")),
     "function": _FUNCTION,
 }
-"""Rules for a tool of any dialect but the Responses API."""
+"""Rules for a tool of any dialect but the Responses API: which of its fields are kept."""
 _PART: Table = {**_BLOCK, "file_id": _file, "file_url": cut_link, "filename": ALL, "file_data": ALL}
-"""Rules for a part of an item of the Responses API."""
+"""Rules for a part of an item of the Responses API: which of its fields are kept."""
 _ITEM: dict[str, Rule] = {
     **dict.fromkeys(_names("type role id call_id name namespace arguments input status")),
     **dict.fromkeys(("action", "operation", "execution", "queries", "code", "phase")),
     **dict.fromkeys(("content", "summary", "output"), _PART),
 }
-"""Rules for an item in the input of the Responses API."""
+"""Rules for an item in the input of the Responses API: which of its fields are kept."""
 _RESPONSES_TOOL: dict[str, Rule] = {
     **_TOOL,
     **dict.fromkeys(("parameters", "format", "execution")),
     "environment": {"type": ALL},
 }
-"""Rules for a tool of any dialect. A tool of the Responses API may have tools within it."""
+"""Rules for a tool of any dialect: which of its fields are kept. A tool of the Responses API may
+have tools within it.
+"""
 _RESPONSES_TOOL["tools"] = _ITEM["tools"] = _RESPONSES_TOOL
 _STREAM_OPTIONS: Table = dict.fromkeys(
     ("include_usage", "include_obfuscation", "continuous_usage_stats")
 )
-"""Rules for the field `stream_options`."""
+"""Rules for the field `stream_options`: which of its fields are kept."""
 _TOOL_CHOICE: Table = {
     **dict.fromkeys(("type", "name", "disable_parallel_tool_use", "namespace", "mode")),
     "function": {"name": ALL},
     "tools": dict.fromkeys(("type", "name", "namespace")),
 }
-"""Rules for the field `tool_choice`."""
+"""Rules for the field `tool_choice`: which of its fields are kept."""
 _SAMPLING = _names("""
     temperature top_p top_k min_p typical_p seed n stop stop_sequences stop_token_ids logit_bias
     logprobs top_logprobs frequency_penalty presence_penalty repeat_penalty repetition_penalty
@@ -156,11 +158,11 @@ _SHAPING = _names("""
     response_format structured_outputs grammar json_schema guided_json guided_regex guided_choice
     guided_grammar output_format instructions include store text truncation keep_alive prompt format
 """)
-"""Names of further fields that are kept whole."""
+"""Names of further fields of a request that are kept whole: limits, formats and switches."""
 _OPTIONS: Table = dict.fromkeys(
     (*_SAMPLING, *_names("num_ctx num_predict num_keep repeat_last_n num_batch num_gpu num_thread"))
 )
-"""Rules for the field `options` of Ollama's API."""
+"""Rules for the field `options` of Ollama's API: which of its fields are kept."""
 REQUEST: Table = {
     **dict.fromkeys(["model", *_SAMPLING, *_SHAPING, *THINKING_FIELDS, *sorted(SHAPING_FIELDS)]),
     "stream_options": _STREAM_OPTIONS,

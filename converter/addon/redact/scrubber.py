@@ -161,8 +161,8 @@ def _address_pattern(address: str) -> str:
 
 def _loose_pattern(long: str) -> str:
     """Return a pattern that matches an address or path (`long`) in a text joined from parts. Unlike
-    `_address_pattern`, the pattern accepts any characters before and behind, because they may come
-    from another part, which the recording keeps apart.
+    `_address_pattern`, it accepts any characters before and behind the match, because they may
+    belong to another part of the text.
     """
     return re.escape(long) if re.search(r"[.:/\\]", long) else rf"//{re.escape(long)}"
 
@@ -275,7 +275,7 @@ def _value_and_parts(value: str) -> Iterator[str]:
 
 def secrets_of_link(link: str) -> Iterator[str]:
     """Yield the parts of a link that may grant access: the fragment, the password or user, and the
-    values of its query and parameters. Values of the query come as written and decoded.
+    values of its query and parameters. Each value of the query is yielded as written and decoded.
     """
     parts = parts_of_link(link)
     if parts is None:

@@ -25,9 +25,9 @@ on.
 _ON: Switches = {"enable_thinking": (True,), "thinking": (True,)}
 """The switches of most models: either field turns thinking on."""
 _REASONING: Switches = {"reasoning": (True,)}
-"""The switch of GigaChat 3.5."""
+"""The switch of GigaChat 3.5: the template opens a thought if this field is true."""
 _MODE: Switches = {"thinking_mode": ("enabled",)}
-"""The switch of MiniMax-M3."""
+"""The switch of MiniMax-M3: the template opens a thought if this field has this value."""
 _EFFORT: Switches = {EFFORT: ("low", "medium", "high", "xhigh", "max")}
 """The switch of Hunyuan 3: the efforts with which its template opens a thought."""
 
@@ -37,8 +37,8 @@ class TemplateHistory:
     """A chat template's treatment of the thoughts of earlier turns."""
 
     form: HistoryForm = "reasoning_content"
-    """The field of a message, or the marks in its text, in which the template expects an earlier
-    thought; `drop`: the template ignores earlier thoughts.
+    """Where the template expects an earlier thought: the name of a message's field, or `tags` for
+    `<think>` tags in the message's text. `drop`: the template ignores earlier thoughts.
     """
     loop: bool = False
     """True if the template reads only the thoughts behind the last user message, which are those of
@@ -89,8 +89,8 @@ class Template:
     always: bool = False
     """True if the model thinks even if a request turns thinking off."""
     bare_closer: bool = False
-    """True if the template writes a closer alone when thinking is off. Then the model may write the
-    closer again.
+    """True if the template, with thinking off, writes a closer (`</think>`) without an opener into
+    the prompt. The model may then write the closer again.
     """
     opens: bool = True
     """True if the template opens thoughts; False if the model writes the opener itself."""
@@ -102,11 +102,11 @@ TEMPLATES = (
     # From this row to Hunyuan 3, the templates open a thought only if the request sets a switch.
     # Source of this row: llama.cpp's template DeepSeek-V3.2
     Template(r"deepseek-?v3[._][12]", _ON, EXACT_LOOP, bare_closer=True),
-    # Source: llama.cpp's template DeepSeek-V4; DeepSeek's page on its thinking mode: the
-    # API answers with a 400 if an earlier call lacks its thought
+    # DeepSeek's API answers with a 400 if an earlier call lacks its thought.
+    # Source: llama.cpp's template DeepSeek-V4; DeepSeek's page on its thinking mode
     Template(r"deepseek-?v4(?![._]\d)", _ON, EXACT, bare_closer=True),
-    # Source: SGLang's reasoning parser for MiniMax-M3; MiniMax's page on interleaved
-    # thinking: clients send each message back whole
+    # MiniMax wants each earlier message back whole, with its thought.
+    # Source: SGLang's reasoning parser for MiniMax-M3; MiniMax's page on interleaved thinking
     Template(r"minimax-?m3", _MODE, ALL, bare_closer=True),
     # Source: llama.cpp's template Bielik-11B-v3.0-Instruct
     Template(r"bielik.*v3", _ON, ALL),
@@ -120,23 +120,25 @@ TEMPLATES = (
     Template(r"mimo-?v2", _ON),
     # Source: llama.cpp's template Spark2.5
     Template(r"spark-?2[._]5", _ON, bare_closer=True),
-    # Source: SGLang's detection of templates: Laguna XS thinks only if a request turns thinking on
+    # Laguna XS thinks only if a request turns thinking on.
+    # Source: SGLang's code that recognises templates
     Template(r"laguna-?xs", _ON, bare_closer=True),
-    # Source: vLLM's reasoning parser for HyperCLOVA X: `thinking` switches thinking on
+    # The field `thinking` turns thinking on. Source: vLLM's reasoning parser for HyperCLOVA X
     Template(r"hyperclova", _ON),
-    # Source: vLLM's reasoning parser for LongCat: the template opens a thought only if its thinking
-    # mode is on
+    # The template opens a thought only if thinking is turned on.
+    # Source: vLLM's reasoning parser for LongCat
     Template(r"longcat", _ON),
-    # Source: vLLM's reasoning parser for GigaChat 3.5: `reasoning` switches thinking on
+    # The field `reasoning` turns thinking on. Models with `reasoning` in their names, which always
+    # think, have a row of their own below. Source: vLLM's reasoning parser for GigaChat 3.5
     Template(r"gigachat-?3[._]5(?!.*reasoning)", _REASONING),
     # Source: llama.cpp's template tencent-Hy3
     Template(r"\bhy-?v?3|hunyuan-?v3", _EFFORT),
-    # From this row to Pangu, the templates open a thought unless a request turns thinking off.
-    # Those of rows with `always` open one even then.
+    # From this row to Pangu, the templates open a thought unless a request turns thinking off. With
+    # `always=True` a template opens one even if a request turns thinking off.
     # Source of this row: llama.cpp's template Qwen-QwQ-32B
     Template(r"qwq", always=True, history=NEVER),
-    # Source: Qwen's pages: these models always think; ik_llama.cpp's template
-    # Qwen-Qwen3-0.6B
+    # These models always think.
+    # Source: Qwen's pages; ik_llama.cpp's template Qwen-Qwen3-0.6B
     Template(r"qwen3.*thinking", always=True, history=LOOP),
     # Source: the model card and chat_template.jinja of Qwen3.6-35B-A3B
     Template(r"qwen3[._][6-9]", history=_history_with(preserve_thinking=True)),
@@ -149,7 +151,7 @@ TEMPLATES = (
     Template(r"holo-?2"),
     # Source: llama.cpp's template GLM-4.7-Flash
     Template(r"glm-?4[._]7", bare_closer=True, history=_history_with(clear_thinking=False)),
-    # Source: ik_llama.cpp's template GLM-5.2; SGLang's code treats GLM-5.3 like GLM-5.2
+    # GLM-5.3 is like GLM-5.2. Source: ik_llama.cpp's template GLM-5.2; SGLang's code
     Template(r"glm-?5", history=_history_with(clear_thinking=False, exact=True)),
     # Source: ik_llama.cpp's template DeepSeek-V4.1
     Template(r"deepseek-?v4[._]1", bare_closer=True, history=EXACT),
@@ -163,19 +165,21 @@ TEMPLATES = (
     Template(r"granite-?4[._]2"),
     # Source: llama.cpp's template StepFun3.7-Flash
     Template(r"step-?(fun-?)?3[._][57]", always=True, history=LOOP),
-    # Source: SGLang's detection of templates: Laguna S thinks unless a request turns thinking off
+    # Laguna S thinks unless a request turns thinking off.
+    # Source: SGLang's code that recognises templates
     Template(r"laguna", bare_closer=True),
-    # Source: ik_llama.cpp's template Cohere2MoE; SGLang's CohereCommand4Detector: the template
-    # opens a thought unless `reasoning` is false
+    # The template opens a thought unless the field `reasoning` is false.
+    # Source: ik_llama.cpp's template Cohere2MoE; SGLang's CohereCommand4Detector
     Template(r"command-(a|4)-?.*reasoning|command-a-plus|cohere-?2-?moe", history=EXACT),
     # Source: llama.cpp's template Apriel-1.6-15b-Thinker-fixed
     Template(r"apriel-1[._]6", always=True, history=NEVER),
-    # Source: vLLM's reasoning parser for OLMo 3: the reply begins inside a thought, and may repeat
-    # the opener
+    # The reply begins inside a thought, and may repeat the opener.
+    # Source: vLLM's reasoning parser for OLMo 3
     Template(r"olmo-?3.*think", always=True),
-    # Source: vLLM's reasoning parser for ERNIE 4.5: the reply begins inside a thought
+    # The reply begins inside a thought. Source: vLLM's reasoning parser for ERNIE 4.5
     Template(r"ernie-?4[._]5.*thinking", always=True),
-    # Source: vLLM's reasoning parser for K2 Horizon: at every effort the reply begins in a thought
+    # At every effort the reply begins inside a thought.
+    # Source: vLLM's reasoning parser for K2 Horizon
     Template(r"k2-?horizon", always=True),
     # Source: NVIDIA Dynamo's reasoning parser kimi_k25; chat_template.jinja of Kimi-K2.6
     Template(r"kimi-?k2[._][5-9]", history=_history_with(preserve_thinking=True, exact=True)),
@@ -185,18 +189,19 @@ TEMPLATES = (
     Template(r"\bling-?3"),
     # Source: ik_llama.cpp's template Nanbeige4.2-3B
     Template(r"nanbeige-?4[._]2"),
-    # Source: vLLM's reasoning parser for Solar Open 2: the template opens a thought unless the
-    # effort is below medium
+    # The template opens a thought unless the effort is below medium.
+    # Source: vLLM's reasoning parser for Solar Open 2
     Template(r"solar-?open-?2"),
-    # Source: vLLM's reasoning parser for TeleChat 4: the model thinks unless `enable_thinking` is
-    # false
+    # The model thinks unless the field `enable_thinking` is false.
+    # Source: vLLM's reasoning parser for TeleChat 4
     Template(r"telechat-?4|xing-?4"),
-    # Source: vLLM's reasoning parser for GigaChat 3.5, for models with `reasoning` in their names
+    # The models with `reasoning` in their names always think; a row above has the other models.
+    # Source: vLLM's reasoning parser for GigaChat 3.5
     Template(r"gigachat-?3[._]5", always=True),
     # Source: LG AI Research's usage guideline for EXAONE Deep
     Template(r"exaone-?deep", always=True),
-    # Source: vLLM's reasoning parser for Pangu: the template opens a thought unless `think` is
-    # false
+    # The template opens a thought unless the field `think` is false.
+    # Source: vLLM's reasoning parser for Pangu
     Template(r"pangu"),
     # From this row to the end, the templates open no thought: the model writes the opener itself.
     # Source of this row: llama.cpp's template Kimi-K2-Thinking
@@ -241,14 +246,16 @@ class HistoryOptions:
     """
 
     def history_for(self, model: str, server: Server | None) -> TemplateHistory:
-        """Return how earlier thoughts are sent to this model on this server. `server` is `None` if
+        """Return how earlier thoughts are sent to this model on this server. `server`: `None` if
         the server has not been recognised.
 
-        The form is the user's option. Without the option it is the form in the model's row of
-        `TEMPLATES`; if the row's form is the field `reasoning_content`, it is the field in which
-        the server reads thoughts (`Server.history`).
+        `form` of the result is the form that the user chose (`thoughts`), else the form in the
+        model's row of `TEMPLATES`, with one exception: the row's `reasoning_content` becomes the
+        field in which the server reads thoughts (`Server.history`).
 
-        `wanted` is True if the row has a history or the user set a form, and neither is `drop`.
+        `wanted` of the result is True if the user chose a form or the model's row has one, and
+        neither of the two is `drop`. `switches` of the result is empty for a server that takes no
+        switch of thinking (`Server.on` is empty).
         """
         template = template_of(model)
         row = template and template.history

@@ -1,11 +1,12 @@
 """Earlier tool calls in a request: arguments that are no JSON object are mended to one, and ids get
 the form that the model's chat template needs.
 
-Kimi-K2 needs `functions.NAME:NUMBER`, because its template writes a call's id where the tool's name
-should stand (moonshotai/Kimi-K2-Instruct, chat_template.jinja; its page on tool calls: the number
-counts all calls of the conversation, from 0). With ids of other servers and clients (`toolu_01`,
-`call_a`) the prompt lacks the tools' names. Mistral's templates refuse an id that is not nine
-letters and digits.
+Kimi-K2 needs ids of the form `functions.NAME:NUMBER`, because its template writes a call's id where
+the tool's name should stand. With an id of another form (`toolu_01`, `call_a`) the prompt lacks the
+tool's name. NUMBER counts all calls of the conversation, from 0. (Sources: chat_template.jinja and
+the page on tool calls of moonshotai/Kimi-K2-Instruct.)
+
+Mistral's templates refuse an id that is not nine letters and digits.
 """
 
 import re
@@ -43,8 +44,8 @@ def with_object_arguments(message: object, *, anew: bool = False) -> object:
 
 
 def _is_object_text(arguments: object) -> bool:
-    """Return True if `arguments` are the text of a strict JSON object, or a text that is too long
-    to check.
+    """Return True if `arguments` are the text of a strict JSON object, or a text with so many
+    values that a check would take too long. The server gets both as they are.
     """
     try:
         return isinstance(long_json.read_strictly(str(arguments)), dict)
@@ -89,7 +90,7 @@ def _call_with_counted_id(
 ) -> Mapping[str, object]:
     """Return a call with an id of the form `functions.NAME:NUMBER`. `number`: how many calls of the
     conversation come before this one. An id that has this form already stays, unless an earlier
-    call has the same id.
+    call has the same id. A call without a name keeps its id.
     """
     written, name = call.get("id"), as_object(call.get("function")).get("name")
     if isinstance(written, str) and is_kimi_id(written):

@@ -2,8 +2,9 @@
 already opened in the prompt.
 
 The templates of most thinking models end the prompt with an opener, so that the reply has only the
-closer. `RULES` has the rules, the surest first; docs/reading.md explains
-`state_by_NAME` under NAME. If the user has set `think_start`, no rule is used.
+closer. `RULES` has the rules, the surest first. docs/reading.md lists them by
+name: the function `state_by_prompt` is the rule **prompt**. If the user has set `think_start`, no
+rule is used.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,7 +32,9 @@ _OFF = (False, "disabled", "none", "no_think")
 _CLOSERS = {
     closer.strip() for family in TABLE if family.lone is not Lone.TEXT for closer in family.closes
 }
-"""The closers of all families, without those that are plain text if no opener belongs to them."""
+"""The closers of all families, except those that are plain text where no opener stands before them
+(`Lone.TEXT`). Only the other closers can end a thought that the prompt has opened.
+"""
 _SEARCHED = 1 << 17
 """How many characters at the end of a request's last assistant turn are searched for marks."""
 _OPENERS = tuple(opener.strip() for family in TABLE for opener in family.opens)
@@ -47,7 +50,7 @@ class Facts:
     parses: bool = False
     """True if the server sends thoughts in a field of their own, outside of the text."""
     repeats_opener: bool = False
-    """True if the server may begin the text with the opener that already stands in the prompt."""
+    """True if the server may begin the text with a copy of the opener that ends the prompt."""
     prompt: InitialState | None = None
     """Where the reply begins, as the end of the rendered prompt shows; `None`: the prompt is not
     known.
@@ -88,10 +91,10 @@ def ends_in_closed_thought(body: Mapping[str, object]) -> bool:
 def state_by_server(facts: Facts) -> InitialState | None:
     """Return where the reply begins by the kind of its server; `None` if the kind does not show it.
 
-    - From a server that sends thoughts in a field of their own: where an earlier reply really
-      began (`facts.corrected`), else in `TEXT`.
-    - From a server that may repeat the opener: where an earlier reply really began, because this is
-      surer than the end of the prompt.
+    - A server that sends thoughts in a field of their own: where an earlier reply really began
+      (`facts.corrected`); if no reply has shown it, in `TEXT`.
+    - A server that may repeat the opener: where an earlier reply really began, because this is
+      surer than the end of the prompt; if no reply has shown it, `None`.
     """
     if facts.parses:
         return facts.corrected or InitialState.TEXT
@@ -101,10 +104,10 @@ def state_by_server(facts: Facts) -> InitialState | None:
 def state_by_prompt(facts: Facts) -> InitialState | None:
     """Return where the reply begins by the end of the rendered prompt; `None` if that is not known.
 
-    For a server that may repeat the opener, an opener at the prompt's end makes a thought only
-    likely: llama.cpp 11549 repeats the opener or not (by its option `--skip-chat-parsing`), or
-    sends the thought in a field (`--reasoning auto`), and does not report these options. If the
-    prompt's end is no opener or is not known, the reply of such a server begins in its text.
+    For a server that may repeat the opener, the result is never `None`: `LIKELY_THINKING` if the
+    prompt ends with an opener, else `TEXT`. The thought is only likely, because options that the
+    server does not report decide: llama.cpp 11549 repeats the opener (`--skip-chat-parsing`), does
+    not repeat it, or sends the thought in a field (`--reasoning auto`).
     """
     if not facts.repeats_opener:
         return facts.prompt
@@ -212,11 +215,11 @@ def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
     Thinking is off in two cases:
 
     - The request turns it off.
-    - The user's option `think_start` (`chosen`) says that replies begin in text, although the
-      model's template opens a thought unless the request turns thinking off.
+    - The user's option `think_start` (`chosen`) says that replies begin in text, but the model's
+      template opens a thought by default: then thinking must be turned off at the server.
 
-    Always False if the model's template writes a closer alone when thinking is off, because the
-    model may repeat that closer.
+    Always False if the model's template, with thinking off, writes a closer into the prompt
+    (`Template.bare_closer`), because the model may repeat that closer.
     """
     row = _opening_row(body)
     if row and row.bare_closer:

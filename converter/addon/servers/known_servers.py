@@ -1,12 +1,13 @@
-"""Lessons about known servers and their models, also in the form in which processes share them:
-the kind of each server, how its prompts end, where its replies really began, which models think,
-and the traits of requests that were refused. `Upstream` is the address of a server.
+"""Lessons, facts learned about servers and their models: the kind of each server, how its prompts
+end, where its replies really began, which models think, and which traits of requests it refused.
+`Upstream` is the address of a server.
 
-Each such fact is a lesson: a short text (its word) under a name, with the time at which it was
-learnt, such as `server` -> `vllm`, or `thinks DIGEST` -> an empty word, where DIGEST is a hash of
-the model's name. `converter.addon.probes.upstream_client` learns lessons from probes, the steps of
-an exchange learn them from replies. `converter.addon.memory.shared_lessons` copies lessons between
-processes, in the bytes that `write_lessons` makes and `read_lessons` reads.
+A lesson is a short text (its word) under a name, with the time at which it was learned. Examples:
+`server` -> `vllm`, and `thinks DIGEST` -> an empty word (DIGEST is a hash of the model's name).
+
+`converter.addon.probes.upstream_client` learns lessons from probes, the steps of an exchange learn
+them from replies. `converter.addon.memory.shared_lessons` copies lessons between processes, in the
+bytes that `write_lessons` makes and `read_lessons` reads.
 """
 
 import hashlib
@@ -61,12 +62,12 @@ _UNSURE = "?"
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A fact about a server, and when it was learnt. The lesson is stored under the fact's name,
+    """A fact about a server, and when it was learned. The lesson is stored under the fact's name,
     such as `server`; its word is the fact itself, such as `vllm`.
     """
 
     at: float
-    """The time when the fact was learnt, in seconds since 1970."""
+    """The time when the fact was learned, in seconds since 1970."""
     word: str
     """The fact, such as `vllm`; empty if the lesson's name alone is the fact."""
 
@@ -130,7 +131,7 @@ def write_lessons(lessons: Lessons) -> bytes:
 def merge_lessons(one: Lessons, other: Lessons) -> Lessons:
     """Return the lessons `one` and `other`, such as those of two processes, as one mapping. Of two
     lessons with the same name, the later one prevails. If `one` and `other` name different kinds of
-    server at the address, return only the mapping that learnt the kind later.
+    server at the address, return only the mapping that learned the kind later.
     """
     first, second = one.get(SERVER), other.get(SERVER)
     if first and second and server_of_word(first.word)[0] is not server_of_word(second.word)[0]:
@@ -258,9 +259,9 @@ class KnownServers:
             self.doubt(upstream)
 
     def needs_recognition(self, upstream: Upstream, certain: float, uncertain: float) -> bool:
-        """Return True if the server is to be recognised again: its kind is unknown, in doubt, or
-        was learnt too long ago. A certain kind is trusted for `certain` seconds, an uncertain kind
-        for `uncertain` seconds.
+        """Return True if probes have to find out the server's kind: it is unknown, in doubt, or was
+        learned too long ago. A certain kind is trusted for `certain` seconds, an uncertain kind for
+        `uncertain` seconds.
         """
         lesson = self._lessons.get((upstream, SERVER))
         if lesson is None or upstream in self._doubted:
@@ -338,8 +339,8 @@ class KnownServers:
         self, upstream: Upstream, body: Mapping[str, object], names: frozenset[str]
     ) -> None:
         """Remember that the server refused the traits `names` of this request (`pictures`, `field
-        seed`). To be called after the server accepted the request from which these traits were
-        left out.
+        seed`), except `PICTURES_ONCE`. To be called after the server accepted the request from
+        which these traits were left out.
         """
         keys = names & refusals.KEYWORDS
         traits = names - keys - {refusals.PICTURES_ONCE}
@@ -413,8 +414,8 @@ class KnownServers:
         return {each[1]: self._lessons[each] for each in new if each in self._lessons}
 
     def mark_as_new(self, upstream: Upstream, lessons: Lessons) -> None:
-        """Mark lessons that the method `take_new_lessons` returned as new again, because
-        they could not be passed on to other processes.
+        """Make `take_new_lessons` return these lessons once more. To be called if it has returned
+        them, but they could not be passed on to other processes.
         """
         self._news.update({(upstream, name): None for name in lessons})
 

@@ -1,12 +1,13 @@
-"""Names by which clients ask for models, and the servers' names of these models.
+"""Translates clients' names for models into the server's names (the option `think_models`), and
+lists further names: aliases, and variants such as `Qwen3-8B-low`.
 
 A row of `think_models` is `PATTERN=NAME`. With `claude-*=Qwen3-8B` a client that asks for
 `claude-sonnet-4` gets a reply of Qwen3-8B, in which the model is called `claude-sonnet-4`. A row
 without a name (`claude-*=`) stands for the only model that the server has.
 
-A *variant* is a name that no row and no server lists: a model's name with a suffix that sets how
-much the model thinks (`Qwen3-8B-low`), for clients without such a setting, or with the prefix
-`anthropic/`.
+A *variant* is a model's name with an addition that neither a row nor the server has. A suffix sets
+how much the model thinks (`Qwen3-8B-low`), for clients without such a setting. The prefix
+`anthropic/` makes Claude Code show the model.
 """
 
 import re
@@ -24,7 +25,7 @@ GATEWAY = "anthropic/"
 with `claude` or `anthropic`.
 """
 GATEWAY_CLIENTS = re.compile(r"claude-code/")
-"""A pattern in the header `user-agent` of clients that need `GATEWAY` before models' names."""
+"""Matches the beginning of the header `user-agent` of clients that need `GATEWAY` before names."""
 VARIANTS: Mapping[str, tuple[str, int | None]] = {
     "nothink": (OFF, None),
     "low": ("low", 2048),
@@ -92,8 +93,8 @@ def find_row(rows: ModelRows, name: str) -> ModelRow | None:
 
 def may_be_variant(rows: ModelRows, name: str) -> bool:
     """Return True if a name may be a variant of a model's name: it begins with `anthropic/` or ends
-    with a suffix such as `-low`, and no row has exactly this name as its pattern. Whether the name
-    is a variant, `variant_row` decides with the server's list of models.
+    with a suffix such as `-low`, and no row has exactly this name as its pattern. It is a variant
+    only if the server lists the model, which `variant_row` checks.
     """
     varies = name.startswith(GATEWAY) or name.rpartition("-")[2] in VARIANTS
     return varies and not any(row.pattern == name for row in rows)
@@ -102,12 +103,15 @@ def may_be_variant(rows: ModelRows, name: str) -> bool:
 def variant_row(
     served: Sequence[dict[str, object]], rows: ModelRows, full_name: str
 ) -> ModelRow | None:
-    """Return a row, as `think_models` has them, for the variant `full_name`: for `Qwen3-8B-low` a
-    row with the name `Qwen3-8B` and the effort `low`, if the server lists `Qwen3-8B`.
+    """Return a row for the variant `full_name`, as if it stood in `think_models`. `served`: the
+    server's models.
 
-    The name without suffix and prefix is a name of the server, or fits one of `rows`, which then
-    names the server's model. Return `None` if `full_name` is no variant, the server has a model of
-    the full name, or the server does not have the model. `served`: the models of the server.
+    If the server lists `Qwen3-8B`, the row for `Qwen3-8B-low` has the name `Qwen3-8B` and the
+    effort `low`. If the server does not list it, but `Qwen3-8B` fits one of `rows`, the new row has
+    the name in that row.
+
+    Return `None` if `full_name` is no variant, if the server lists a model of exactly this name, or
+    if it does not list the model that the variant stands for.
     """
     names = {entry["id"] for entry in served}
     if full_name.startswith(GATEWAY) and full_name not in names:

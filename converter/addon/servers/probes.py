@@ -114,7 +114,9 @@ def is_certain(server: Server, replies: Mapping[str, ProbeReply | None]) -> bool
 
 
 def _has_fingerprint(fingerprint: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
-    """Return True if the reply to the path of `fingerprint` has this fingerprint."""
+    """Return True if the reply to the path of `fingerprint` has this fingerprint; False if it has
+    not, or if no reply came.
+    """
     reply = replies.get(fingerprint.path)
     if reply is None:
         return False
@@ -133,8 +135,9 @@ def _has_fingerprint(fingerprint: Fingerprint, replies: Mapping[str, ProbeReply]
 
 def end_thought(reply_id: str, model: object) -> Probe[bool | None]:
     """Have the server (llama.cpp) end the thought of a running reply. Return True if the server
-    ends the thought, or if the reply has ended; `None` if the server has no such endpoint; else
-    False. `model`: the model of the reply's request, by which llama.cpp's router finds the server.
+    ends the thought, or if the reply has ended already; `None` if the server has no endpoint for
+    this or did not answer; else False. `model`: the model of the reply's request, by which
+    llama.cpp's router finds the server.
     """
     control = {"id": reply_id, "action": "reasoning_end", "model": model}
     reply = yield ProbeRequest(_CONTROL_AT, json_text.write(control))
@@ -152,8 +155,8 @@ def count_tokens(
     it sent one.
     """
     if server.name == "llama.cpp":
-        # llama.cpp of autumn 2026 counts the tokens; an older one only renders the prompt, and
-        # turns the rendered prompt into tokens
+        # llama.cpp of autumn 2026 counts the tokens itself. An older one renders the prompt, and
+        # a second request turns the rendered prompt into tokens, which are counted here
         counted = _reply_field(
             (yield ProbeRequest(_COUNTED_AT, json_text.write(body))), "input_tokens"
         )
@@ -164,8 +167,8 @@ def count_tokens(
     renders = server.name in _TOKENIZE_MESSAGES
     count = (yield from _tokenize(body, "count")) if renders else None
     if count is None and request and server.name == "sglang":
-        # an SGLang whose /tokenize takes no messages may have the Messages API's endpoint for a
-        # count: the client's request is sent there
+        # An SGLang whose /tokenize takes no messages may have the Messages API's endpoint that
+        # counts tokens. It gets the client's own request
         count = _reply_field((yield request), "input_tokens")
     return count if type(count) is int else None
 
@@ -175,8 +178,8 @@ def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialSta
     if the server does not report the prompt.
     """
     if server.name == "llama.cpp":
-        # llama.cpp would write assistant turns at the end behind the opener, and the prompt would
-        # no longer end with the opener
+        # Assistant turns at the end are left out: llama.cpp would write them behind the opener, so
+        # that the prompt would not end with the opener
         turns = [*messages_of(body)]
         while turns and role_of(turns[-1]) == "assistant":
             turns.pop()
@@ -211,8 +214,8 @@ def prompt_pieces(server: Server, body: Mapping[str, object]) -> Probe[list[byte
 
 
 def rendered_prompt(body: Mapping[str, object]) -> Probe[str | None]:
-    """Return the prompt that llama.cpp renders for a chat-completions request; `None` from other
-    servers.
+    """Return the prompt that the server (llama.cpp) renders for a chat-completions request; `None`
+    if the server renders no prompts for clients.
     """
     reply = yield ProbeRequest(TEMPLATE_PATH, json_text.write(body))
     prompt = _reply_field(reply, "prompt")

@@ -27,15 +27,17 @@ class Fingerprint:
     header: str = ""
     """The header's name; empty if the fingerprint is a field."""
     field: str = ""
-    """The field's name, in the response's object or in an object of its list `data`, which has the
-    server's models; empty if the fingerprint is a header.
+    """The name of the field. It stands in the response's JSON object, or in an object of its list
+    `data`, which has the server's models. Empty if the fingerprint is a header.
     """
     value: str = ""
     """A text that the header contains, or the field's whole value; empty: any value."""
     beside: str = ""
     """Another field that an object with `field` must also have; empty: none."""
     lacks: str = ""
-    """A field that no model of the list may have; empty: none."""
+    """A field by which another server is told apart: the fingerprint fits only if the response
+    lists models, and none of them has this field. Empty: there is no such condition.
+    """
 
 
 def _template_paths(**switches: object) -> dict[str, object]:
@@ -60,7 +62,9 @@ some model's chat template.
 EFFORT_OFF = {EFFORT: "none"}
 """The body field that turns thinking off by an effort."""
 TEMPLATE_BUDGET = f"{TEMPLATE}.thinking_budget"
-"""The path of the budget that the template of Seed-OSS reads, and on SGLang that of Qwen3."""
+"""The path of the thinking budget that the template of Seed-OSS reads, and, on SGLang, also the
+template of Qwen3.
+"""
 
 EFFORTS = {
     "minimal": "low",
@@ -106,7 +110,9 @@ class Server:
     effort_models: tuple[str, ...] = ()
     """Parts of the names of models that take an effort; empty: all models do."""
     prefill: Mapping[str, object] = field(default_factory=dict)
-    """Body fields that make the server continue a last assistant message."""
+    """Body fields with which the server continues an assistant message at the request's end, and
+    does not begin a new message.
+    """
     continues: Literal["", "reasoning", "message", "prompt"] = ""
     """How a last assistant message with a thought is written so that the server continues the
     message. `reasoning`: the thought in the field `reasoning_content`. `message`: the thought in
@@ -124,7 +130,7 @@ class Server:
     of the thoughts of other messages; empty: there is no such field.
     """
     repeats_opener: bool = False
-    """True if a reply may begin with the opener that ends the prompt."""
+    """True if the prompt ends with an opener, and the reply may begin with a copy of it."""
     counts: bool = False
     """True if the server sends the counts of tokens in a stream even if the request does not ask
     for them.
@@ -159,8 +165,8 @@ effort.
 
 # NIM stands before vLLM, because vLLM often runs inside NIM, so that both rows fit.
 SERVERS = (
-    # LiteLLM 1.108 has its version in a header of each response. It passes the effort on to the
-    # model's server, the effort `none` too.
+    # LiteLLM 1.108 has its version in a header of each response. It passes every effort on to the
+    # model's server, also the effort `none`.
     Server(
         name="litellm",
         fingerprints=(Fingerprint("/v1/models", header="x-litellm-version", value="."),),
@@ -216,8 +222,8 @@ SERVERS = (
         # llama.cpp 11549 repeats the opener with --reasoning none. With --reasoning auto it sends
         # the thought in a field, and the text begins with the answer.
         repeats_opener=True,
-        counts=True,  # llama.cpp sends them in `timings`, beside the finish
-        ends_thought_on_request=True,  # llama.cpp 11549: by a second request during the reply
+        counts=True,  # llama.cpp sends the counts in the field `timings`, beside the finish
+        ends_thought_on_request=True,  # llama.cpp 11549 takes a second request during the reply
     ),
     Server(
         name="ollama",
@@ -246,17 +252,18 @@ SERVERS = (
         # transformers serve 5.24 lists a model from a local folder with the owner `local`. This
         # fingerprint does not fit models of the hub, whose owner is the owner on the hub.
         _owner_fingerprint("local", beside="status"),
-        # transformers serve 5.24 answers a field that OpenAI's API lacks with a 422; 5.23 refused
-        # more fields.
+        # If a request has a field that OpenAI's API lacks, such as `top_k`, transformers serve 5.24
+        # answers with a 422. Version 5.23 refused more fields.
         leaves_out=frozenset({"top_k"}),
         counts=True,
     ),
     _template_server("vllm-mlx", _owner_fingerprint("vllm-mlx")),
     _template_server("rapid-mlx", _owner_fingerprint("rapid-mlx")),
-    # Seen in fusion-mlx 0.10, the successor of oMLX and Rapid-MLX.
+    # fusion-mlx 0.10 (the successor of oMLX and Rapid-MLX) lists a model with the owner `local` and
+    # the field `modality`.
     _template_server("fusion-mlx", _owner_fingerprint("local", beside="modality")),
-    # mlx-vlm 0.7.10 thinks only if a request has `enable_thinking` outside of
-    # `chat_template_kwargs`, which it ignores.
+    # mlx-vlm 0.7.10 ignores `chat_template_kwargs`. It thinks only if the body itself has the field
+    # `enable_thinking`.
     Server(
         name="mlx-vlm",
         fingerprints=(Fingerprint("/v1/models", field="loaded", lacks="owned_by"),),
@@ -277,8 +284,8 @@ SERVERS = (
         # mlx-lm 0.32 runs on Python's http.server, and its models have no `owned_by`.
         Fingerprint("/v1/models", header="server", value="basehttp", lacks="owned_by"),
     ),
-    # Seen in Xinference 4.1, which runs llama.cpp. Whether its engines take a switch of thinking is
-    # not known.
+    # This fingerprint is that of Xinference 4.1 with its engine llama.cpp. It is not known whether
+    # its engines take a switch of thinking, so the row has none.
     Server(
         name="xinference",
         fingerprints=(_owner_fingerprint("xinference"),),
@@ -289,7 +296,7 @@ SERVERS = (
     # its value `none`.
     Server(name="generic", leaves_out=frozenset({"top_k"}), off=EFFORT_OFF, effort=EFFORT),
 )
-"""All kinds of servers. A server is recognised as the first row of which a fingerprint fits."""
+"""All kinds of servers. A server is of the kind of the first row that has a fitting fingerprint."""
 
 SYSTEM_SWITCHES = (
     (re.compile(r"nemotron.*-v1$"), "detailed thinking on", "detailed thinking off"),
@@ -300,9 +307,9 @@ SYSTEM_SWITCHES = (
     ),
 )
 """Models whose thinking is switched by a text in the system turn. A row has a pattern of the
-models' names, the text that turns thinking on, and the text that turns it off. Qwen3 and Nemotron
-1.5 also have a switch of the template, so `/no_think` is only for servers that pass no switch to
-it.
+models' names, the text that turns thinking on (empty: none is needed), and the text that turns it
+off. The templates of Qwen3 and Nemotron 1.5 also have a switch, so `/no_think` is only for servers
+that pass no switch to the template.
 """
 
 _BY_NAME = {server.name: server for server in SERVERS}
@@ -397,7 +404,7 @@ def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> 
     for name, on, off in SYSTEM_SWITCHES:
         if name.search(model.lower()):
             order = on if switch.mode == "enabled" else off
-            # An unknown server gets the text too, because it may ignore the effort `none`.
+            # An unknown server gets `/no_think` beside the effort `none`, which it may ignore.
             is_switched = server.off and server is not GENERIC
             return "" if order == "/no_think" and is_switched else order
     return ""

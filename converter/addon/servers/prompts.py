@@ -1,12 +1,13 @@
-"""Text that the addon adds to a request's messages, in three cases:
+"""Adds text to a request's messages: an instruction to think, a description of the tools, or the
+beginning of a reply that the server is to continue.
 
 - `ask_to_think`: the system turn asks for a thought in tags, for models that do not think by
   themselves.
 - `describe_tools`: the messages describe the tools in text, for servers and chat templates without
   tools. The tools go to the end of the system turn, earlier calls into the text of their turns, and
   results into user turns. The request then has no field of tools, and the reply may hold calls as
-  text. Calls have the form that the model's name shows, else the form of Hermes, on which most
-  models have been trained.
+  text. Calls have the form of the model's row in `CALL_STYLES`, else the form of Hermes
+  (`<tool_call>{"name": ...}</tool_call>`), on which most models have been trained.
 - `with_begun_turn`: the request ends with an assistant turn that has the reply so far, and the
   server continues this turn. The server's row says how the turn is written (`Server.continues`).
 """
@@ -106,8 +107,8 @@ CALL_STYLES = (
         '<parameter name="{key}">{value}</parameter>\n',
     ),
 )
-"""The styles of models that do not write calls in the form of Hermes. The first row whose pattern
-fits a model's name counts.
+"""The styles of models that do not write calls as Hermes does (`<tool_call>{"name": ...}`). The
+first row whose pattern fits a model's name counts.
 """
 _RESULT = "<tool_response>\n{}\n</tool_response>"
 """The text of a tool's result, with `{}` for its content. It is the same for all models."""
@@ -144,8 +145,8 @@ def describe_tools(body: Mapping[str, object]) -> dict[str, object] | None:
 
 
 def _with_system_text(messages: Sequence[Any], text: str) -> list[object]:
-    """Return the messages with `text` at the end of the system turn that comes first. If the first
-    turn is no system turn, one with `text` is added.
+    """Return the messages with `text` at the end of their first turn, if that is a system turn. If
+    it is not, a system turn with `text` is put before it.
     """
     first = messages[0] if messages else {}
     if role_of(first) not in SYSTEM:
@@ -246,8 +247,8 @@ def with_begun_turn(
     inside: bool,
     tokens: int,
 ) -> dict[str, object]:
-    """Return the request of a reply with the reply so far (`turn`) as an assistant turn at its end,
-    which the server continues.
+    """Return the request for the rest of a reply: the first request (`body`), and at its end the
+    reply so far (`turn`) as an assistant turn, which the server continues.
 
     Arguments:
         marks: The opener and closer of the model's thoughts; `None`: they are chosen by the model's
@@ -264,8 +265,8 @@ def with_begun_turn(
         marks = (families[0].open, families[0].close) if families else _USUAL
     message: dict[str, object] = {"role": "assistant"}
     if server.continues == "reasoning" and isinstance(turn[0], Thinking):
-        # If `content` is an empty string, llama.cpp supposes that the answer has not begun, and
-        # continues the thought. With an empty text part its template closes the thought.
+        # If `content` is an empty string, llama.cpp takes the thought as unfinished, and continues
+        # it. With an empty text part its template closes the thought.
         rest = _text_with_marks(turn[1:], marks) or [{"type": "text", "text": ""}]
         message |= {"reasoning_content": turn[0].text, "content": rest}
     else:

@@ -36,8 +36,8 @@ content part that it cannot read, FastAPI 422 to an unknown field.
 """
 # Names of traits, as the log shows them.
 PICTURES, PICTURES_ONCE = "pictures", "pictures, this once"
-"""The trait of a request with pictures. After `PICTURES_ONCE` only this request is sent again
-without pictures, and no lesson is learnt.
+"""The trait of a request with pictures, under two names. `PICTURES` is remembered as a lesson, so
+that later requests lose their pictures too. `PICTURES_ONCE` is removed from this request alone.
 """
 TOOL_CHOICE = "tool_choice"
 """The trait `"tool_choice": "auto"`. A request without this trait has `"none"` and keeps its tools:
@@ -57,9 +57,9 @@ JSON_SCHEMA, JSON_OBJECT = "a format that is a schema", "a format that is any ob
 THINKING, CHOICE = "thinking before a forced choice", "a forced choice"
 SYSTEM, NEIGHBOURS = "later system turns", "neighbours of one role"
 ODD = "schemas without a meaning"
-"""The trait of a JSON schema whose inner schemas a server's grammar cannot express, although they
-restrict nothing: references without a target, unknown types, `true` as a schema. They become `{}`,
-which allows anything.
+"""The trait of a JSON schema with inner schemas that restrict nothing, but that a server's grammar
+cannot express: a reference without a target, an unknown type, `true` as a schema. A request without
+this trait has `{}` in their place, which allows anything.
 """
 _LIMITS = """
 pattern format minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
@@ -67,88 +67,88 @@ minItems maxItems uniqueItems contains minContains maxContains unevaluatedItems
 minProperties maxProperties propertyNames patternProperties unevaluatedProperties
 not if then else dependencies dependentRequired dependentSchemas
 """
-"""Keywords of JSON schemas that only restrict a value."""
+"""Keywords of JSON schemas that only restrict a value, as one text with blanks between them."""
 SCHEMA_KEYS = frozenset(_LIMITS.split())
 """Keywords of JSON schemas that only restrict a value, so that a request without them still works:
 a schema without them allows all that it allowed, and more.
 """
 KEYWORDS = SCHEMA_KEYS | {ODD}
 """Names of all traits of JSON schemas that a server may refuse."""
-# The comment at a row or a group of rows names the servers that send the error. "The first text" is
-# the pattern's text before the first `|`.
+# The comment at a row, or above several rows, names the servers that send such errors.
 _ROWS: tuple[tuple[str, ...], ...] = (
-    # The first text is sent by llama.cpp and LM Studio 0.4.19, for a pattern without anchors; the
-    # second by newer llama.cpp, for an invalid pattern
+    # `Pattern must start` is sent by llama.cpp and LM Studio 0.4.19, for a pattern without anchors;
+    # `Invalid pattern` is sent by newer llama.cpp
     (r"Pattern must start with '\^'|Invalid pattern ", "pattern"),
-    # The first text is sent by llama.cpp of September 2026, the second by llama.cpp before that
+    # `JSON schema error` is sent by llama.cpp of September 2026, `Unrecognized schema` by an older
+    # llama.cpp
     (r"JSON schema error at #|Unrecognized schema: ", ODD),
     # Sent by llama.cpp and LM Studio 0.4.20, for escapes such as `\d`, too many repetitions, or
     # objects without properties. llama.cpp b7786 sent no such error: it ignored the grammar
     (r"[Ff]ailed to parse grammar|JSON schema conversion failed", *SCHEMA_KEYS, ODD),
-    # Sent by vLLM since 0.8.4 with xgrammar or outlines
+    # These two rows are sent by vLLM since 0.8.4, with its grammar engine xgrammar or outlines
     (r"not supported by xgrammar|json schema into a (grammar|regex)", *SCHEMA_KEYS),
     (r"unsupported feature for structured outputs|anchored universal start state", *SCHEMA_KEYS),
-    (r"Grammar error: ", *SCHEMA_KEYS),  # sent by vLLM with guidance (0.19)
-    # The first text is sent by llama.cpp since b5394 if it has no image projector, and by Ollama
-    # 0.33, which runs llama.cpp; the second by llama.cpp before b5394
+    (r"Grammar error: ", *SCHEMA_KEYS),  # sent by vLLM 0.19, with its engine guidance
+    # `image input` is sent by llama.cpp since b5394 if it has no image projector, and by Ollama
+    # 0.33, which runs llama.cpp; `content part type` is sent by llama.cpp before b5394
     (r"image input is not supported|content part type: \W*image_url", PICTURES),
-    # Sent by LM Studio 0.3.8 to 0.3.30, and by Ollama since 0.30, for models in its cloud and
+    # Sent by LM Studio 0.3.8 to 0.3.30. Ollama since 0.30 sends it for models in its cloud and for
     # models that MLX runs
     (r"[Mm]odel does not support images?\b", PICTURES),
     (r"missing data required for image input", PICTURES),  # sent by Ollama 0.6 to 0.31
-    # The first text is sent by vLLM since 0.10, for a model without vision; the second by vLLM, for
-    # a vision model that was started with a limit of 0 images
+    # Both errors are sent by vLLM: `is not a multimodal model` since 0.10, for a model without
+    # vision; `At most 0` for a vision model that was started with a limit of 0 images
     (r"is not a multimodal model|At most 0 (image|vision_chunk)\(s\)", PICTURES),
-    # The first row is sent by SGLang 0.5.23, the second by mlx-lm 0.32 with a 404, the third by
-    # rapid-mlx 0.16
+    # These three rows are sent by SGLang 0.5.23, by mlx-lm 0.32 (with a 404) and by rapid-mlx 0.16,
+    # in this order
     (r"received unsupported content type \W*(image|video|audio)_url", PICTURES),
     (r"Only 'text' content type is supported", PICTURES),
     (r"is serving text-only; image input is unsupported", PICTURES),
     # Sent by a vLLM (0.32) that was started without --enable-auto-tool-choice and
     # --tool-call-parser
     (r'"auto" tool choice requires --enable-auto-tool-choice', TOOL_CHOICE),
-    # The first row is sent by llama.cpp of 2025 and 2026, and by LM Studio, for an assistant turn
-    # at the end with thinking on; the second by llama.cpp 11549, which continues a thought, but
-    # refuses two assistant turns at the end
+    # Sent by llama.cpp of 2025 and 2026, and by LM Studio, if the last turn is the assistant's and
+    # thinking is on
     (r"prefill is incompatible with enable_thinking", PREFILL),
+    # Sent by llama.cpp 11549: it continues an assistant turn at the end, but refuses two of them
     (r"Cannot have 2 or more assistant messages at the end", TWO_BEGUN),
-    # Sent by vLLM with the Mistral tokenizer, for an assistant turn at the end
+    # Sent by vLLM with the Mistral tokenizer, if the last turn is the assistant's
     (r"Expected last role User or Tool .{0,99} but got assistant", BEGUN),
-    # These three rows are raised by the chat templates of Qwen3.5 ("Unexpected message role" for
-    # the role `developer`), Gemma and Mistral
+    # The errors of these three rows are raised by the chat templates of Qwen3.5, Gemma and Mistral.
+    # Qwen3.5's raises `Unexpected message role` for the role `developer`
     (r"System (message|role|prompt)s? must (be|come) (at the beginning|first)", SYSTEM),
     (r"Unexpected message role|[Oo]nly the first message (can|may) be .?system", SYSTEM),
     (r"roles must alternate user/assistant", NEIGHBOURS),
-    # Sent by llama.cpp, for arguments of a call that its JSON parser refuses
+    # Sent by llama.cpp if its JSON parser refuses the arguments of an earlier call
     (r"Failed to parse tool call arguments as JSON", ARGUMENTS),
-    # The first text is sent by Mistral's API and by servers with its tokenizer; the second is
-    # raised by Mistral's chat templates
+    # `Tool call id was` is sent by Mistral's API and by servers with its tokenizer; the other error
+    # is raised by Mistral's chat templates
     (r"Tool call id was .{0,99} but must be|[Tt]ool call IDs should be", IDS),
-    # Raised by chat templates of Qwen3.5 and later, for a tool loop of which the client has dropped
-    # the first turns
+    # Raised by the chat templates of Qwen3.5 and later, if the client has dropped the first turns
+    # of a tool loop, and with them the user's turn
     (r"No user query found in messages", USERLESS),
-    # The first text is sent by Moonshot's API, the second by DeepSeek's API
+    # `is missing` is sent by Moonshot's API, `must be passed back` by DeepSeek's API
     (r"reasoning_content\W.{0,40}(is missing|must be passed back)", THOUGHTLESS),
     # The first row is sent by vLLM, the second by OpenAI
     (r"Tool message content only supports text", PICTURES_OF_TOOLS),
     (r"[Ii]mage.{0,20} are only allowed for messages with role", PICTURES_OF_TOOLS),
-    # Sent by llama-cpp-python 0.3.36, whose error lists every fault of a message
+    # Sent by llama-cpp-python 0.3.36. Its error lists every fault of a message; this is the fault
+    # of an assistant message whose content is null
     (r"AssistantMessage', 'content'\), 'msg': '[^']*', 'input': None", NULLS),
-    # The first row is sent by llama-cpp-python, the second by DeepSeek's API, the third by LM
-    # Studio
+    # These three rows are sent by llama-cpp-python, DeepSeek's API and LM Studio, in this order
     (r"Input should be 'text' or 'json_object'", JSON_SCHEMA),
     (r"response_format type is unavailable", JSON_SCHEMA),
     (r"response_format.type'? must be 'json_schema' or 'text'", JSON_OBJECT),
     # Both rows are sent by the APIs of DeepSeek, Xiaomi, Moonshot and Alibaba
     (r"[Tt]hinking mode does not support this tool_choice", THINKING),
     (r"tool_choice.{0,80}(incompatible with thinking|in thinking mode)", THINKING),
-    # The first text is sent by llama.cpp's JSON parser, the second by servers in Python, from their
-    # UTF-8 encoder
+    # Sent for half a character (a lone surrogate): `surrogate U+D800` by llama.cpp's JSON parser,
+    # `surrogates not allowed` by the UTF-8 encoder of servers in Python
     (r"surrogate U\+D[8C]00|surrogates not allowed", HALVES),
     *unread_replies.ROWS,
 )
-"""Rows of a pattern of a server's error, and the names of the traits that this error refuses. The
-first row whose pattern occurs in the error counts.
+"""Each row has a pattern of a server's error, and then the names of the traits that this error
+refuses. The first row whose pattern occurs in an error counts.
 """
 _OF_PICTURES = (400, 415, 422, 500)
 """Statuses of an error that may refuse pictures although it fits no row of `_ROWS`."""
@@ -171,8 +171,8 @@ _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 _INNER = ("items", "additionalProperties", "not", "if", "then", "else")
 """Keywords of JSON schemas whose value may be one schema."""
 _BOOLEAN = ("additionalProperties", "not", "if", "then", "else")
-"""Keywords of JSON schemas whose value may be a boolean instead of a schema. Grammars of servers
-take the boolean too.
+"""Keywords of JSON schemas whose value may be a boolean instead of a schema. A boolean there stays
+as it is, because the grammars of servers take it.
 """
 _TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 """All types that JSON Schema defines."""
@@ -203,7 +203,7 @@ def refused_traits(status: int, error: str, sent: str = "") -> frozenset[str]:
 
 def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> bool:
     """Return True if an error that fits no row of `_ROWS` probably refuses all pictures: it has the
-    word `image` or `vision`, outside of the model's name and of texts that it quotes from the
+    word `image` or `vision`, which is neither a part of the model's name nor quoted from the
     request. The caller then sends this request again without its pictures, and learns no lesson.
     """
     model = re.escape(str(body.get("model")))
@@ -219,8 +219,8 @@ def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> boo
 
 
 def _is_in_request(quoted: str, sent: str) -> bool:
-    """Return True if the request's text `sent` contains the text `quoted` from an error, whatever
-    the punctuation and URL escapes.
+    """Return True if the request's text `sent` contains the text `quoted` from an error. Case,
+    punctuation and URL escapes make no difference.
     """
     plain = _NO_WORD.sub(" ", quoted).strip().lower()
     spellings = (sent, unquote_plus(sent)) if sent else ()
@@ -242,9 +242,10 @@ def without_keywords(owner: object, names: frozenset[str]) -> object:
 def _schema_without_keywords(
     schema: object, root: object, names: frozenset[str], deepest: int = DEEPEST
 ) -> object:
-    """Return `schema`, the JSON schema `root` or a schema within it, without the keywords `names`.
-    If `ODD` is among the names, a schema that restricts nothing becomes `{}`. `deepest`: how many
-    levels of schemas are changed.
+    """Return `schema` without the keywords `names`. It is the whole JSON schema, `root`, or a
+    schema within it. If `ODD` is among the names, a schema that a grammar cannot express (`true`, a
+    `$ref` without a target) becomes `{}`, which allows anything. `deepest`: how many levels of
+    schemas are read.
     """
     odd = ODD in names
     if not isinstance(schema, dict) or not deepest:
@@ -373,17 +374,19 @@ TRAITS: Mapping[str, Callable[[Mapping[str, object]], Mapping[str, object]]] = {
     THINKING: refused_messages.without_thinking,
     CHOICE: refused_messages.without_forced_call,
     READER: unread_replies.with_tools_as_text,
-    HALVES: dict,  # a copy is enough: requests are written with U+FFFD for lone surrogates
+    HALVES: dict,  # the copy is written as JSON anew, with U+FFFD for each lone surrogate
 }
 """Name of a trait of requests that a server may refuse -> the function that makes a request without
 this trait.
 """
 _NEXT = {PICTURES_OF_TOOLS: PICTURES_ONCE, THINKING: CHOICE}
-"""Name of a trait -> the trait to remove next, if the server refuses a request for a trait that the
-request already lacks.
+"""Name of a trait -> the trait to remove next, if the server refuses a request because of the first
+trait although the request already lacks it.
 """
 REFUSABLE = frozenset((*TRAITS, RENDERED, SCHEMAS, FIELDS))
-"""Names of all traits, and kinds of traits, that a request may be sent again without."""
+"""The names of all traits that may be removed from a refused request. `SCHEMAS` and `FIELDS` stand
+for all traits of their kind.
+"""
 _NAMES = REFUSABLE | KEYWORDS
 """Names of traits that a stored lesson may have, beside those of fields (`field seed`)."""
 NATIVE_TRAITS = frozenset((TOOL_CHOICE,))
@@ -398,8 +401,8 @@ def is_trait_name(name: str) -> bool:
 
 
 def next_traits(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
-    """Return the traits to remove after an error that refuses the traits `names`: these traits,
-    and, for each that the refused request lacked already (`left_out`), the next trait by `_NEXT`.
+    """Return the traits to remove after an error that refuses the traits `names`: these traits, and
+    the successors in `_NEXT` of those that the refused request lacked already (`left_out`).
     """
     return names | {_NEXT[name] for name in names & left_out & _NEXT.keys()}
 
@@ -407,8 +410,9 @@ def next_traits(names: frozenset[str], left_out: frozenset[str]) -> frozenset[st
 def without_traits(
     body: Mapping[str, object], names: frozenset[str], removable: frozenset[str]
 ) -> Mapping[str, object]:
-    """Return a request without those of the traits `names` that are also in `removable`, the traits
-    that the user's options allow to leave out.
+    """Return a request without the traits `names`, as far as `removable` has them: the traits that
+    the user's options allow to remove. A keyword of a schema or a field may be removed if
+    `removable` has its kind (`SCHEMAS`, `FIELDS`).
     """
     if SCHEMAS in removable and (keys := names & KEYWORDS):
         body = without_schema_keywords(body, lambda _: keys)

@@ -32,7 +32,7 @@ _REFUSED = r"(?:not (?:supported|allowed|permitted)|un(?:supported|known))"
 """Matches the words with which an error refuses a field."""
 _ADDED = f"stream_options|reasoning_effort|{CONTROL}|{LAST_WORDS}"
 """Matches the names of the fields that the addon itself adds to requests."""
-# The comment at a row or a group of rows names the servers that send the error.
+# The comment at a row, or above several rows, names the servers that send such errors.
 _ROWS = (
     # Sent by OpenAI, and by gateways and LM Studio, which use OpenAI's texts of errors
     rf"Unknown parameter: '(?P<path>{_PATH})'",
@@ -43,10 +43,10 @@ _ROWS = (
     rf"Extra inputs are not permitted, field: '(?P<path>{_PATH})'",
     # Sent by Groq and Cerebras
     rf"property '(?P<path>{_PATH})' is unsupported",
-    # Sent by transformers serve, 5.23 and 5.24 (a 422)
+    # Sent by transformers serve 5.23 and 5.24, with the status 422
     rf"Un(?:expected keys|supported fields) in the request: \{{(?P<path>'{_NAME}'(?:, '{_NAME}')*)",
     rf"Unsupported param: (?P<path>{_NAME})",  # sent by llama.cpp, for the field `echo`
-    # Sent by vLLM, for a request with `stream_options` whose reply is not streamed
+    # Sent by vLLM if a request has `stream_options`, but wants no stream
     r"(?P<path>Stream options|stream_options) can only be (?:defined|set) when",
     # Both rows fit errors of any server about a field that the addon itself adds (`_ADDED`), or
     # about the value of such a field
@@ -59,9 +59,9 @@ _INDEX = re.compile(r"(?:\.\d+|\[\d+\])")
 
 
 def unknown_fields(error: str) -> tuple[str, frozenset[str]]:
-    """Return the span of an error's text that names unknown fields, and these fields as names of
-    refused traits: `... Unknown parameter: 'seed'` -> that text, and `field seed`. Return an empty
-    text and no names if no row fits.
+    """Return the part of an error that names unknown fields, and the names of these fields as
+    traits: `Oh! Unknown parameter: 'seed'` -> `Unknown parameter: 'seed'`, and `field seed`. Return
+    an empty text and no names if no row fits. A field that must stay (`_KEPT`) is not returned.
     """
     for row in _ROWS:
         if match := re.search(row, error):

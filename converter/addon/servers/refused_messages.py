@@ -1,5 +1,5 @@
-"""Requests in another form, for servers that refuse the form of a request's messages, of its
-response format or of its `tool_choice`.
+"""Rewrites chat-completions requests for servers that refuse the form of their messages, their
+response format or their `tool_choice`.
 
 Each function returns `body` itself if the request does not have the refused form.
 """
@@ -25,7 +25,9 @@ from converter.core.model.raw_messages import (
 from converter.core.wire.json_text import as_object
 
 GO_ON = "Go on."
-"""The text of the user turn that is added to a request without user turns."""
+"""The text of the user turn that is added to a request without user turns, because some chat
+templates demand one.
+"""
 _FIELD, NO_THOUGHT = "reasoning_content", " "
 """The field of an assistant turn that has its thought, and the value of this field for a turn
 without a thought, for servers that demand the field. The value is a blank, because some servers
@@ -86,8 +88,8 @@ def with_new_short_ids(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _as_new_request(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a copy of a request that has calls, even if nothing changed: callers send a request
-    again only if it is a new object. Return `body` itself if the request has no calls.
+    """Return a copy of a request that has calls, and `body` itself if it has none. Callers send a
+    request again only if they get another object; a copy is sent again even if nothing changed.
     """
     return dict(body) if any("tool_calls" in as_object(one) for one in messages_of(body)) else body
 
@@ -107,8 +109,8 @@ def with_pictures_in_user_turns(body: Mapping[str, object]) -> Mapping[str, obje
         if not parts:
             out.append(message)
             continue
-        # The result's text says that pictures follow. Behind the results, a text introduces each
-        # picture.
+        # In place of each picture, the tool's message says that it follows in the user turn. There,
+        # a text before each picture names the call that it comes from.
         below = [request_writer.BELOW.format(name) for _ in parts]
         text = join_texts([*content_texts(message), *below])
         out.append({**as_object(message), "content": text})

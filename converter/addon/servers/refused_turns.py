@@ -1,4 +1,4 @@
-"""Requests in another order of turns, for chat templates that refuse the client's order.
+"""Rewrites chat-completions requests for chat templates that refuse the order of their turns.
 
 Some templates refuse an assistant turn at the end (a prefill, which the model continues), a system
 turn behind other turns, or two neighbouring turns of one role. Each function returns `body` itself
@@ -21,7 +21,7 @@ from converter.core.model.raw_messages import (
 )
 
 _CONTINUES: Mapping[str, object] = by_name("vllm").prefill
-"""Body fields that make vLLM continue a last assistant turn."""
+"""Body fields with which vLLM continues an assistant turn at the request's end."""
 
 
 def _ends_with_prefill(body: Mapping[str, object]) -> bool:
@@ -33,7 +33,9 @@ def _ends_with_prefill(body: Mapping[str, object]) -> bool:
 
 
 def without_thought_behind_prefill(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat-completions request with thinking off, if it ends with a prefill."""
+    """Return a chat-completions request with thinking off, if it ends with a prefill, because some
+    servers refuse a prefill with thinking on.
+    """
     if not _ends_with_prefill(body):
         return body
     return with_template(body, SWITCHES_OFF)
@@ -47,7 +49,9 @@ def with_continuation(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def with_one_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat-completions request with the assistant turns at its end joined into one."""
+    """Return a chat-completions request with the assistant turns at its end joined into one, except
+    turns that have more than content (such as calls).
+    """
     messages = [*messages_of(body)]
     while len(messages) > 1 and role_of(messages[-2]) == "assistant" and _ends_with_prefill(body):
         joint = _joined_turn(messages[-2], messages[-1])

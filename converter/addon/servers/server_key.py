@@ -1,4 +1,6 @@
-"""The server's API key, if the proxy was started with it, so that clients need no key."""
+"""Puts the server's API key, with which the proxy was started (`THINK_KEY`), into requests, so that
+clients need no key; hides it in flows.
+"""
 
 import os
 from collections.abc import Container, MutableMapping

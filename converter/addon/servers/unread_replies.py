@@ -23,11 +23,13 @@ READER, RENDERED = "the server's own reader", "llama.cpp's own reader"
 prompt.
 """
 READERS = frozenset((READER, RENDERED))
-"""The traits that stand for a server's own reader of calls."""
+"""Both traits. As long as a request has them, the server's own reader reads the calls in its reply.
+"""
 TEMPLATE_PATH, COMPLETION_PATH = "/apply-template", "/v1/completions"
 ROWS = (
-    # The first row is sent by llama.cpp of autumn 2026 (11549), the second by llama.cpp since
-    # b8000, and by LM Studio 0.4, which renders no prompt for clients.
+    # The first row is sent by llama.cpp of autumn 2026 (11549). The second is sent by llama.cpp
+    # since b8000, and by LM Studio 0.4: it renders no prompt for clients, so that it gets the tools
+    # as text.
     (r"The model produced output that does not match the expected [\w-]+ format", RENDERED),
     (r"Failed to parse input at pos \d+", RENDERED),
     # Both rows are sent by Ollama since 0.12: the first by its reader for Qwen3-Coder, the second
@@ -35,8 +37,8 @@ ROWS = (
     (r"XML syntax error on line \d+", READER),
     (r"error parsing tool call: raw=", READER),
 )
-"""Pairs of a pattern of an error that a server sends in place of a reply that it could not read,
-and the name of the trait to remove.
+"""Pairs of two texts. The first is a pattern of the error that a server sends in place of a reply
+that its reader could not read; the second is the name of the trait to remove.
 """
 _OF_CHATS = frozenset(
     (
