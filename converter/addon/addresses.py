@@ -1,4 +1,4 @@
-"""Tests of host addresses: whether they belong to this machine or to a private network."""
+"""Checks whether the address or name of a host belongs to this machine or to a private network."""
 
 import asyncio
 import ipaddress

@@ -1,4 +1,4 @@
-"""Long work (the parsing of a large body, say) is done in threads beside mitmproxy's event loop, so
+"""Does long work, such as the parsing of a large body, in threads beside mitmproxy's event loop, so
 that no other stream waits for it.
 
 An agent's usual request is quick work (`is_quick`): some milliseconds. Quick work is done in the
@@ -48,7 +48,8 @@ BODY_THREAD = ThreadPoolExecutor(1, "think-aside")
 _STREAM_THREAD = ThreadPoolExecutor(1, "think-aside-streams")
 """The thread for long work on streams."""
 SHOWING = ThreadPoolExecutor(1, "think-showing")
-"""The thread that renders views and the page. No client's request waits for it."""
+"""The thread that renders mitmweb's views and the page at /think. No client's request waits for it.
+"""
 
 type Worker = ThreadPoolExecutor | asyncio.Lock
 """Where long work is done: in a thread, or, with a lock, in the loop itself, one work after
@@ -89,8 +90,8 @@ async def run_aside[Result](
     size: int, work: Callable[[], Result], worker: Worker = BODY_THREAD
 ) -> Result:
     """Call `work`, which reads or writes `size` bytes, and return its result. `worker`: the thread
-    that calls it for more than `AT_ONCE` bytes; with a lock, the event loop calls it, one work
-    after another.
+    that calls `work` on more than `AT_ONCE` bytes. If `worker` is a lock, the event loop makes
+    these calls, one after another.
     """
     if size <= AT_ONCE:
         return work()
@@ -102,8 +103,8 @@ async def run_aside[Result](
 
 
 def begin_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]:
-    """Begin `work`, which reads or writes `size` bytes, in the thread of bodies, and return its
-    future, for callers that cannot await it. Work on at most `AT_ONCE` bytes is done at once.
+    """Begin `work`, which reads or writes `size` bytes, in the thread for whole bodies, and return
+    its future, for callers that cannot await it. Work on at most `AT_ONCE` bytes is done at once.
     """
     if size > AT_ONCE:
         return BODY_THREAD.submit(work)
@@ -113,7 +114,7 @@ def begin_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]
 
 
 async def run_in_stream_thread[Result](work: Callable[[], Result]) -> Result:
-    """Call `work`, which rewrites a part of a stream, in the thread of streams, and return its
+    """Call `work`, which rewrites a part of a stream, in the thread for streams, and return its
     result.
     """
     return await asyncio.get_running_loop().run_in_executor(_STREAM_THREAD, work)

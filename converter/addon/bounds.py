@@ -21,9 +21,9 @@ KNOWN_TURNS = Bound(
     "bodies kept because the conversation's next request repeats them",
     "the oldest go",
 )
-"""The most requests whose parsed messages are kept. A next request that repeats such messages need
-not be parsed as a whole. More than one request is kept, because several agents may run at the same
-time.
+"""The most requests whose parsed messages are kept. The next request of a conversation repeats such
+messages, and need not be parsed as a whole. More than one request is kept, because several agents
+may run at the same time.
 """
 KNOWN_TURNS_BYTES = Bound(
     16 << 20,

@@ -1,5 +1,5 @@
-"""The import of the packages in `converter/extras`. Each of them may be deleted. Some need packages
-that mitmproxy does not install; `pip install think-addon[EXTRA]` installs them.
+"""Imports the packages in `converter/extras`. Each of them may be deleted. Some need packages that
+mitmproxy does not install; `pip install think-addon[EXTRA]` installs them.
 """
 
 import sys

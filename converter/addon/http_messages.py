@@ -17,8 +17,9 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import BODY_LIMIT
 
 _KEEP_CONNECTIONS = ("uvicorn", "nginx", "caddy", "envoy")
-"""The values of the header `server` of programs that keep a connection open after a stream, or
-announce its end. vLLM, SGLang, TabbyAPI and `transformers serve` run on uvicorn.
+"""Beginnings of the header `server` of programs that keep a connection open after a stream, or
+announce its end. The connection to any other server is used for one stream only
+(`use_connection_once`). vLLM, SGLang, TabbyAPI and `transformers serve` run on uvicorn.
 """
 _UNCOMPRESSED = ("", "identity", "none")
 """The values of `content-encoding` for a body that is not compressed."""
@@ -41,8 +42,9 @@ def set_fields(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
 
 
 def header_values(headers: Headers) -> dict[str, str]:
-    """Return all header values by names in lower case, in one pass. mitmproxy's `Headers` search
-    all fields for each name.
+    """Return the header values by names in lower case. The values of several fields of one name are
+    joined by commas. This takes one pass, while mitmproxy's `Headers` search all fields for each
+    name.
     """
     values = dict[str, str]()
     for name, value in headers.fields:
@@ -88,8 +90,8 @@ def _encoding_of(message: Request | Response) -> str:
 
 
 def copy_message[Kind: (Request, Response)](message: Kind) -> Kind:
-    """Return a copy of a message whose `stream` is False. mitmproxy's own copy takes 0.1
-    milliseconds, because it checks the types of all values again.
+    """Return a copy of a message, and set the copy's `stream` to False. mitmproxy's own copy takes
+    0.1 milliseconds, because it checks the types of all values again.
     """
     twin = _shallow_copy(message)
     twin.data = _shallow_copy(message.data)
@@ -100,7 +102,9 @@ def copy_message[Kind: (Request, Response)](message: Kind) -> Kind:
 
 
 def _shallow_copy[Value](value: Value) -> Value:
-    """Return a shallow copy of an object, without the look-ups of `copy.copy`."""
+    """Return a shallow copy of an object. `copy.copy` is slower, because it first looks up how to
+    copy.
+    """
     twin = object.__new__(type(value))
     vars(twin).update(vars(value))
     return twin
@@ -175,8 +179,8 @@ def set_reply(response: Response, answer: Answer) -> None:
 def set_body(
     message: Request | Response, body: bytes, fields: Mapping[bytes, bytes | None] | None = None
 ) -> None:
-    """Replace the body of a message, and set its content length. `fields`: other header fields to
-    set.
+    """Replace the body of a message by one that is not compressed, and set its content length.
+    `fields`: other header fields to set; None removes a field.
     """
     length = b"%d" % len(body)
     plain = {b"content-encoding": None, b"transfer-encoding": None, b"content-length": length}
@@ -219,9 +223,9 @@ _DECOMPRESSION_ERRORS = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)
 
 
 def uncompress(body: bytes, encoding: str, limit: int) -> bytes:
-    """Return the first `limit` + 1 bytes of the uncompressed body, because 400 kB of gzip may hold
-    400 MB, and brotli far more. Raises ValueError for an unknown encoding, or a body in another
-    encoding.
+    """Return the uncompressed body, but at most its first `limit` + 1 bytes: 400 kB of gzip may
+    hold 400 MB, and brotli far more. Raises ValueError for an unknown encoding, or a body in
+    another encoding.
 
     mitmproxy's own function has no limit, and looks unknown encodings up among Python's codecs.
     """

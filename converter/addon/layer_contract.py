@@ -65,7 +65,7 @@ class StreamFunction(BodyReader, Protocol):
     @property
     def may_leave_server(self) -> bool:
         """Return True if `stopped` may become True in the middle of the server's stream, because
-        the addon ends a thought or the answer. The layers then leave the server.
+        the addon ends a thought or the answer. The layers then close the server's connection.
         """
 
     def abort(self, reason: str) -> list[bytes]:
@@ -79,29 +79,33 @@ class StreamFunction(BodyReader, Protocol):
 
 class HeldStream(StreamFunction, Protocol):
     """The stream function of a reply, with the members that only the hooks use. If the client gets
-    one whole body, it is called as a `BodyReader` and keeps the pieces.
+    one whole body, the layers call this function as a `BodyReader`, and it keeps the pieces.
     """
 
     late_pieces: list[bytes]
-    """The pieces for the client that were kept and not sent."""
+    """The pieces for the client that are kept here, because the client does not get them as they
+    come.
+    """
     explain_fault: Callable[[str], str]
     """Turns mitmproxy's reason for a broken connection into a message for the client."""
 
     @property
     def is_silent(self) -> bool:
         """Return True if the server's stream was empty. The addon has then repeated the request,
-        but for a whole reply, to get the server's error.
+        and asked for a whole reply instead of a stream, to get the server's error.
         """
 
     def take_second_response(self, status: int, body: bytes) -> None:
-        """Rewrite a response (`status`, `body`) that is no stream, to a request of `next_request`,
-        into the rest of the reply. The pieces for the client are then in `late_pieces`.
+        """Handle the response to a request of `next_request`, if it came whole and not as a stream:
+        rewrite its body (`status`, `body`) into the rest of the reply. The pieces for the client
+        are then in `late_pieces`.
         """
 
 
 class Refusal(BodyReader, Protocol):
     """Reads a server's response that the client does not get: a refusal of the client's request, or
-    the rendered prompt that the addon requested. It then makes the next request to the server.
+    the prompt that the addon had the server render from the chat template. It then makes the next
+    request to the server.
     """
 
     response: Response | None
@@ -113,7 +117,9 @@ class Refusal(BodyReader, Protocol):
     first_body: Mapping[str, object]
     """The fields of the first request to the server, with all its traits."""
     requests_prompt: bool
-    """True if the next request asks the server for the rendered prompt, and not for a reply."""
+    """True if the next request asks the server for the prompt that the chat template renders, and
+    not for a reply.
+    """
 
 
 class Listener(Protocol):
@@ -150,14 +156,14 @@ class Listener(Protocol):
 
     def last_pieces(self, flow: HTTPFlow, begun: Any) -> list[bytes]:
         """Return the last pieces of a client's stream that began before the server answered, if the
-        rest came as a whole response: a rewritten body, or an error. `begun`: the stream function
-        with which the client's stream began; it did not get this response's body.
+        server's response then came whole: the rewritten body, or an error. `begun`: the stream
+        function with which the client's stream began; it did not get this response's body.
         """
 
 
 class Connections(Protocol):
-    """Our layer for a client's connection and all its exchanges: the members that the layers of the
-    exchanges use.
+    """Our layer for a client's connection and all its exchanges: the members that the layers of
+    single exchanges use.
     """
 
     listener: Listener
@@ -167,7 +173,9 @@ class Connections(Protocol):
     last_read_bytes: int
     """How many bytes the last read from a socket returned."""
     last_read_from: Connection | None
-    """The connection of that socket, the client's or a server's; None before the first read."""
+    """The connection, the client's or a server's, from which the last read came; None before the
+    first read.
+    """
 
     @property
     def connections(self) -> Mapping[Connection, Any]:

@@ -59,8 +59,9 @@ def shorten_note(note: str) -> str:
 
 
 def announce(text: str) -> None:
-    """Show the result of a command to its user: as an alert in mitmproxy's console, which shows
-    nothing else, else as a log line, because mitmweb's page shows no alerts.
+    """Show the result of a command to its user: in mitmproxy's console as an alert, because its
+    screen shows no other lines of the log; else as a log line, because mitmweb's page shows no
+    alerts.
     """
     _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, text)
 

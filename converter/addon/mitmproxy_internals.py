@@ -44,9 +44,9 @@ def undeclared_options() -> list[str]:
 
 
 def choose_layer(nextlayer: NextLayer) -> None:
-    """Have mitmproxy choose the next protocol layer of a connection now, unless one is chosen, so
-    that the addon can replace it. Else mitmproxy's own hook would choose, after the addon's hook;
-    it leaves a chosen layer as it is.
+    """Have mitmproxy choose the next protocol layer of a connection now, unless a layer is chosen
+    already, so that the addon can replace it. mitmproxy's own hook runs after the addon's hook, and
+    keeps a layer that is chosen.
     """
     if nextlayer.layer is None:
         ctx.master.addons.get("nextlayer").next_layer(nextlayer)
@@ -65,7 +65,9 @@ def is_shutting_down() -> bool:
 
 
 def connection_handlers() -> dict[Any, Any]:
-    """Return the handlers that move the bytes of connected clients, by the clients' ids."""
+    """Return mitmproxy's handlers, which move the bytes of connected clients: id of a client's
+    connection -> its handler.
+    """
     handlers: dict[Any, Any] = ctx.master.addons.get("proxyserver").connections
     return handlers
 

@@ -14,7 +14,7 @@ type Line = tuple[str, str]
 UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
 """The text that a command line has in place of a model's name, if none is known."""
 CLAUDE_CODE = "Claude Code"
-"""The name of this client in a title, and its key in `NEEDS`."""
+"""The name of this client: the title of its command line, and its key in `NEEDS`."""
 NEEDS = {CLAUDE_CODE: 40_000, "Codex": 12_000}
 """The tokens of context that each client needs: for its first request, its reserve for a reply, and
 some turns (docs/clients.md).

@@ -34,15 +34,15 @@ class Watcher:
         """Handle a request that is about to be sent to the server."""
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
-        """Handle events that are sent to the client. It is called when a stream begins, for each of
-        its chunks, and once for a whole reply.
+        """Handle events that are sent to the client. It is called when a stream begins, at each of
+        its chunks and at its end, and once for a whole reply.
 
         `events` may be empty. `seen.rewriter.thoughts` are the thoughts that ended in these events.
         """
 
     def ended(self, seen: FlowRecord) -> None:
-        """Handle the end of an exchange, once: it is complete, broke off, or was refused by the
-        server.
+        """Handle the end of an exchange with a reply, once: it is complete, broke off, or was
+        refused by the server. It is not called if the addon answers the request itself.
 
         The watcher `FlowKeeper` writes the outcome and `seen.hints` into the flow's comment. So
         watchers that are called before it may add lines to `seen.hints`, and watchers that are
@@ -125,8 +125,8 @@ class ExtraServices:
     upstream_client: UpstreamClient
     """Sends probes to servers."""
     counters: dict[str, Counter[str]] = field(default_factory=dict)
-    """Name -> a counter that extras share. So `spans`, which the extra `traces` counts, are shown
-    by the extra `watch`.
+    """Name -> a counter that extras share. For example, the extra `traces` counts in `spans`, and
+    the extra `watch` shows this counter.
     """
 
 

@@ -1,5 +1,5 @@
-"""Rules for requests that enter the proxy: requests of foreign web pages are refused; from all
-other requests Anthropic's keys, cookies and a client's personal headers are removed.
+"""Rules for requests that enter the proxy: requests of foreign web pages are refused, and a request
+loses the headers that the model server must not get (Anthropic's keys, cookies, personal data).
 """
 
 import logging
@@ -59,15 +59,17 @@ def _allows_origin(origin: str, allowed: tuple[str, ...]) -> bool:
 
 
 def _allows_host(host: str, allowed: tuple[str, ...]) -> bool:
-    """Return True if a request may have this `Host`: an allowed or local name, or an IP address,
-    which DNS cannot redirect.
+    """Return True if a request may have this `Host`: an allowed or local name, none at all, or an
+    IP address, which DNS cannot redirect.
     """
     may = not host or host in allowed or _LOCAL_NAME.fullmatch(host)
     return bool(may or ip_address_of(host))
 
 
 def _host_of(url: str) -> str:
-    """Return the host name in a URL; for an invalid URL `?.`, which no rule allows."""
+    """Return the host name in a URL, empty if it has none. For an invalid URL return `?.`, which no
+    rule allows.
+    """
     try:
         return (urlsplit(url).hostname or "").rstrip(".").lower()
     except ValueError:
@@ -136,7 +138,7 @@ class AccessRules:
 
 def dialect_of(flow: HTTPFlow) -> Dialect:
     """Return the dialect of a request by its path, or by its headers if several dialects have that
-    path; `COMMON` for a path that no dialect has.
+    path. For a path that no dialect has, return chat completions (`COMMON`).
     """
     endpoint = (find_endpoint(flow.request.method, flow.request.path) or (None,))[0]
     if endpoint is None:

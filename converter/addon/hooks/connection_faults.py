@@ -1,4 +1,6 @@
-"""Messages for clients about a server that could not be reached, did not answer or broke off."""
+"""Messages for clients about a server that could not be reached, did not answer, or broke off its
+reply.
+"""
 
 import re
 

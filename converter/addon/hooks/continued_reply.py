@@ -1,9 +1,10 @@
-"""The continuation of a reply whose thought or answer the addon has ended, for example because the
-thought was over its budget: by the server itself, or by a second request, written here.
+"""Lets a reply go on after the addon has ended its thought or answer, for example because the
+thought was over its budget.
 
-A server that ends thoughts on request (llama.cpp) gets such a request, and continues the same
-response. From any other server the addon disconnects in the middle of the response. A second
-request, which contains the reply so far, makes the server continue the reply.
+A server that ends thoughts on request (llama.cpp) is asked to do so, and continues the same
+response. From any other server the addon disconnects in the middle of the response. It then sends a
+second request, which is made here and contains the reply so far, and the server's response to it
+continues the reply.
 """
 
 import asyncio
@@ -21,11 +22,13 @@ from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
 
 SECOND_REQUEST_FAILED = "a thought was ended, and the request that goes on behind it failed: {}"
-"""The text about a second request that failed. `{}`: the fault, or the server's message."""
+"""The text of a note or an error about a second request that failed. `{}`: the fault, or the
+server's message.
+"""
 OK, REFUSALS = 200, (400, 404, 405, 415, 422, 501)
 """Statuses of the response to the second request. `OK`: the response continues the reply.
-`REFUSALS`: the server cannot continue the reply, which ends behind the thought that the addon
-ended. Any other status (such as 429) becomes an error of the reply.
+`REFUSALS`: the server cannot continue the reply, which ends after the thought that the addon ended.
+Any other status (such as 429) becomes an error of the reply.
 """
 
 
@@ -34,8 +37,8 @@ type AskToEnd = Callable[[str], Awaitable[bool]]
 
 
 class ContinuedReply:
-    """Lets a reply go on when the addon ends its thought: the server ends the thought, or a second
-    request continues the reply.
+    """Lets a reply go on when the addon ends its thought or answer: the server is asked to end the
+    thought and goes on itself, or a second request continues the reply.
 
     Arguments:
         ask_to_end: the function that asks the server to end the thought.
@@ -63,8 +66,8 @@ class ContinuedReply:
         return self._server_answer is not None
 
     def ask_server(self) -> None:
-        """Ask the server to end the running thought, if the rewriter has decided since the last
-        call that the thought ends and that the server should end it.
+        """Ask the server to end the running thought, if since the last call the rewriter has
+        decided that the server should end it.
         """
         ends = self._rewriter.findings.ends
         if ends.by_server > self._requested_ends:
@@ -73,8 +76,8 @@ class ContinuedReply:
             self._server_answer = asyncio.ensure_future(asking)
 
     async def await_answer(self) -> list[bytes]:
-        """Wait for the server's answer to the request of `ask_server`. Return the bytes with which
-        the client's thought ends; none if the server ends the thought itself.
+        """Wait for the server's answer to the request of `ask_server`. Return the bytes that end
+        the thought for the client; none if the server ends the thought itself.
 
         If the server does not end the thought, the rest of its response is not read (`is_due`
         becomes True), and a second request continues the reply.
@@ -90,9 +93,9 @@ class ContinuedReply:
         return SECOND_REQUEST_FAILED.format(message) if self._has_sent_second else message
 
     def second_request(self, possible: bool) -> Request | None:
-        """Return the second request; `None` if none can continue the reply, which then ends where
-        the addon ended its thought or its answer. `possible`: False if the connection's protocol
-        allows no second request.
+        """Return the second request, which continues the reply. Return `None` if no request can
+        continue it: the reply then ends where the addon ended its thought or answer. `possible`:
+        False if the connection's protocol allows no second request.
         """
         rewriter, record = self._rewriter, self._record
         sent, awaited = record.sides.server_request, record.awaited
@@ -112,12 +115,12 @@ class ContinuedReply:
         return second
 
     def read_whole_response(self, status: int, body: bytes) -> str:
-        """Check the response to the second request, if it is whole and no stream. Return the
-        message of the error with which the client's reply ends. It is empty for no error, in two
-        cases:
+        """Check the response to the second request, if it came whole and not as a stream. Return
+        the message of the error with which the client's reply ends. The message is empty, for no
+        error, in two cases:
 
         - Status `OK`: `body` is the rest of the reply, which the caller passes to the rewriter.
-        - A status of `REFUSALS`: the reply ends behind the thought that the addon ended.
+        - A status of `REFUSALS`: the reply ends after the thought that the addon ended.
         """
         message = f"status {status}: {server_message(body) or 'no message'}"
         if status in REFUSALS:

@@ -77,8 +77,9 @@ class ExchangeListener(Listener):
         return start_reader(record) or (record.tap if holds else None)
 
     def make_error(self, flow: HTTPFlow, reason: str) -> Response | None:
-        """Return the error response for a client whose request got no response; `None` for traffic
-        that the addon leaves alone. `reason`: mitmproxy's text for the fault.
+        """Return the error response for a client whose request got no response. Return `None` for
+        traffic of a forward proxy that the addon leaves alone: the client then gets mitmproxy's own
+        error page. `reason`: mitmproxy's text for the fault.
         """
         record = RUNNING_RECORDS.get(flow.id)
         if record is None and not is_reverse(flow):
@@ -95,8 +96,8 @@ class ExchangeListener(Listener):
 
     def early_head(self, flow: HTTPFlow) -> Response | None:
         """Return a response head with which the client's stream begins before the server answers,
-        so that the client can get pings. `None` if the client requested no stream, or the option
-        `think_ping` is not `early`.
+        so that the client can get pings. Return `None` if the option `think_ping` is not `early`,
+        the client requested no stream, or the addon does not rewrite the reply.
         """
         record = RUNNING_RECORDS.get(flow.id)
         awaited = record.awaited if record else None
@@ -114,8 +115,9 @@ class ExchangeListener(Listener):
         return head
 
     def last_pieces(self, flow: HTTPFlow, begun: Tap) -> list[bytes]:
-        """Return the last pieces of a stream that began early, if the server then sent a response
-        that did not go through the stream's tap (`begun`): the rewritten body, or an error.
+        """Return the last pieces of a stream that began early (`early_head`), if the server's
+        response did not go through the stream's tap (`begun`) because it came whole: the rewritten
+        body, or an error.
         """
         assert flow.response
         if begun.late_pieces:

@@ -59,7 +59,9 @@ def refuse_unknown_options() -> None:
 
 
 def _undeclared_names() -> list[str]:
-    """Return the names of the `think_` options that the user has set and no addon has declared."""
+    """Return the names of the `think_` options that the user has set and no addon has declared,
+    such as misspelt ones.
+    """
     return [name for name in ctx.options.deferred if settings.is_addon_option(name)]
 
 
@@ -76,7 +78,8 @@ def recorded_values() -> dict[str, object]:
 
 def read_settings() -> tuple[settings.Settings, flowfilter.TFilter | None]:
     """Return the settings, and the flow filter of the option `think_flows` (`None`: all flows).
-    Make the folder of `think_record`. Raises ValueError for the first bad option.
+    Make the folder of `think_record`, and check the address of `think_memory`. Raises ValueError
+    for the first bad option.
     """
     chosen = settings.read(
         {option.name: getattr(ctx.options, PREFIX + option.name) for option in settings.OPTIONS}

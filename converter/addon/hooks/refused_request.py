@@ -1,11 +1,12 @@
-"""Readers of responses that may not reach the client, because the addon can send another request in
-their place.
+"""Reads a server's response that shows why the client's request failed (a refusal, a parser's
+fault, an empty stream), and makes another request, whose response the client gets instead.
 
 - A server refuses a request because of a trait (such as a field). The request is sent again without
   the trait that the server's error message names. A message names one trait, so a request may be
   refused several times, each time for another trait.
 - llama.cpp's own parser of calls fails, and discards the reply. The reply is requested again in two
-  steps: the server renders the prompt, and then completes it as text.
+  steps: the server renders the prompt (fills the messages into the chat template), and then
+  completes the prompt as text, which no parser reads.
 - A stream has no byte. Another request asks for the reason.
 """
 
@@ -43,15 +44,15 @@ PARSED_HERE = (
 )
 """The log line about a reply that llama.cpp's own parser of calls has discarded."""
 EMPTY_STREAM = "the server's stream was empty, so a whole reply was requested for the reason"
-"""The log line about a stream without a byte."""
+"""The log line about a stream without a byte: only a whole reply has the server's error."""
 _LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
 """The fields of a chat completion that limit the reply's tokens."""
 METADATA = "think_refused"
-"""The key in `flow.metadata` under which the first refused request is kept."""
+"""The key in `flow.metadata` under which the body of the first refused request is kept."""
 
 
 def start_reader(record: FlowRecord) -> Refusal | None:
-    """Return the reader of a response whose body is not yet sent to the client, and store it as
+    """Return the reader of a response whose body the client does not get yet, and store it as
     `record.refusal`. A prompt that the addon requested gets a `PromptReader`, an error response to
     a chat request a `RefusalReader`. Return `None` for any other response.
     """
@@ -102,7 +103,8 @@ class NextRequest(Refusal):
     """
 
     holds = False
-    """False: the layers keep the response's body, for a client that gets this response after all.
+    """False: the layers keep the response's body, because the client may get this response after
+    all.
     """
     log_line = ""
     """The line of the log about the next request; empty for no line."""
@@ -183,9 +185,10 @@ class RefusalReader(NextRequest):
         return self.stopped
 
     def _make_next(self, answer: bytes, status: int) -> None:
-        """Make the next request: the refused one, but for the traits that the refusal names, which
-        are left out. Make none if the server's message names no trait that can be left out, or only
-        traits that were left out before.
+        """Make the next request: the refused request without the traits that the refusal names. If
+        llama.cpp's parser of calls has failed, the next request asks for the rendered prompt. Make
+        none if the server's message names no trait that can be left out, or only traits that were
+        left out before.
         """
         sent = http_messages.content_of(self._record.sides.server_request)
         body, text = json_text.read_or_none(sent), sent.decode("utf-8", "replace")
@@ -201,7 +204,7 @@ class RefusalReader(NextRequest):
         removable = request.removable_traits
         if RENDERED in names & removable and unread_replies.fits_text_completion(body):
             # `log_line` stays empty, because this request only asks for the prompt. The request
-            # behind it, which `PromptReader` makes, logs `PARSED_HERE`
+            # after it, which `PromptReader` makes, logs `PARSED_HERE`
             self._next_body, self.requests_prompt = body, True
             self._next_path = self._record.exchange.base_path + TEMPLATE_PATH
         else:
@@ -216,8 +219,8 @@ class RefusalReader(NextRequest):
 
 
 class SilentStream(NextRequest):
-    """Makes the request that finds out why the server's stream was empty: the first request again,
-    but for a whole reply of at most one token.
+    """Makes the request that finds out why the server's stream was empty: it repeats the first
+    request, and asks for a whole reply, not a stream, of at most one token.
 
     llama-cpp-python 0.3.36 sends an empty stream if the prompt is too long. It reports this reason
     only if a whole reply is requested.

@@ -1,4 +1,4 @@
-"""The reply half of an exchange: the bytes of a streamed reply go through a `Tap`, a whole reply is
+"""The reply half of an exchange: the bytes of a streamed reply go through a `Tap`; a whole reply is
 rewritten when it is complete. The watchers get the events of each reply.
 """
 
@@ -34,8 +34,8 @@ PASSED_UNCHANGED = "another addon has streamed the reply, so it was passed on un
 
 
 class ReplySteps:
-    """Rewrites replies, and passes their events to the watchers. Its methods are called at
-    mitmproxy's hooks of a response.
+    """Rewrites replies, and passes their events to the watchers. mitmproxy's hooks of a response
+    call its methods.
     """
 
     def __init__(self, upstream_client: UpstreamClient, watchers: Watchers) -> None:
@@ -43,8 +43,8 @@ class ReplySteps:
         self._watchers = watchers
 
     async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
-        """Handle a response's head: if a reply is streamed, make a tap its stream function before
-        its first byte. A response that the addon leaves alone is streamed unchanged.
+        """Handle a response's head. Make a `Tap` the stream function of a streamed reply, before
+        the reply's first byte. Let a response that the addon leaves alone be streamed unchanged.
         """
         assert flow.response
         streamed = is_stream(flow.response.headers.get("content-type", ""))
@@ -91,7 +91,8 @@ class ReplySteps:
 
     async def complete(self, record: FlowRecord) -> None:
         """Finish an exchange whose response is complete: rewrite a whole reply, store lessons from
-        the reply, log its notes in one line, and call `ended` of the watchers.
+        the reply, log its notes in one line, and call `ended` of the watchers. If no reply is
+        awaited, do only one thing: translate the response if the exchange is of `Kind.COUNTERPART`.
         """
         flow, awaited, notes = record.flow, record.awaited, list[str]()
         if awaited is None or flow.response is None:
@@ -108,7 +109,7 @@ class ReplySteps:
             rest = b"".join([*tap(http_messages.read_body(flow.response, notes)), *tap(b"")])
             kind = record.exchange.client_dialect.wire.framing.content_type
             http_messages.set_reply(flow.response, Answer(200, kind, rest))
-        # a rewriter is still open here if the response had no body
+        # an open rewriter has begun a stream, but the response had no body or was an error
         elif record.rewriter is None or is_open:
             await self._rewrite_whole(flow.response, record, notes)
         if rewriter := record.rewriter:
@@ -119,8 +120,8 @@ class ReplySteps:
             self._learn_parser_failure(record, rewriter.failure)
             self._upstream_client.lessons.write_store(upstream)
             report(record.client_request, rewriter.findings.hints, logging.INFO)
-            # the record gets the full hints for the flow's comment: `report` returns each up to
-            # its first colon, without details such as names of forms
+            # the flow's comment gets the full hints: `report` returns them shortened, without
+            # details such as the names of forms
             record.hints += rewriter.findings.hints
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(record.client_request, notes)
@@ -137,14 +138,14 @@ class ReplySteps:
         left = client_left(flow)
         if rewriter and not rewriter.closed:
             if left:
-                # the client did not want the rest: its absence is no failure of the reply
+                # a reply that the client has left is no failure, although its end is missing
                 rewriter.end.give_up()
-            # the returned bytes have no receiver any more; only the events are passed on
+            # no client can get the returned bytes any more; only the watchers get the events
             rewriter.close()
             self._pass_events(record, rewriter)
         if not left:
             self._servers.doubt(record.upstream)
-        # nothing is logged for a client that has disconnected behind the reply's finish
+        # a client may disconnect after the reply's finish, as SDKs do: then nothing is logged
         if not (left and rewriter and rewriter.summary.finish):
             if left and record.exchange.endpoint.is_chat:
                 # not logged here: a watcher logs a line for each reply, which says how it ended
@@ -177,10 +178,10 @@ class ReplySteps:
         return Tap(rewriter, partial(self._pass_events, record, rewriter), record, end)
 
     def _open_stream(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
-        """Make a tap for a streamed response, and set it as the response's stream function. If the
-        client wants one whole body, there are two cases: the tap collects the body if the addon may
-        have to end the reply (`awaited.is_buffered`); else there is no tap, and `complete` makes
-        the body.
+        """Make a tap for a streamed response, and set it as the response's stream function. A
+        client that wants one whole body gets no stream, and there are two cases. If the addon may
+        have to end the reply (`awaited.is_buffered`), the tap collects the body. Else there is no
+        tap, and `complete` makes the body.
         """
         if awaited.request.form is Form.WHOLE and not awaited.is_buffered:
             return
@@ -196,9 +197,10 @@ class ReplySteps:
         self._watchers.heard(record, ())  # no events yet: the call says that the stream has begun
 
     def _end_tap(self, tap: HeldStream, record: FlowRecord, notes: list[str]) -> None:
-        """Close the tap of a reply for which mitmproxy has not called it at the body's end: the
-        tap's pieces are held for a client that wants one whole body, or the response to the tap's
-        next request is no stream. For such a client, set the body in the flow's response.
+        """Close a tap that mitmproxy has not called at the body's end. There are two cases: the tap
+        collects the body for a client that wants one whole body; or the tap's next request got a
+        whole response and no stream. If the tap collects the body, set the flow's response to this
+        body.
         """
         flow = record.flow
         assert flow.response
@@ -295,9 +297,9 @@ def _continues_reply(record: FlowRecord) -> bool:
 
 
 def _is_no_reply(record: FlowRecord) -> bool:
-    """Return True if the response is not a reply for the client: the exchange is of
-    `Kind.COUNTERPART`, or the response is a rendered prompt that the addon requested, or the answer
-    to its request for the reason of an empty stream.
+    """Return True if the response is not a reply for the client, in three cases: the exchange is of
+    `Kind.COUNTERPART`; the response has the rendered prompt that the addon requested; or the addon
+    asked why a stream was empty, and this is the answer.
     """
     renders = record.refusal is not None and record.refusal.requests_prompt
     silent = record.tap is not None and record.tap.is_silent

@@ -3,8 +3,8 @@ addon's own answer, or to the request that the server gets.
 
 A step changes the `PendingRequest`. If it returns a response, the client gets that, and no later
 step runs. A step's row in the table names the kinds of exchange (`Kind`) that take the step. The
-kind is decided when an exchange begins, and once more by the step `recognise_native_server`, which
-finds out whether the server speaks the client's dialect.
+kind is decided when an exchange begins, and again once the step `recognise_native_server` has found
+out whether the server speaks the client's dialect.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ from converter.core.wire.json_text import UnreadableError
 _REFUSED = (RequestError, RequestTooLargeError, UnreadableError, AwayError, ConnectionError)
 """Errors that the client gets as a response, whatever the kind of exchange."""
 _COUNTING_FIELD = json_text.write({COUNTING: COUNTED})[:-1] + b","
-"""`{"stream_options": ...,`: it replaces the `{` at the beginning of a client's body."""
+"""`{"stream_options": ...,`: put in place of a body's first `{`, it requests counts of tokens."""
 
 
 @dataclass(slots=True)
@@ -60,9 +60,9 @@ class PendingRequest:
 
     record: FlowRecord
     upstream_client: UpstreamClient  # sends the addon's probes to servers
-    memory: Memory  # has the kept replies of this client
+    memory: Memory  # the replies that were kept for this client
     keys: Mapping[str, str]  # header name -> value: the client's key for the server, if it sent one
-    turns: KnownTurns  # turns of earlier requests, which need not be read again
+    turns: KnownTurns  # turns of earlier requests: where repeated, they are not read again
     worker: Worker  # where work on a long body is done: in the loop, or in a thread
     body: bytes = b""  # the client's body, uncompressed
     notes: list[str] = field(default_factory=list)  # lines for the log and the flow's comment
@@ -112,8 +112,8 @@ class RequestSteps:
                     flow.response = response
                     break
         except Exception as error:
-            # any other error is a fault of the addon; it is raised if the server can still answer
-            # the client's request as it came
+            # an error that is not in `_REFUSED` is the addon's fault: it is raised, and the server
+            # gets the request as it came, unless the request must become a chat completion
             if not (record.exchange.kind in WRITTEN_KINDS or isinstance(error, _REFUSED)):
                 raise
             away = isinstance(error, ConnectionError)
@@ -144,9 +144,8 @@ async def decompress_body(pending: PendingRequest) -> None:
 
 
 async def recognise_native_server(pending: PendingRequest) -> None:
-    """Find out whether the server is of the kind whose dialect the client speaks, and set
-    `Exchange.has_native_server`. Do so only for a dialect of one kind of server (Ollama). Raises
-    ConnectionError if no server can be reached.
+    """Find out whether the server is Ollama, if the client speaks Ollama's dialect, and set
+    `Exchange.has_native_server`. Raises ConnectionError if the server cannot be reached.
     """
     record = pending.record
     if native_of := record.exchange.client_dialect.requests.native_of:
@@ -172,8 +171,9 @@ async def own_answer(pending: PendingRequest) -> Response | None:
 
 
 async def translate_to_counterpart(pending: PendingRequest) -> None:
-    """Translate the request to that of the endpoint of OpenAI's API with the same purpose, such as
-    embeddings. Raises RequestError and UnreadableError for a body that breaks the format.
+    """Translate the request for the server's endpoint that does the same: Ollama's `/api/embed`
+    becomes `/v1/embeddings`. Raises RequestError and UnreadableError for a body that breaks the
+    format.
     """
     record, there = pending.record, pending.record.exchange.endpoint.counterpart
     assert there  # `STEPS` has this step only for endpoints with a counterpart
@@ -190,7 +190,7 @@ async def translate_to_counterpart(pending: PendingRequest) -> None:
 
 
 async def read_translated(pending: PendingRequest) -> None:
-    """Read a request that is translated, with the kept replies to which it refers. Raises
+    """Read a request that later steps translate, and the kept replies to which it refers. Raises
     RequestError and UnreadableError, and AwayError if the memory cannot be reached.
     """
     record, body, length = pending.record, pending.body, pending.record.body_size
@@ -215,8 +215,8 @@ async def read_untranslated(pending: PendingRequest) -> None:
 
 async def replace_model_name(pending: PendingRequest) -> None:
     """Replace the model's name in the request by the name on the server, if a row of `think_models`
-    has the client's name. If the row has an effort or a budget of thinking, set these in the
-    request too.
+    fits the client's name, or this name is a variant of a model's name (`Qwen3-8B-low`). If the row
+    or the variant has an effort or a budget of thinking, set these in the request too.
     """
     record, request = pending.record, pending.record.request
     rows, name = record.exchange.settings.models, request.requested_model
@@ -236,14 +236,14 @@ async def replace_model_name(pending: PendingRequest) -> None:
 
 
 async def recognise_server(pending: PendingRequest) -> None:
-    """Find out the server's profile, by which the request is written. Raises ConnectionError."""
+    """Find out the server's profile. Raises ConnectionError if the server cannot be reached."""
     record, servers = pending.record, pending.upstream_client.servers
     record.server = await _find_server(pending)
     pending.has_thinking_field = servers.sends_thinking_field(record.upstream, record.request.model)
 
 
 async def recognise_for_ended_thoughts(pending: PendingRequest) -> None:
-    """Find out the server's profile if thoughts may be ended. It says how to continue a reply."""
+    """Find out the server's profile: it says how a reply goes on if the addon ends its thought."""
     if AwaitedReply(pending.record.request).limits.ends:
         await _recognise_if_reachable(pending)
 
@@ -268,9 +268,9 @@ async def restore_thoughts(pending: PendingRequest) -> None:
 
 
 async def rewrite_call_ids(pending: PendingRequest) -> None:
-    """Replace the ids of earlier calls, if the model's template accepts only ids of a certain form.
-    The steps that put thoughts back (`write_chat_completion`, `restore_thoughts`) must run before
-    this one, because they look thoughts up by the client's ids.
+    """Replace the ids of earlier calls, if the model's chat template accepts only ids of a certain
+    form. The steps that put thoughts back (`write_chat_completion`, `restore_thoughts`) must run
+    before this one, because they look thoughts up by the client's ids.
     """
     request = pending.record.request
     if not MODELS_WITH_IDS.search(str(request.body.get("model"))):
@@ -307,8 +307,8 @@ async def register_server(pending: PendingRequest) -> None:
 
 
 async def await_models(pending: PendingRequest) -> None:
-    """Make the awaited reply of a request for models. If the client wants one model, request the
-    server's list of all models, because some servers have no path for one model.
+    """Set `record.awaited`, by which the list of models is rewritten. Request the whole list even
+    if the client wants one model, because some servers have no path for one model.
     """
     record = pending.record
     record.awaited = AwaitedReply(record.request, record.server)
@@ -326,7 +326,7 @@ async def leave_out_refused_traits(pending: PendingRequest) -> None:
 
 
 async def ask_to_think(pending: PendingRequest) -> None:
-    """Make the awaited reply, which has all facts that decide how the reply is rewritten. If the
+    """Set `record.awaited`, which has all facts that decide how the reply is rewritten. If the
     model needs an instruction to think, put it into the request (option `think_prompt`).
     """
     record, servers = pending.record, pending.upstream_client.servers
@@ -341,9 +341,9 @@ async def ask_to_think(pending: PendingRequest) -> None:
 
 
 async def enforce_limits(pending: PendingRequest) -> None:
-    """Leave out the budgets and stop strings that the addon enforces. Request a stream, because
-    only a stream can be ended midway. Have llama.cpp accept a later request to end the thought
-    (`reasoning_control`).
+    """Leave out the budgets and stop strings that the addon enforces itself. Request a stream if
+    the addon may have to end a reply that the client wants whole: only a stream can be ended
+    midway. Have llama.cpp accept a later request to end the thought (`reasoning_control`).
     """
     awaited, upstream, body = pending.record.awaited, pending.record.upstream, pending.sent_fields
     assert awaited  # the step `ask_to_think` has set it
@@ -363,9 +363,8 @@ async def enforce_limits(pending: PendingRequest) -> None:
 
 
 async def request_usage(pending: PendingRequest) -> None:
-    """Have the server send the counts of tokens at the end of a stream, although the client has not
-    requested them. If no step has changed the body, this one field is inserted into the client's
-    own bytes.
+    """Have the server send the counts of tokens at a stream's end, although the client has not
+    requested them. If no step has changed the body, add only this field to the client's bytes.
     """
     sent, record = pending.sent_fields, pending.record
     if sent.get("stream") is not True or COUNTING in sent:
@@ -408,8 +407,8 @@ async def write_body(pending: PendingRequest) -> None:
 
 
 async def avoid_server_parser(pending: PendingRequest) -> None:
-    """Replace the request by that of `unparsed_request`, if the server's own parser of calls has
-    failed on an earlier reply of this model.
+    """Replace the request by one whose reply the server does not parse (`unparsed_request`), if the
+    server's own parser of calls has failed on an earlier reply of this model.
     """
     record, body, upstream_client = pending.record, pending.sent_fields, pending.upstream_client
     reads = RENDERED in record.request.removable_traits
@@ -438,7 +437,7 @@ type Step = Callable[[PendingRequest], Awaitable[Response | None]]
 ALL_KINDS = frozenset(Kind)
 """All kinds of exchange."""
 WRITTEN_KINDS = frozenset((Kind.TRANSLATED, Kind.COUNTED))
-"""The kinds whose request the addon writes as a chat completion."""
+"""The kinds whose request the addon translates into a chat completion."""
 UNTRANSLATED_KINDS = frozenset((Kind.CHAT, Kind.NATIVE))
 """The kinds whose request is for a reply and stays in the client's dialect."""
 REPLY_KINDS = UNTRANSLATED_KINDS | {Kind.TRANSLATED}
@@ -473,7 +472,7 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
 
 
 async def _find_server(pending: PendingRequest) -> Server:
-    """Return the server's profile, from the user's option or by probes. Raises ConnectionError."""
+    """Return the profile by the user's option or by probes; probes may raise ConnectionError."""
     record, chosen = pending.record, pending.record.exchange.settings.server
     if chosen or not record.upstream.direct:
         return chosen or record.server
@@ -481,7 +480,7 @@ async def _find_server(pending: PendingRequest) -> Server:
 
 
 async def _recognise_if_reachable(pending: PendingRequest) -> None:
-    """Set the server's profile. Ignore a server without an answer: the request will fail too."""
+    """Set the server's profile. Ignore an unreachable server: the request will fail too."""
     with suppress(ConnectionError):
         pending.record.server = await _find_server(pending)
 

@@ -1,4 +1,6 @@
-"""The tap: the stream function of a reply, through which its bytes reach the client."""
+"""The tap: the function through which the bytes of a streamed reply go from the server to the
+client. It rewrites them on the way.
+"""
 
 import logging
 from collections.abc import Callable
@@ -23,15 +25,16 @@ LONG = 32 * 1024
 takes up to 20 milliseconds, in which all other flows wait. A longer frame is rewritten in a thread.
 """
 _REPEATED_BYTES = 32
-"""In some dialects a stream's last event repeats the client's request and the whole reply. To write
-32 repeated bytes takes as long as to rewrite one byte of a frame.
+"""In some dialects a stream's last event repeats the client's request and the whole reply.
+`is_long` counts 32 repeated bytes as one byte of a frame, because to write the 32 takes as long as
+to rewrite the one.
 """
 
 
 class Tap(HeldStream):
-    """The stream function of a reply: each call takes a chunk of the server's and returns the
-    pieces for the client. It returns all bytes of one call as one piece, never an empty piece
-    before the end, and never raises.
+    """The stream function of a reply: each call takes a chunk of the server's bytes, and returns
+    the pieces of bytes that the client gets for it. A call joins its pieces into one. If the client
+    gets nothing yet, the call returns `[]`. No call raises.
 
     Attributes:
         explain_fault: turns mitmproxy's reason for a broken connection into a message for the
@@ -44,10 +47,11 @@ class Tap(HeldStream):
     asks the server to end a thought. Four classes may act between the rewriter and the client:
 
     - `PendingPieces`: the end of a reply waits until the reply is stored in the memory.
-    - `ContinuedReply`: a second request continues the reply behind a thought that the addon ended.
+    - `ContinuedReply`: if the addon ends the reply's thought or answer, the server or a second
+      request continues the reply.
     - `RefusalReader`: if the server refuses the request for a trait, such as a field, the addon
       sends the request again and leaves the trait out.
-    - `SilentStream`: if the server's stream is empty, the addon's next request gets the reason.
+    - `SilentStream`: if the server's stream is empty, the addon's next request asks for the reason.
     """
 
     def __init__(
@@ -113,8 +117,9 @@ class Tap(HeldStream):
 
     @property
     def is_silent(self) -> bool:
-        """Return True if the server's stream was empty. The addon then repeats the request, but for
-        a whole reply, because the server has its error only there.
+        """Return True if the server's stream was empty. The addon then repeats the request, and
+        asks for a whole reply instead of a stream, because only a whole reply has the server's
+        error.
         """
         return isinstance(self._refusal, SilentStream)
 
@@ -156,15 +161,15 @@ class Tap(HeldStream):
     @property
     def stopped(self) -> bool:
         """Return True if the rest of this response must not be read: the addon has ended the
-        thought or the answer, or the response is a refusal.
+        thought or the answer; or the response is a refusal, and the next request is ready.
         """
         return self._continued.is_due or self._is_refusal
 
     def next_request(self, possible: bool) -> Request | None:
         """Return the request to send to the server after this response; `None` if there is none. It
-        continues the reply behind a thought that the addon ended, repeats a refused request with
-        the refused trait left out, or asks for the reason of an empty stream. `possible`: False if
-        the protocol of the server's connection allows no further request for this exchange.
+        continues a reply whose thought or answer the addon has ended, repeats a refused request
+        without the refused trait, or asks why a stream was empty. `possible`: False if the protocol
+        of the server's connection allows no further request for this exchange.
         """
         if self._awaits_first_chunk:
             self._awaits_first_chunk, self._refusal = False, SilentStream(self._record)
@@ -174,10 +179,10 @@ class Tap(HeldStream):
         return self._continued.second_request(possible)
 
     def take_second_response(self, status: int, body: bytes) -> None:
-        """Rewrite the whole response (`status`, `body`) to the request of `next_request`, and close
-        the reply. The client's pieces are then in `late_pieces`. A response to the request of
-        `SilentStream` gives the client its error; if it has no error, the reply ends as an empty
-        stream.
+        """Handle the response to the request of `next_request`, if it came whole and not as a
+        stream: rewrite its body (`status`, `body`), and close the reply. The client's pieces are
+        then in `late_pieces`. If the request asked why a stream was empty (`is_silent`), the client
+        gets only the response's error; without an error the reply ends as an empty stream.
         """
         if self.is_silent:
             error = json_text.write(json_text.object_in(body)) if status != OK else b""
@@ -196,16 +201,16 @@ class Tap(HeldStream):
         self._received_bytes += len(chunk)
         if chunk:
             return self._rewriter.feed(chunk, at)
-        # the chunk with a refusal, which was withheld, goes to the client if the next request could
-        # not be sent to the server
+        # a chunk is still withheld if the server has refused the request and no next request could
+        # be sent: then the client gets the refusal
         withheld, self._withheld_chunk = self._withheld_chunk, b""
         out = self._rewriter.feed(withheld, at) if withheld else []
         return [*out, *self._rewriter.close()]
 
     def abort(self, reason: str) -> list[bytes]:
         """Close a reply whose connection broke, and return its last pieces, with an error for the
-        client. If the reply was complete already, return only the pieces that waited for the
-        memory. `reason`: mitmproxy's text for the fault.
+        client. If the reply was complete already, return only the pieces that waited until the
+        reply was stored. `reason`: mitmproxy's text for the fault.
         """
         if self._rewriter.closed:
             return self._pending.take_all([])
@@ -223,8 +228,8 @@ class Tap(HeldStream):
 
         `at`: when the chunk came, in seconds after the request.
         """
-        # `unused`: how many bytes at the chunk's end came after the addon had ended the thought or
-        # the answer; they are not recorded, because the rewriter has not read them
+        # the chunk's last `unused` bytes came after the addon had ended the thought or the answer:
+        # they are not recorded, because the rewriter has not read them
         continuation = self._rewriter.continuation
         if continuation.unused:
             chunk, continuation.unused = chunk[: -continuation.unused], 0

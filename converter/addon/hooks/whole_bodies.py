@@ -1,5 +1,5 @@
-"""Decides which bodies are held until they are complete, although the addon leaves their traffic
-alone: those that mitmproxy's options or a script of the user need whole.
+"""Decides which bodies are held until they are complete, in traffic that the addon leaves alone and
+would stream: those that one of mitmproxy's options or a script of the user needs whole.
 """
 
 from types import ModuleType

@@ -22,7 +22,7 @@ class BothSides:
     headers: Headers
     """The request headers that the client sent."""
     keeps_bodies: bool = False
-    """True if the bodies are kept, for people to look at."""
+    """True if the bodies are kept, for a recording or for people to look at."""
     client_request: Request | None = None
     """The request as the client sent it; None if the flow still has it."""
     server_request: Request | None = None
@@ -34,7 +34,9 @@ class BothSides:
     cuts: list[tuple[int, float]] = field(default_factory=list)
     """For each chunk its length, and the seconds from the request to its arrival."""
     client_bytes: bytearray | None = None
-    """The bytes of a stream that the client has got so far; None if it gets no stream."""
+    """The bytes that the client has got so far of a streamed reply, or that are collected for a
+    client that wants one whole body; None before the first bytes.
+    """
     client_lengths: list[int] = field(default_factory=list)
     """The length of `client_bytes` after each chunk, and at the end."""
     is_truncated: bool = False

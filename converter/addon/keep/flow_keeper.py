@@ -49,11 +49,11 @@ class FlowKeeper(Watcher):
         seen.finish()
 
     def response(self, flow: HTTPFlow) -> None:
-        """Measure a finished flow. Beyond the limits, remove from the oldest flows the server's
-        side, then the oldest flows themselves.
+        """Measure a finished flow. If the flows then exceed the limits, first remove the server's
+        side of the oldest flows; if that is not enough, remove the oldest flows.
         """
         view = flow_list()
-        if not flow.live or view is None:  # `is`, because an empty list is false too
+        if not flow.live or view is None:  # `is None`, because an empty list is false too
             return
         self._stop_counting(flow.id)
         self._count_bytes(flow)
@@ -85,14 +85,14 @@ class FlowKeeper(Watcher):
         self._sizes[flow.id] = size
 
     def _stop_counting(self, flow_id: str) -> None:
-        """Take the flow with this id out of the count of flows and bytes."""
+        """Subtract the flow with this id from the number of flows and their bytes."""
         self._total_bytes -= self._sizes.pop(flow_id, 0)
         self._with_server_side.pop(flow_id, None)
 
     def _removable(self, view: "View", flow_id: str) -> HTTPFlow | None:
-        """Return the flow with this id; None if it must stay as it is, because a person has marked
-        it, the console shows it, or it is intercepted. A flow that a person has removed from
-        mitmweb's list is taken out of the count.
+        """Return the flow with this id. Return None if it must stay as it is, because a person has
+        marked it, the console shows it, or it is intercepted. Return None also for a flow that a
+        person has removed from mitmweb's list, and stop counting it.
         """
         flow = view.get_by_id(flow_id)
         if not isinstance(flow, HTTPFlow):

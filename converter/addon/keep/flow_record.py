@@ -33,8 +33,9 @@ MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warn
 person should look at the flow. Fonts without emoji have all three characters.
 """
 BEFORE = "think_before"
-"""A key of the flow's metadata. Its value is the id of an earlier flow whose prompt the server had
-cached, and whose cache the server could not use, because this flow's prompt begins otherwise.
+"""A key of the flow's metadata. It is set if the server had cached the prompt of an earlier flow,
+but could not use the cache, because this flow's prompt begins otherwise. The value is the id of the
+earlier flow.
 """
 _CLIENT_LEFT = "Client disconnected"
 """The beginning of mitmproxy's error for a client that has disconnected."""
@@ -53,17 +54,21 @@ class FlowRecord:
     sides: BothSides
     """The requests and replies of the client and of the server."""
     options: Mapping[str, object]
-    """The options in force when the request came."""
+    """Name of an option, without `think_` -> its value when the request came. Only the options that
+    a recording stores are here.
+    """
     hints: list[str] = field(default_factory=list)
-    """Lines of the flow's comment that, unlike `notes`, do not set the marker `TROUBLE`: that a
-    thought's budget was spent.
+    """Lines of the flow's comment that only inform, such as that a thought's budget was spent.
+    Unlike `notes`, they do not set the marker `TROUBLE`.
     """
     notes: list[str] = field(default_factory=list)
     """Lines of the flow's comment that a person should read; they set the marker `TROUBLE`."""
     request: ReadRequest = field(init=False)
     """The client's request. Its body is empty until a step reads it."""
     upstream: Upstream = field(init=False)
-    """The server to which the request is sent, as the key of its probes and lessons."""
+    """The address of the server to which the request is sent. The results of probes, and lessons,
+    are stored under it.
+    """
     body_size: int = 0
     """The length in bytes of the request's body: of the client's, or, once the addon has written a
     new body, of the new one.
@@ -73,7 +78,7 @@ class FlowRecord:
     rewriter: Rewriter | None = None
     """The rewriter of the reply; `None` before the reply begins, and if nothing rewrites it."""
     server: Server = GENERIC
-    """The profile of the server, as far as the server is recognised."""
+    """The profile of the server: `GENERIC` until the server is recognised."""
     too_large: bool = False
     """True if the addon refuses the client's request because its body is longer than the user's
     limit.
@@ -81,14 +86,17 @@ class FlowRecord:
     began_early: bool = False
     """True if the client's stream began before the server sent its response head."""
     stream_head: Response | None = None
-    """The head of the response with which the streamed reply began."""
+    """The response with whose head the streamed reply began; `None` before that. If a second
+    response continues the reply, the flow gets this head back.
+    """
     memory: Memory | None = None
-    """Keeps the reply for later requests."""
+    """Keeps the reply for later requests; `None` before the request's steps run."""
     tap: HeldStream | None = None
-    """The function through which mitmproxy streams the reply's body."""
+    """The function through which the bytes of a streamed reply go; `None` for any other response.
+    """
     refusal: Refusal | None = None
-    """Reads a response that is not for the client, such as a server's refusal, and after which the
-    addon may send another request.
+    """Reads a response that is not for the client, such as a server's refusal. The addon may then
+    send the server another request. `None` if there was no such response.
     """
 
     def __post_init__(self) -> None:

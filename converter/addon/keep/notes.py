@@ -46,7 +46,7 @@ class NotedFacts:
     begins: str = InitialState.TEXT.value
     """The value of the reply's `InitialState`, such as `thinking`."""
     counted: int | None = None
-    """How many tokens a prompt has that the server refused as too long, else None."""
+    """The number of a prompt's tokens, if the server refused the prompt as too long; else None."""
     prompted: bool = False
     """True if the addon added a text to the prompt that asks the model to think."""
 

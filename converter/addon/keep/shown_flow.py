@@ -22,8 +22,9 @@ from converter.core.reading.reading import Expected
 
 
 def sent_of(flow: Flow | None) -> Request | None:
-    """Return the request that the server got, from the flow's backup. None if it is the same as the
-    client's, which the flow has, or is no longer kept.
+    """Return the request that the server got: from the record of a running exchange, else from the
+    flow's backup. None if this request is the same as the client's, which the flow has, or is no
+    longer kept.
     """
     if flow and (running := RUNNING_RECORDS.get(flow.id)):
         return running.sides.server_request
@@ -46,8 +47,8 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
     the reply that the server sent, False for the one that the client got.
 
     The server's reply is read as the addon read it when it came. The client's reply was written by
-    the addon, and tags in its text stay text. But if the flow has no backup, because the addon
-    changed nothing, the client's reply is the server's and is read so.
+    the addon, so a tag in its text stays text. But if the flow has no backup, the addon changed
+    nothing: then the client's reply is the server's, and is read like the server's.
     """
     if not isinstance(flow, HTTPFlow):
         return settings.read(), Expected()

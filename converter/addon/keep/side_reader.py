@@ -1,4 +1,6 @@
-"""Read a reply that is still running as a transcript."""
+"""Reads one side of an exchange (the client's or the server's bytes of a reply) as a transcript,
+while the reply still comes.
+"""
 
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.transcript.accumulator import News

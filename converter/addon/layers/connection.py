@@ -1,5 +1,5 @@
 """Our layer of one client's connection. It makes our layers for the connection's exchanges and
-server connections, and has one timer for the silence of all of its streams.
+server connections, and has one timer by which all of its streams check whether they are silent.
 """
 
 import asyncio
@@ -49,8 +49,8 @@ class Quit(events.Event):
 
 
 def join_writes(handling: CommandGenerator[None]) -> CommandGenerator[None]:
-    """Yield the commands of `handling` (the handling of one event), but with successive writes to
-    one connection joined into one.
+    """Yield the commands of `handling` (the handling of one event), but join successive writes to
+    one connection into one write.
 
     mitmproxy alone writes a response's head and its body in two system calls. If `handling` raises
     an error, as a script's stream function may, the data that it has yielded before is still sent.
@@ -85,8 +85,8 @@ class ReplyLayer(HttpLayer):
     exchanges (`StreamLayer`) and server connections (`ServerConnection`).
 
     Attributes:
-        connection_handler: mitmproxy's handler of the client's connection; if it is `None`, this
-            layer neither joins writes nor calls hooks.
+        connection_handler: mitmproxy's handler of the client's connection. If it is `None`, writes
+            are not joined (`join_writes`), and mitmproxy itself calls the hooks.
         last_read_bytes: how many bytes the last read had.
         last_read_from: the connection of the last read, the client's or a server's.
     """
@@ -150,13 +150,13 @@ class ReplyLayer(HttpLayer):
         open (mitmproxy 12.3.1), so that with many streams a server went on generating for a client
         that had left.
 
-        A layer in a tunnel does not call its hooks here, but yields them to the outer layer:
-        mitmproxy gives the completion of a hook to the outer layer first, which must know the
-        stream that waits for it.
+        A layer in a tunnel does not call its hooks here, but yields them to the outer layer. The
+        reason: when a hook is complete, mitmproxy tells the outer layer first, and this layer must
+        know which stream waits for the hook.
         """
         over = list[commands.StartHook]()
         for command in handling:
-            # hooks for which no `StreamLayer` waits, such as those of a WebSocket, are left to
+            # a hook for which no `StreamLayer` waits, such as one of a WebSocket, is called by
             # mitmproxy
             if not (
                 isinstance(command, commands.StartHook)
@@ -192,8 +192,8 @@ class ReplyLayer(HttpLayer):
     def get_connection(
         self, event: GetHttpConnection, *, reuse: bool = True
     ) -> CommandGenerator[None]:
-        """Find or open a connection to a server. While it is being opened, a timer checks it
-        (`_check_openings`).
+        """Find or open a connection to a server. While it is being opened, a timer checks whether
+        the server has reset it (`_check_openings`).
         """
         self._drop_closed_layers()
         for command in super().get_connection(event, reuse=reuse):
@@ -269,8 +269,8 @@ class ReplyLayer(HttpLayer):
             yield from self._start_timer(min(silence, max(spoke + silence - monotonic(), 0.05)))
 
     def _break_off_replies(self, event: Quit) -> CommandGenerator[None]:
-        """Break off each reply of this connection, because mitmproxy ends. Send the event to the
-        layers in its tunnels too.
+        """Break off each reply of this connection, because mitmproxy ends. Pass the event on to our
+        layers in the connection's tunnels.
         """
         for stream in list(self.streams.values()):
             if stream.child_layer is None:

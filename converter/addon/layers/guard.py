@@ -1,5 +1,5 @@
-"""The guards: every member of mitmproxy's proxy core that our layers use, and what a user loses
-without it.
+"""The guards: they list every member of mitmproxy's proxy core that our layers use, and what a user
+loses if this mitmproxy lacks the member.
 
 The members were read in mitmproxy 12.0.0, 12.2.3 and 12.3.1, whose HTTP layers are the same. There
 are two parts: `PROMISES` (proper ends, pings, errors in the dialect) and `SPEED`. If a version
@@ -19,7 +19,7 @@ from mitmproxy import proxy
 from mitmproxy.proxy.commands import Command
 from mitmproxy.proxy.layer import Layer
 
-with suppress(ImportError):  # names that this mitmproxy lacks are then in `PROMISES.lacks`
+with suppress(ImportError):  # `PROMISES.lacks` has the names that could not be imported
     from mitmproxy.proxy.layers.http import (
         GetHttpConnection,
         HttpClient,
@@ -104,8 +104,8 @@ class GuardedPart:
 
 
 def _is_member(path: str, parameters: str) -> bool:
-    """Return True if this mitmproxy has the member at `path`, and with these `parameters`; an empty
-    text allows any.
+    """Return True if this mitmproxy has the member at `path` (`Http1Client.send`) with these
+    `parameters` (`self, event`). If `parameters` is empty, they are not compared.
     """
     first, *between = path.split(".")
     owner, name = (vars(proxy) | globals()).get(first), between.pop() if between else ""
@@ -214,9 +214,7 @@ def awaited_command(layer: Layer) -> Command | None:
 
 
 def drop_queued_events(layer: Layer, kinds: tuple[type, ...]) -> None:
-    """Drop the events of these `kinds` from the queue of a paused layer, which has not handled them
-    yet.
-    """
+    """Drop the events of these `kinds` that a paused layer has queued and not handled yet."""
     waiting = [event for event in layer._paused_event_queue if not isinstance(event, kinds)]
     layer._paused_event_queue.clear()
     layer._paused_event_queue.extend(waiting)
@@ -242,21 +240,21 @@ def is_outermost(layer: Layer) -> bool:
 def unread_line_break(reader: Any) -> bytes | None:
     """Return the bytes that h11's reader of a chunked body still expects before the size line of
     the next chunk: the rest of the last chunk's line break, perhaps none. `None` if the reader is
-    in the middle of a chunk or behind the last chunk.
+    in the middle of a chunk or after the last chunk.
     """
     within = reader._bytes_in_chunk or reader._reading_trailer
     return None if within else bytes(reader._bytes_to_discard)
 
 
 def waits_for_data(reader: asyncio.StreamReader) -> bool:
-    """Return True if a task waits in `reader.read()`. The reader's buffer is then empty, so that
-    new bytes have no earlier ones before them.
+    """Return True if a task waits in `reader.read()`. The reader's buffer is then empty, so that no
+    earlier bytes must be handled before new ones.
     """
     return getattr(reader, "_waiter", None) is not None
 
 
 def set_event_handler(client: "HttpClient", handle: Callable[..., Any]) -> None:
-    """Have `handle` handle the events of mitmproxy's layer `client` of a server connection, in
-    place of the layer's own function.
+    """Make `handle` the function that handles the events of `client`, which is mitmproxy's layer of
+    a server connection.
     """
     client._handle_event = handle

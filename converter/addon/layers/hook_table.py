@@ -1,5 +1,5 @@
-"""Calls mitmproxy's hooks by a table of the addons that have each hook, so that a hook's functions
-are searched once, and not at each call.
+"""Calls mitmproxy's hooks by a table. For each hook the table has the addons with this hook, so
+that they are searched for once, and not at each call.
 
 mitmproxy searches all of its 45 addons, and those within them, at each call of a hook: 1,449
 microseconds for the eight hooks of an exchange. The table keeps mitmproxy's order of the functions.
@@ -36,7 +36,7 @@ class HookTable:
     def addons_with(self, name: str) -> list[Addon]:
         """Return the addons that have the hook `name`, themselves or in an addon within them, each
         with the hook's functions, in mitmproxy's order. If the part `SPEED` is switched off, return
-        one row without functions, so that a caller assumes that an addon has the hook.
+        one row without functions, so that the caller assumes that some addon has the hook.
         """
         if SPEED.lacks:
             return [(object(), [])]
@@ -86,7 +86,7 @@ class HookTable:
 
     def trigger(self, event: Hook) -> None:
         """Call a hook without waiting, as mitmproxy's method of this name does, but only if an
-        addon has it. Most such hooks are for a line of the log.
+        addon has the hook. Most of these calls offer a line of the log to the addons.
         """
         if self.addons_with(event.name):
             AddonManager.trigger(ctx.master.addons, event)
@@ -101,7 +101,7 @@ def _hook_functions(addon: object, name: str) -> list[Callable[..., Any]]:
 
 
 TABLE = HookTable()
-"""The hook table of mitmproxy, which runs once in a process."""
+"""The only hook table, because a process runs one mitmproxy."""
 
 
 def install(addons: AddonManager) -> None:

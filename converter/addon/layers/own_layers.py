@@ -44,9 +44,9 @@ class OwnLayers:
         self._chose_lazy = False
 
     def running(self) -> None:
-        """Log which members mitmproxy lacks that the addon uses. If the layers lack none, have
-        mitmproxy call its hooks by our table from now on. If mitmproxy has reloaded the script,
-        give the layers of open connections the new listener.
+        """Log the members that the addon uses and this mitmproxy lacks. If the layers lack no
+        member, have mitmproxy call its hooks by our table from now on. If mitmproxy has reloaded
+        the script, give the layers of open connections the new listener.
         """
         for part in PARTS:
             if part.lacks:
@@ -95,8 +95,8 @@ class OwnLayers:
                 ctx.options.update(connection_strategy="lazy" if self._chose_lazy else "eager")
 
     def next_layer(self, nextlayer: NextLayer) -> None:
-        """Replace the HTTP layer that mitmproxy chooses for a connection by ours. Give other
-        connections a turn after a long read of this one (`give_turns`).
+        """Put our HTTP layer in place of the one that mitmproxy chooses for a connection. Have our
+        layer give other connections a turn of the event loop after each long read (`give_turns`).
         """
         if not PROMISES.lacks:
             mitmproxy_internals.choose_layer(nextlayer)
@@ -113,8 +113,9 @@ class OwnLayers:
         await task
 
     def done(self) -> Awaitable[None] | None:
-        """Return a task that ends every running reply properly, for which mitmproxy waits when it
-        ends; `None` if only the script is reloaded.
+        """Return a task that ends every running reply properly. mitmproxy calls this hook when it
+        ends, and waits for the task. Return `None` if only the script is reloaded, or if our layers
+        are switched off.
         """
         if PROMISES.lacks or not mitmproxy_internals.is_shutting_down():
             return None

@@ -112,8 +112,8 @@ class StreamLayer(HttpStream):
             await asyncio.shield(self._resumed)
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        """Handle an event by mitmproxy's method. If the exchange is not paused afterwards, wake the
-        tasks that wait in `wait_until_resumed`.
+        """Have mitmproxy's method handle an event. If the exchange is not paused afterwards, wake
+        the tasks that wait in `wait_until_resumed`.
         """
         yield from super().handle_event(event)
         if self._resumed and not is_paused(self):
@@ -204,8 +204,8 @@ class StreamLayer(HttpStream):
         if again is None:
             yield from self.server_state(ResponseEndOfMessage(self.stream_id))
             return
-        # the next response goes on in the client's body, or becomes the client's response if the
-        # client has got no head yet
+        # the next response continues the body that the client gets; if the client has got no head
+        # yet, it becomes the client's response
         self._early_head = self.flow.response if self.streams else self._early_head
         self.server_state = self.state_wait_for_response_headers
         self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # untyped in mitmproxy
@@ -219,9 +219,8 @@ class StreamLayer(HttpStream):
             yield SendHttp(RequestEndOfMessage(self.stream_id), server)
 
     def state_consume_request_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Collect the body of the client's request. Bytes beyond the user's limit are dropped, but
-        still read:
-        the client gets an error as its response, and not a broken connection.
+        """Collect the body of the client's request. Bytes beyond the user's limit are read, but
+        dropped, so that the client gets an error as its response and not a broken connection.
         """
         if isinstance(event, RequestData):
             size = len(self.request_body_buf) + len(event.data)
@@ -310,8 +309,8 @@ class StreamLayer(HttpStream):
 
     def _report_in_dialect[T](self, failing: CommandGenerator[T]) -> Generator[Any, Any, T]:
         """Run `failing`, a method of mitmproxy's that may report a failure, and return its result.
-        If the method sends the client an error, send the end that `_end_failed_response` returns in
-        its place.
+        If the method is about to send the client mitmproxy's error, call the function that
+        `_end_failed_response` returns instead.
         """
         ending: Ending | None = None
         answer = None
@@ -322,7 +321,7 @@ class StreamLayer(HttpStream):
                 return stop.value  # type: ignore[no-any-return]
             if isinstance(command, HttpErrorHook) and self.flow.error:
                 ending = yield from self._end_failed_response(self.flow.error.msg)
-            # KILL: the user has killed the flow, whose connection closes without a message
+            # a flow that the user has killed (KILL) ends without a message: its connection closes
             if (
                 ending
                 and isinstance(command, SendHttp)
@@ -335,9 +334,9 @@ class StreamLayer(HttpStream):
                 answer = yield command
 
     def _end_failed_response(self, reason: str) -> CommandGenerator[Ending | None]:
-        """Prepare the end of a response that failed for `reason`. If it is a running stream, send
-        its last pieces. Return the function that ends the response to the client; `None` if
-        mitmproxy's own error ends it.
+        """Prepare the end of a response that failed for `reason`. If the response is a running
+        stream, send its last pieces. Return the function that ends the client's response, or `None`
+        if mitmproxy's own error is to end it.
         """
         function, self._function = self._function, None
         if function:

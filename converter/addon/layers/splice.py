@@ -109,8 +109,8 @@ class Splice(asyncio.Protocol):
 
     def begin(self) -> None:
         """Make the splice the protocol of the server's connection."""
-        # the last reply on this connection ended in the layers, which leave its splice in place:
-        # replace the protocol beneath that splice
+        # the protocol may be the splice of an earlier reply, because layers that end a reply leave
+        # the splice in place: replace the protocol beneath it
         if isinstance(self.theirs, Splice):
             self.theirs = self.theirs.theirs
         for name in _PASSED_ON:
@@ -139,8 +139,8 @@ class Splice(asyncio.Protocol):
             self._restore_protocol()
 
     def _restore_protocol(self) -> None:
-        """Put the replaced protocol back. Send the layers an event without data: it makes them ask
-        their reader for the reply's end, which the reader has already read.
+        """Put the replaced protocol back. The reader has already read the reply's end: send the
+        layers an event without data, so that they ask the reader for this end.
         """
         self._transport.set_protocol(self.theirs)
         _set_read_size(self._transport, None)
@@ -151,7 +151,7 @@ class Splice(asyncio.Protocol):
 
 def _set_read_size(transport: Any, size: int | None) -> None:
     """Set how many bytes a transport reads at most at once; `None` sets its usual number. uvloop's
-    transport has no such number, so its reads of more than `LONG_READ` bytes go through the layers.
+    transport has no such number. There, reads of more than `LONG_READ` bytes go through the layers.
     """
     if hasattr(transport, "max_size"):
         transport.max_size = size or type(transport).max_size
@@ -176,7 +176,10 @@ def start_splice(handler: Any, server: Connection, carrier: Carrier) -> None:
 
 
 def make_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
-    """Return a carrier for the body of a reply; `None` if the reply must stay in the layers."""
+    """Return a carrier for the body of a reply. Return `None` if the reply must stay in the layers:
+    a side is not HTTP/1, another addon streams the body, or the addon may have to leave the server
+    in the middle of the reply.
+    """
     response = stream.flow.response
     server = getattr(layer.connections.get(stream.context.server), "child_layer", None)
     client = layer.connections.get(layer.context.client)
@@ -186,7 +189,7 @@ def make_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
         return None
     function = response.stream if isinstance(response.stream, StreamFunction) else None
     if function is None and response.stream is not True:
-        return None  # a function of another addon, which may return other types than bytes
+        return None  # another addon's function streams it, and may return other types than bytes
     if function and function.may_leave_server:
         return None  # only the layers can disconnect from the server in mid-reply
     framing = client.response.headers.get("transfer-encoding", "") if client.response else ""

@@ -1,4 +1,5 @@
-"""Turns for streams, so that the work on one stream does not stop the others. Three rules:
+"""Gives streams turns in mitmproxy's event loop, so that the work on one stream does not stop the
+others. Three rules:
 
 - Other streams get a turn after each long read of one stream.
 - A long call of a stream function pauses its own exchange alone. The end of a long frame is
@@ -22,9 +23,9 @@ from mitmproxy.proxy.layer import CommandGenerator
 from converter.addon.layer_contract import Connections, StreamFunction
 
 LONG_READ = 16 * 1024
-"""The bytes from which on a read is long: other connections get a turn after it. To rewrite 16 kB
-of the slowest frames takes some 8 milliseconds. mitmproxy alone handles up to 256 kB of one server
-in one turn.
+"""A read of this number of bytes, or of more, is long: other connections get a turn of the event
+loop after it. To rewrite 16 kB of the slowest frames takes some 8 milliseconds. mitmproxy alone
+reads up to 256 kB from one server before others get a turn.
 """
 
 
@@ -41,9 +42,10 @@ class UnfinishedHook(StartHook):
 
 
 def give_turns(layer: Connections, handler: Any) -> None:
-    """Give other connections a turn after each long read of the client or its servers, and stop
-    reading a server while its exchange is paused. `handler`: mitmproxy's handler of the client's
-    connection. It calls `drain_writers` after each read, which is replaced here.
+    """Give other connections a turn of the event loop after each long read from this client or its
+    servers, and stop reading a server while its exchange is paused. `handler`: mitmproxy's handler
+    of the client's connection. Its method `drain_writers`, which it calls after each read, is
+    replaced here.
     """
     drain = handler.drain_writers
 
@@ -59,9 +61,9 @@ def give_turns(layer: Connections, handler: Any) -> None:
 
 
 async def wait_while_paused(layer: Connections, read: Connection | None) -> None:
-    """Wait until no hook pauses the exchange of a server's connection (`read`; `None`: do not
-    wait). The task that reads the connection calls this after each read, so that it does not read
-    on meanwhile.
+    """Wait while a hook pauses the exchange of the server's connection `read`; if `read` is `None`,
+    do not wait. The task that reads the connection calls this after each read, so that it does not
+    read on while the exchange is paused.
     """
     if read is None:
         return

@@ -77,9 +77,10 @@ def take_complete_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
     incomplete chunk are left to h11, which takes 2.7 microseconds for a chunk; this function takes
     0.5.
 
-    `pending`: the end of the previous chunk's line break, which h11 has still to read. h11 must
-    find these bytes at the buffer's beginning. So the same end of the last removed chunk's line
-    break stays in the buffer.
+    `pending`: the bytes that h11 expects at the buffer's beginning: the rest of the line break
+    after the chunk that h11 has read (CR and LF, LF alone, or nothing). After this function h11
+    still expects these bytes. So the last removed chunk leaves the same bytes of its own line break
+    in the buffer.
     """
     data, at, pieces = bytes(buffer), len(pending), []
     if not data.startswith(pending):
@@ -92,7 +93,7 @@ def take_complete_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
         pieces.append(data[begin:end])
         at = end + 2
     if pieces:
-        # `pending` was removed too; in its place h11 reads the same bytes of the last chunk's line
-        # break, which stay in the buffer
+        # h11 still expects the bytes `pending`, so the last chunk's line break leaves them in the
+        # buffer
         buffer.maybe_extract_at_most(at - len(pending))
     return pieces

@@ -40,7 +40,8 @@ class News:
 
 class FieldAccumulator:
     """Collects the values of a reply's fields, of which each frame may have a piece. The strings of
-    a field are joined. Other values of a field are kept if they differ from the value before.
+    a field are joined. Other values of a field become a list, without a value that repeats the one
+    before.
     """
 
     def __init__(self) -> None:
@@ -65,8 +66,8 @@ class FieldAccumulator:
 class Accumulator:
     """Collects the parts of one choice of a reply.
 
-    `feed` returns text and thoughts as they come. It returns calls only at the choice's finish,
-    because further events may bring more of a call's arguments.
+    `feed` returns text and thoughts as they come. It returns calls only at the choice's finish or
+    at an error, because further events may bring more of a call's arguments.
 
     Attributes:
         finish: why the choice ended; empty before its end.
@@ -86,8 +87,8 @@ class Accumulator:
         return (*self._blocks.parts(), *self._fields.parts())
 
     def feed(self, event: events.Event) -> list[News]:
-        """Add an event; return the parts and texts that can be shown now. The finish also returns
-        all calls.
+        """Add an event; return the parts and texts that can be shown now. A finish or an error also
+        returns all calls before it.
         """
         complete = (
             self._complete_calls() if isinstance(event, events.Finish | events.Failure) else []
@@ -96,8 +97,8 @@ class Accumulator:
         return [*complete, *(read(self, event) if read else [])]
 
     def close(self) -> list[News]:
-        """Return the parts that `feed` has not returned: calls of a choice without a finish, and
-        other fields of the choice.
+        """Return the parts that `feed` has not returned: the calls of a choice that has no finish,
+        and the fields that are shown last, such as a vendor's own.
         """
         return [
             *self._complete_calls(),

@@ -29,7 +29,9 @@ type Split = Callable[[str], list[Part]]
 
 
 def parts_of(content: object) -> list[Part]:
-    """Return the parts of a message's content: a string, a list of blocks, or anything else."""
+    """Return the parts of a message's content. `content`: a string, a list of blocks, or any other
+    JSON value.
+    """
     return _parts_of_pieces(message_walk.read_content(content))
 
 
@@ -92,12 +94,14 @@ def _text_of_part(part: Part) -> str:
 
 
 def _parts_of_pieces(pieces: Iterable[Piece]) -> list[Part]:
-    """Return the parts of several blocks."""
+    """Return the parts of several blocks, one after another. `pieces`: the blocks, as
+    `message_walk` yields them.
+    """
     return [part for piece in pieces for part in _parts_of_piece(piece)]
 
 
 def _parts_of_piece(piece: Piece) -> Iterator[Part]:
-    """Yield the parts of one block: one part, or several for a document."""
+    """Yield the parts of one block: one part; for a document, perhaps several."""
     match piece.block:
         case Unread("", value):
             yield Raw(in_json(value))

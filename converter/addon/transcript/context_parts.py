@@ -25,7 +25,9 @@ type _Span = tuple[int, int]
 """The offsets in the prompt's bytes at which a text begins and ends."""
 
 MOST = 500
-"""The most parts that are listed on the page. All smaller parts share one row with their sum."""
+"""The most parts that are listed on the page. All smaller parts share one row, which has the sum of
+their tokens.
+"""
 _PICTURE = 1000
 """The tokens of a picture of medium size, as an estimate for servers that report no count."""
 _TOOL, _PICTURES = "tool", "picture"
@@ -51,10 +53,10 @@ class ContextPart(NamedTuple):
     kind: str
     """`system`, `turn`, `thought`, `call`, `result`, `picture`, `tool`, `template` or `other`."""
     name: str
-    """The part's name for people, such as `3 read_file`."""
+    """The part's name for people. `3 read_file` is a call of the tool `read_file` in turn 3."""
     tokens: int
-    """How many tokens the part has, if the server returns the prompt's tokens. Else a share of the
-    server's count, or an estimate by the part's length.
+    """How many tokens the part has, if the server returns the list of the prompt's tokens. For any
+    other server it is the part's share of all tokens, by its length.
     """
 
 
@@ -113,9 +115,9 @@ def _count_parts(
     """Yield each part with the number of its tokens in the prompt. `pieces`: the bytes of each
     token of the prompt.
 
-    Tokens that belong to no part are the chat template's own. Pictures are not in the prompt's
-    text: if the reply reports more tokens (`counted`) than the text has, the pictures share the
-    difference.
+    Tokens that belong to no part are the chat template's own, and are yielded last. Pictures are
+    not in the prompt's text: if the reply reports more tokens (`counted`) than the text has, the
+    pictures share the difference.
     """
     strings, tools = [row.strings for row in rows], sum(row.kind == _TOOL for row in rows)
     pictures = sum(row.kind == _PICTURES for row in rows)
@@ -228,7 +230,7 @@ def tokens_of(
     prompt = b"".join(pieces)
     borders = [0, *accumulate(map(len, pieces))]
     described = _find_spans(prompt, tools)
-    # each span is extended to the next tool, because the JSON between tools' texts belongs to them
+    # each tool's span goes on to the next tool, because the JSON after its texts belongs to it
     ends = dict(pairwise(span[0] for span in described if span))
     described = [span and (span[0], ends.get(span[0], span[1])) for span in described]
     of_tools = sorted(span for span in described if span)
@@ -266,7 +268,7 @@ def _find_spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
 def _extend_span(prompt: bytes, strings: Strings, longest: str, span: _Span, room: _Span) -> _Span:
     """Return the span of a whole part in the prompt, from its first text to its last. `strings`:
     its texts. `span`: the span of its longest text, `longest`. `room`: the span between the parts
-    before and behind, in which the other texts are searched for.
+    before and after it, in which its other texts are searched for.
     """
     (begin, end), (low, high) = span, room
     if strings[0] != longest and (first := _find_string(prompt.rfind, strings[0], low, begin)):
@@ -280,9 +282,9 @@ def _extend_span(prompt: bytes, strings: Strings, longest: str, span: _Span, roo
 def _find_string(
     search: Callable[[bytes, int, int], int], string: str, low: int, high: int
 ) -> _Span | None:
-    """Return the span of a string between the offsets `low` and `high` of the prompt, in which it
-    is written as it is or as JSON; None if it is not there. `search`: the method `find` or `rfind`
-    of the prompt's bytes.
+    """Return the span of a string between the offsets `low` and `high` of the prompt; None if it is
+    not there. The prompt may have the string as it is, or with the escapes of JSON. `search`: the
+    method `find` or `rfind` of the prompt's bytes.
     """
     plain = string.strip()
     for text in (plain, json_text.write(plain).decode()[1:-1]) if plain else ():

@@ -72,7 +72,7 @@ def _tokens_text(facts: Facts) -> str:
 def _count_with_share(facts: Facts, name: str, word: str, inner: str, inner_word: str) -> str:
     """Return a count, and how many of it are of a special kind: `1,200 in (1,000 cached)`; empty if
     the count is unknown. `name`, `inner`: the names of the two facts. `word`, `inner_word`: the
-    words behind the numbers (`in`, `cached`).
+    words after the two numbers (`in`, `cached`).
     """
     count, among = _number_of_fact(facts, name), _number_of_fact(facts, inner)
     if count is None:

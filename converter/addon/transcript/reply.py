@@ -33,7 +33,9 @@ AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=InitialState.TE
 in its text is read as text, because the client, too, gets the mark as text.
 """
 _SHOWN_TYPES = ("text", "thinking")
-"""Types of blocks whose text the decoder reads, if it is a string."""
+"""Types of blocks whose text the decoder reads if it is a string. A block with any other value is
+shown as it came.
+"""
 
 
 class ReplyReader:
@@ -121,7 +123,8 @@ class ReplyReader:
 
     def _begin_reading(self) -> list[News]:
         """Create the machines that read the recognised dialect, and feed them the bytes that the
-        recogniser has held. The frames of a reply of no known dialect become raw text.
+        recogniser has held; return what these add to the transcript. If no dialect was recognised,
+        the frames become raw text.
         """
         form = self.recogniser.form or Form.WHOLE
         whole = self._complete or form is Form.WHOLE
@@ -180,7 +183,7 @@ class ReplyReader:
 
     def _keep_fields(self, event: Start) -> list[News]:
         """Keep the fields of a reply's first event that no other event has, such as a server's
-        timings. They are shown at the reply's end, so the list is empty.
+        timings. The returned list is empty, because they are shown at the reply's end.
         """
         label = (self.recogniser.dialect or COMMON).label
         fields = {**event.own.fields} if event.own else {}

@@ -61,8 +61,8 @@ def facts_json(shown: Transcript, more: Facts | None = None) -> list[list[str]]:
 
 
 def news_json(news: Iterable[News]) -> list[Values]:
-    """Return new parts of a reply as JSON values, each with the fields `choice` and `fresh` of its
-    `News`.
+    """Return new parts of a reply as JSON values. Each also has `choice`, the index of its choice,
+    and `fresh`, which is False if its text continues the part before.
     """
     return [{**part_json(new.part), "choice": new.choice, "fresh": new.fresh} for new in news]
 

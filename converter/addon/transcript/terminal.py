@@ -38,7 +38,7 @@ class TerminalWriter:
         self._kind: type[Part] | None = None
         self._choice = 0
         self._printed = False  # True if some text of the current part has been printed
-        # the line ends at the end of the current part, printed only if more of it comes
+        # the last line ends of the current part's text, printed only if more text follows
         self._held = ""
         self._begun = False  # True if anything has been printed
         self._gap = False  # True if an empty line must be printed before the next part
@@ -91,9 +91,9 @@ class TerminalWriter:
         return "".join(self._styled(*row) + "\n" for row in rows)
 
     def _growing_text(self, part: TextBlock | ThinkingBlock, fresh: bool) -> str:
-        """Return the text to print for new text of a thought or text, with the lines that separate
-        it from another part before. `part`: has the new text alone. `fresh`: True if it begins a
-        new part.
+        """Return the text to print when text or a thought begins or goes on, with the lines that
+        separate it from the part before. `part`: has only the new text. `fresh`: True if it begins
+        a new part.
         """
         head = self._end() if fresh or self._kind is not type(part) else ""
         self._kind = type(part)

@@ -34,11 +34,13 @@ _LABEL = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
 _LONGEST_ROW = 400
 """The most characters of a field's value that is written on the same line as the field's key."""
 _LONGEST_KEY = 200
-"""The most characters of a YAML key that are written; YAML allows 1,024."""
+"""The most characters of a name that become a YAML key; the rest is cut off. YAML allows 1,024."""
 _BLOCK = "  "
 """The indent of the lines under a key."""
 _LINE = re.compile(r"^(?=[^\n])", re.MULTILINE)
-"""Finds the beginning of each line that is not empty."""
+"""Finds the beginning of each line that is not empty, so that `_prefix_lines` can insert a prefix
+there.
+"""
 
 
 def write(transcript: Transcript, more: Facts | None = None) -> str:

@@ -65,7 +65,7 @@ class FailurePart:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Bytes of a reply, or a JSON value, that could not be read, as text."""
+    """The text of something that could not be read: bytes of a reply, or a JSON value."""
 
     text: str
     """The bytes or the JSON value as text."""
@@ -98,6 +98,6 @@ class Transcript:
     facts: Facts = field(default_factory=dict)
     """A reply's finish, counts and times."""
     rest: tuple[str, ...] = ()
-    """The texts that could not be read."""
+    """The texts of a request or reply that could not be read."""
     beside: tuple[Field, ...] = ()
     """Fields about a reply that belong to no turn, such as a server's timings."""

@@ -1,4 +1,5 @@
-"""Our layer of the connection to an HTTP/1 server. It reports a bad response head at once.
+"""Our layer of the connection to an HTTP/1 server. It reports a bad response head at once, and
+skips interim heads.
 
 mitmproxy 12.2.3 has three faults in the reading of a head:
 
