@@ -196,7 +196,7 @@ class BlockWriter(Encoder, ABC):
         return write_frame(json_text.write(event), str(event["type"]))
 
     def comment_frames(self, raw: bytes) -> list[bytes]:
-        """Return the frames by which a stream passes on `raw`, a server's comment."""
+        """Return the frames that pass on `raw`, a server's comment such as `: keep-alive`."""
         return [raw.rstrip(b"\r\n") + b"\n\n"]
 
     def wire_events(self, event: Event) -> Iterator[dict[str, object]]:

@@ -19,7 +19,7 @@ _LIMIT = r"maximum context length (?:is|of) (?P<most>\d+) tokens"
 """The pattern of a phrase with the context's length, which the sentences of several servers have.
 """
 _ROWS = (
-    # llama.cpp 11549; SGLang
+    # llama.cpp 11549 writes "exceeds", SGLang "is longer".
     r"\((?P<tokens>\d+) tokens\) (?:exceeds the available context size|"
     r"is longer than the model's context length) \((?P<most>\d+) tokens\)",
     # LM Studio
@@ -60,7 +60,7 @@ _LONGEST = 1000
 may repeat the request in its error.
 """
 _PROMPT = r"(?:prompts?|inputs?|messages?|conversation|history|sequence|request(?:ed)?|tokens?)"
-"""Terms for the prompt or a part of it."""
+"""Terms that name the prompt or a part of it, such as `input`."""
 _EXCEEDS = (
     r"(?:exceed\w*|too (?:long|large|big|many|short|small)|(?:long|larg|great|bigg|high)er than|"
     r"(?:no|not) (?:more|longer|larger|greater|enough)|(?:more|less|fewer|smaller|shorter) than|"
@@ -83,7 +83,7 @@ _OF_CONTEXT = re.compile(
     r"max(?:imum)? length)|(?:input|prompt|total|model) tokens? (?:\w+ )?limit|token limit|"
     r"(?:input|prompt) limit)"
 )
-"""Terms for the context and its limit."""
+"""Terms that name the context or its limit, such as `context length`."""
 _MEANINGS = tuple(
     re.compile(meaning)
     for meaning in (
@@ -113,7 +113,7 @@ _REPLY = re.compile(
     r"max (?:completion |output |new )?tokens|maximum tokens|n predict|budget tokens|"
     r"(?:output|completion|generated|new) tokens"
 )
-"""Terms for the limit of the reply's tokens."""
+"""Terms that name the limit of the reply's tokens, such as `max tokens`."""
 _OF_PROMPT = re.compile(
     r"\b(?:prompts?|inputs?|messages?|context|conversation|sequence|max model len|n ctx)\b"
 )

@@ -172,7 +172,7 @@ class OwnRequest:
     model_entries: Sequence[dict[str, object]] = ()
     """The entries of the server's list of models; empty unless the answer needs them."""
     wants_page: bool = False
-    """True if a browser asks for a page."""
+    """True if a browser asks for a page, and not a client for an answer of the API."""
 
 
 SAMPLING: Mapping[str, object] = {"seed": 1, "temperature": 0.7}
@@ -277,15 +277,17 @@ class Label:
     `anthropic-beta`.
     """
     version: tuple[str, str] = ("", "")
-    """Name and value of the header with the API's version."""
+    """Name and value of the request header with the API's version; empty if the API has none."""
     request_id: str = ""
-    """Name of the response header with the id of the request."""
+    """Name of the response header with the id of the request; empty if the API has none."""
     head: frozenset[str] = frozenset(("id", "object", "created", "model"))
     """Fields of a whole reply that a view does not list at the reply's end. It lists the other
     fields of a reply's head there, such as llama.cpp's `timings`.
     """
     blocks: str = ""
-    """The field of a whole reply that holds its blocks; empty if the dialect has no blocks."""
+    """The field that holds the blocks in the head of a whole reply (`Start.own`): `content`. Empty
+    if the head has no such field.
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -36,7 +36,7 @@ def server_error(body: object, event: str = "") -> Failure | None:
     """
     fields = as_object(body)
     error = fields.get("error")
-    # An error is an object, even an empty one; Ollama sends a text instead.
+    # An error is a text, as Ollama sends it, or an object: even `{}` reports an error.
     if error or isinstance(error, dict):
         return _error_of(error, fields)
     # Without a field `error`, the whole body is the error if the event, `object` or `type` is named
@@ -108,7 +108,7 @@ def message_of_answer(status: int, body: bytes, *, with_status: bool = False) ->
 
 
 MOST_TOKENS = 10**12
-"""A number of tokens from here on is no count, but a fault: JSON may hold a number of any size."""
+"""A number that is as high or higher is no count of tokens: JSON may hold a number of any size."""
 
 
 class MisshapenError(Exception):

@@ -147,7 +147,7 @@ class ReasoningMerger:
 
     @property
     def names(self) -> list[str]:
-        """All field names that have come."""
+        """The names of all fields that have come, in the order of their first pieces."""
         return list(self._offsets)
 
     def feed(self, name: str, text: str, may_repeat: bool = False) -> str:

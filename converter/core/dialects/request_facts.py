@@ -27,8 +27,8 @@ _FORMATS = (
 Messages API, its beta, the Responses API.
 """
 _NAMES = frozenset(path[0] for path in _FORMATS)
-"""The outermost field of each path in `_FORMATS`. A request with none of these fields has no such
-path, which is quickly seen.
+"""The outermost field of each path in `_FORMATS`. In a request without these fields no path needs
+to be followed.
 """
 _JSON_GRAMMARS = ("guided_json", "json_schema", "format")
 """Fields of vLLM, llama.cpp and Ollama that ask for JSON in the answer."""
@@ -177,7 +177,7 @@ def forces_call(body: Mapping[str, object]) -> bool:
 
 
 def grammar_of(body: Mapping[str, object]) -> Grammar:
-    """Return the kind of grammar that the request imposes on the answer."""
+    """Return the kind of grammar that the request imposes on the answer: JSON, another, or none."""
     outputs = body.get("structured_outputs")
     in_json = isinstance(outputs, Mapping) and (outputs.get("json") or outputs.get("json_object"))
     if wants_json(body) or in_json or forces_call(body):

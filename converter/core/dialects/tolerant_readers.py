@@ -59,8 +59,8 @@ def call_id_of(item: Fields) -> str:
 
 
 def result_of(result: Fields, call: str, content: str = "content") -> OpenResult:
-    """Return a tool's result. `call` and `content`: the names of the fields with the call's id and
-    the content.
+    """Return a tool's result. `call`: the name of the field with the call's id. `content`: the name
+    of the field with the content.
     """
     value = result.value(content)
     id_, name = (result.optional(field, str) or "" for field in (call, "name"))

@@ -41,8 +41,8 @@ class ReplyContext:
     """Facts about a reply that come from its request and from the user's options."""
 
     model: str = ""
-    """The model's name in the request. An encoder that writes a head of its own prefers this name
-    to the server's.
+    """The model's name in the request. If it is known, the encoders based on `BlockWriter` write it
+    into the reply in place of the server's name.
     """
     id: str = "0"
     """The exchange's id. The ids of items and of a reply without an id are made from it."""

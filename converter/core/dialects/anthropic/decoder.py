@@ -149,7 +149,9 @@ class AnthropicDecoder(DialectDecoder):
         return ToolCall(index, "", "", text)
 
     def _delta(self, index: int, delta: dict[str, object]) -> Iterator[Event]:
-        """Yield the events for a delta of the block `index`. A signature delta ends the thought."""
+        """Yield the events for a delta of the block `index`. A delta with a signature ends the
+        thought, because it is a thought's last delta.
+        """
         kind = _kind(delta)
         if kind == "input_json_delta":
             if text := str(delta.get("partial_json") or ""):

@@ -133,9 +133,9 @@ class OllamaEncoder(BlockWriter):
         return iter(())
 
     def _write_bookkeeping(self, event: Event) -> Iterator[dict[str, Any]]:
-        """Yield the lines for an event without content. If the event is a `Start` with the field
-        `timings`, which llama.cpp sends in its last frame, keep the durations in `timings` for the
-        last line.
+        """Yield the lines for an event without content, such as a finish or the counts. If the
+        event is a `Start` with llama.cpp's field `timings`, keep the durations in it for the last
+        line.
         """
         if isinstance(event, Start) and event.own:
             timings = as_object(event.own.fields.get("timings"))

@@ -121,7 +121,7 @@ class _Messages:
     waiting: list[tuple[str, str]] = field(default_factory=list)
     """Name and id of each call that has no result yet."""
     call_count: int = 0
-    """How many calls the messages had so far."""
+    """How many calls the messages had so far: the next call without an id gets its id from it."""
 
     def turn(self, message: Fields) -> Turn:
         """Return the turn of the next message."""

@@ -170,8 +170,8 @@ STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 the number of a token.
 """
 _KEPT_IN_LIST = Own(NAME)
-"""The `own` of a text from a list of parts if an `Opaque` holds the whole list, so that an encoder
-of this dialect writes the list, and not the text a second time.
+"""The `own` of a text that was read from a list of parts, while an `Opaque` holds the whole list.
+By it an encoder of this dialect leaves the text out, because it writes the list.
 """
 
 
@@ -257,8 +257,8 @@ class OpenAIDecoder(DialectDecoder):
         Arguments:
             position: the choice's position in the frame's list of choices.
             more: True if the frame has counts, or fields of the server's own, beside its choices.
-                Then the choice gets an `Opaque`, even an empty one, because it marks the position
-                of these fields in the stream while text is held.
+                Then the choice gets an `Opaque`, even an empty one. It keeps the place of these
+                fields in the stream while a stage holds the text before them.
         """
         index = choice_index(choice, position)
         key = "message" if choice.get("message") else "delta"

@@ -357,7 +357,7 @@ class OpenAIEncoder(Encoder):
                     own_entry = self._call_entry(entry, event)
                     frame.calls.append((event.index, own_entry) if self._whole else own_entry)
             case Finish():
-                # A server of this dialect has its own word sent, unless a stage changed the reason.
+                # A server of this dialect keeps its own word, unless a stage changed the reason.
                 word = "" if self.foreign else event.server_word
                 frame.finish = word if meaning_of(word) == event.reason else event.reason
 

@@ -1,11 +1,11 @@
-"""A filter that shortens a server's frames without data, lest a client take one for an event."""
+"""A filter that shortens a server's frames without data, so that clients take none for an event."""
 
 import re
 
 from converter.core.wire.sse import read_frame
 
 _OBJECT = b"data: {"
-"""The beginning of nearly every frame that has data."""
+"""The beginning of nearly every frame that has data. Such a frame need not be parsed."""
 _ID = re.compile(rb"(?:^|[\r\n])id:")
 """Pattern of a frame that has an id."""
 _FIELD = re.compile(rb"(?:^|[\r\n])(?:data|event|id|retry)\b")

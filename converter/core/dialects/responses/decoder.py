@@ -134,7 +134,7 @@ class ResponsesDecoder(DialectDecoder):
         word = string_of(as_object(response.get("incomplete_details")).get("reason"))
         ended = "tool_calls" if self._called else "stop"
         if response.get("status") == "incomplete":
-            # A reason that the server gives and that `meaning_of` knows replaces this one below.
+            # An incomplete response counts as cut, unless the server gives another known reason.
             ended = "length"
         meaning = meaning_of(word)
         yield Finish(meaning if is_standard(meaning) else ended, server_word=word)

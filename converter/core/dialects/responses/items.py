@@ -81,7 +81,7 @@ class Items:
         joined later, when the request to the server is written.
         """
         kind = kind_of(item)
-        # For a call the name of its function, for a tool's output the id of its call.
+        # This is the name of the function for a call, and the id of the call for a tool's output.
         name_or_id = ""
         if call_kind := KIND_OF_ITEM.get(kind):
             name = item.required("name", str) if call_kind in ("function", "custom") else call_kind

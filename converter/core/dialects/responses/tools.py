@@ -154,8 +154,8 @@ class CallKind:
     function that is offered to the model.
     """
     read_input: Callable[[Fields], Mapping[str, object]]
-    """Takes the item of a call in the history; returns the input of the same call as a call of the
-    function.
+    """Takes the item of a call in the history. Returns the arguments for the function that stands
+    for the tool, such as `{"input": "ls"}` for a custom tool.
     """
     item_fields: Callable[[ToolName, Mapping[str, object]], dict[str, object]]
     """Takes the tool, and the input of the model's call of its function. Returns the fields of the
