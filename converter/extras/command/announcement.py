@@ -42,7 +42,7 @@ WIDTH = 80
 STOPS = "Ctrl-C stops everything."
 """The last line of the announcement."""
 NO_FACTS = ModelFacts()
-"""The facts of a model of which the server reports nothing."""
+"""The facts of a model about which the server reports nothing."""
 
 logger = logging.getLogger(__name__)
 

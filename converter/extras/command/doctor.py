@@ -95,7 +95,7 @@ _CALL_MARKS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report."""
+    """One line of the doctor's report."""
 
     topic: str
     """The topic, which is the line's first word, such as `thinking`."""
@@ -126,7 +126,8 @@ def main(arguments: Sequence[str]) -> int:
         findings.append(finding)
         mark = "!" if finding.is_fault else " "
         print(f"{mark} {finding.topic:<10}{one_line(finding.text)}", flush=True)
-    # The printed command reads the key again, because the report may be shown to other people.
+    # The printed command does not have the key, because the report may be shown to other people. It
+    # reads the key from the keyboard.
     typed = f"{KEY_TYPED} " if chosen.key else ""
     print(f"\n{typed}{proxy_command(link.address, findings)}")
     print(f"\n{conclusion(findings)}")
@@ -197,8 +198,8 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
         yield Finding("abilities", ", ".join(facts.abilities))
     body = {**_question_body(model, TOOL_QUESTION), "tools": [TOOL]}
     called = link.stream(body, lambda reply: bool(reply.called_tools))
-    # A server without a parser of calls may refuse a request with tools unless it has
-    # `tool_choice: none`. The addon, too, repeats such a refused request with that field.
+    # A server without a parser of calls may refuse a request with tools unless the request has
+    # `tool_choice: none`. It is then asked again with that field, as the addon does.
     parses = TOOL_CHOICE not in refused_traits(min(STATUSES), called.refusal)
     if not parses:
         called = link.stream({**body, "tool_choice": "none"}, lambda _: False)

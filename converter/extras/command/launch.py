@@ -87,9 +87,7 @@ _KEPT = (
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
     "ENABLE_TOOL_SEARCH",
 )
-"""Environment variables of which the client gets the user's value, if the user has set one, else
-the launcher's value.
-"""
+"""Environment variables for which the user's value, if there is one, overrides the launcher's."""
 
 
 _TITLES = {"claude": "Claude Code", "codex": "Codex"}

@@ -28,7 +28,7 @@ from converter.extras.command.addresses import USUAL_PORTS, CommandError
 PATIENCE = 120.0
 """Seconds to wait for a reply; a server may have to load its model first."""
 PROBE_PATIENCE = 5.0
-"""Seconds to wait for a response for which no model works, such as a list of models."""
+"""Seconds to wait for a response that needs no work of the model, such as a list of models."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING")
 """OpenSSL's reasons when a server answers a TLS handshake in plain HTTP, or ends the connection."""
 _PIECE = 65536
@@ -154,7 +154,8 @@ class ServerLink:
         host = parts.hostname or ""
         connection = http.client.HTTPConnection(host, parts.port or 80, timeout=patience)
         if parts.scheme == "https":
-            # mitmproxy, too, trusts the authorities of certifi, not those of the operating system.
+            # `tls_context` trusts certifi's authorities, not the operating system's, because
+            # mitmproxy does: this program and the proxy then accept the same certificates.
             tls = tls_context(insecure=self.insecure, trusted_ca=self.authority_file or None)
             port = parts.port or 443
             connection = http.client.HTTPSConnection(host, port, timeout=patience, context=tls)

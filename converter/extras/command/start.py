@@ -33,7 +33,9 @@ ANNOUNCEMENT = Path(__file__).with_name("announcement.py")
 PORT, WEB_PORT = 8080, 8081
 """The usual ports of the proxy and of mitmweb's pages."""
 PROGRAMS = {"web": "mitmweb", "dump": "mitmdump", "console": "mitmproxy"}
-"""mitmproxy's programs by the command's flag: a web page, log lines alone, or a terminal."""
+"""Flag of `think-addon`, such as `--web` -> mitmproxy's program: one has a web page, one prints log
+lines and nothing else, one has a screen in the terminal.
+"""
 _FLAGS = {
     "listen_port": "port",
     "listen_host": "host",
@@ -116,7 +118,7 @@ def main(arguments: Sequence[str]) -> int:
         if chosen.interface != "dump":
             raise UsageError("--workers needs --dump: a page shows the flows of one process only")
         try:
-            # Only the first process loads the announcement, which is so printed once.
+            # Only the first process loads the announcement, so that it is printed once.
             return workers.run_workers(chosen.workers, passed_on, ["-s", str(ANNOUNCEMENT)])
         except ValueError as error:
             raise UsageError(str(error)) from None
@@ -205,8 +207,8 @@ def set_names(arguments: Sequence[str]) -> set[str]:
 
 
 def unset_defaults(defaults: Mapping[str, str], names: set[str]) -> list[str]:
-    """Return `--set` arguments for the default options, except those that the user has set, whose
-    names are `names`: mitmproxy refuses a second value for one option.
+    """Return `--set` arguments for the default options, except for options in `names`: the user has
+    set them, and mitmproxy refuses a second value for one option.
     """
     rows = (f"{name}={value}" for name, value in defaults.items() if name not in names)
     return [word for row in rows for word in ("--set", row)]

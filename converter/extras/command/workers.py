@@ -44,8 +44,8 @@ files of the authority, and `_LAST_FILE` last.
 _FILE_OPTIONS = ("-w", "--save-stream-file")
 """Options of mitmdump whose next argument names a file that mitmdump writes."""
 _OWN_TARGET = (*_FILE_OPTIONS, "save_stream_file=", "think_metrics=")
-"""The beginnings of arguments that name a file or a port of which each process needs its own. The
-folder of `think_record` and the file or pipe of `think_events` can be shared.
+"""The beginnings of arguments that name a file or a port. Each process needs a file or port of its
+own. The folder of `think_record` and the file or pipe of `think_events` can be shared.
 """
 
 _spawn = get_context("spawn")

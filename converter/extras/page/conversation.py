@@ -85,7 +85,7 @@ def exchange_values(flow: HTTPFlow, running: bool) -> Values:
     facts, end = facts_of(flow), _end_values(flow, answer)
     withheld = list[str]()
     if facts.get("thoughts") and not _thoughts(answer):
-        # The server sent thoughts, and the client got none.
+        # The server sent thoughts, and the client got none: read them in the server's reply.
         withheld = _thoughts(read_reply(backup_of(flow), *reading))
     return {
         "id": flow.id,

@@ -36,8 +36,8 @@ async def lines_to_copy(upstream_client: UpstreamClient) -> list[Line]:
     """Return the lines to copy, each with its title: `("A question", "curl http://...")`. Return
     `[]` while the proxy is not listening.
 
-    The lines name the proxy's address. Those for a reverse proxy also name the server's first
-    model and the model's context window, for which `upstream_client` asks the server.
+    The lines name the proxy's address. If mitmproxy is a reverse proxy, they also name the server's
+    first model and the model's context window, for which `upstream_client` asks the server.
     """
     proxy, before = proxy_address(), reverse_server()
     if not proxy:

@@ -29,7 +29,7 @@ type Row = dict[str, object]
 _GROWING = (
     ("text", "answering"),
     ("calls", "calling"),
-    ("calling", "calling"),  # Held characters of the text that may be a call.
+    ("calling", "calling"),  # Characters of held text that may be a call.
     ("thinking", "thinking"),
 )
 """Counts in a reply's summary, each with the state that a running reply has while the count grows.
@@ -58,7 +58,7 @@ _CLIENT_TAG = re.compile(r"\n\s*<[a-z][\w-]*>")
 _BEFORE_OUTPUT = re.compile(r"\AChunk ID: .*?\nOutput:\n", re.DOTALL)
 """Matches the lines that Codex 0.171 puts before the output of a command."""
 _WISHES = {TITLE: "Title of the session", COMPACTION: "Summary of the session (compaction)"}
-"""`wish` -> the title of its row. A request with a `wish` is sent by a client for its own use."""
+"""What a client asks for its own use, a row's `wish` -> the title of that row."""
 _LONGEST_READ = 1 << 19
 """Requests of more bytes get no title, because mitmproxy's loop waits while a request is read."""
 _LONGEST = 300

@@ -85,9 +85,10 @@ class Sessions:
         # Key of a text -> the newest session with this text in a tool call. A session that begins
         # with the text is a sub-agent's, which this call has started.
         self._callers = dict[int, Session]()
-        # Client -> the first question of each of its newest sessions.
+        # Client -> the first question of each of its newest sessions, with the session.
         self._questions_of = dict[str, deque[tuple[str, Session]]]()
-        # Client -> the text of each of its requests for a title whose session has not begun yet.
+        # Client -> the text of each request for a title that waits for its session (`_add_title`),
+        # with the session that consists of this request.
         self._titles = dict[str, deque[tuple[str, Session]]]()
         # Client -> the session that it last asked the model to summarise.
         self._summed_up = dict[str, Session]()

@@ -43,11 +43,11 @@ KEPT_PROMPT_BYTES = Bound(16 << 20, "bytes", "those requests, all together", "th
 
 _NEAR = 30
 """The most characters of a date or time that `BREAKERS` match. To find a date around an offset, the
-30 characters before the offset and the 30 behind it are searched.
+30 characters before the offset and the 30 after it are searched.
 """
 _BLOCK = 2000
-"""The most characters of a block of text that changes, such as the output of `git status`, which is
-recognised by its first words. A difference within 2,000 characters behind these words counts as a
+"""The most characters of a block of text that changes, such as the output of `git status`. A block
+is recognised by its first words. A difference within 2,000 characters after these words counts as a
 change of the block.
 """
 _BEGUN_TURN = 8

@@ -1,10 +1,10 @@
 """Goldens: recordings as text. `>>` precedes a chunk from the server, `<<` the bytes for the
 client.
 
-In a golden each line of a body stands behind one blank. Bytes that are not UTF-8 and invisible
-characters are written in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line means
-that the chunk ended without a line feed. ⟨#1⟩ replaces a run of fields that is repeated in many
-frames; the golden's head lists these runs.
+Each line of a body has one blank added before it. Bytes that are not UTF-8 and invisible characters
+are written in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line means that the
+chunk ended without a line feed. ⟨#1⟩ replaces a run of fields that is repeated in many frames; the
+golden's head lists these runs.
 """
 
 import re
@@ -66,7 +66,7 @@ def _escape_match(match: re.Match[str]) -> str:
     """
     character = match[0]
     if "\udc80" <= character <= "\udcff":
-        return f"⟨{ord(character) - 0xDC00:02X}⟩"  # A byte that is not UTF-8, as a surrogate.
+        return f"⟨{ord(character) - 0xDC00:02X}⟩"  # It stands for a byte that is not UTF-8.
     if character in "⟨⟩" or unicodedata.category(character) in _UNSEEN_CATEGORIES:
         return f"⟨U+{ord(character):04X}⟩"
     return character
@@ -123,5 +123,7 @@ def _client_lines(out: bytes, came: bytes) -> Iterator[str]:
 
 
 def _indented_lines(data: bytes) -> Iterator[str]:
-    """Return bytes as the lines of a golden: each line, unless it is empty, gets a blank before."""
+    """Return bytes as the lines of a golden: a blank is added before each line that is not
+    empty.
+    """
     return (f" {line}" if line else "" for line in visible_lines(data))

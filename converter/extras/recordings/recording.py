@@ -240,7 +240,9 @@ class Recording:
 
     @property
     def dialects(self) -> tuple[Dialect, ...]:
-        """The dialects in which this reply can be written for a client."""
+        """The dialects in which this reply can be written for a client: all, or only the client's
+        own if the request went to the server's endpoint of that dialect, or asked for models.
+        """
         exchange = self.exchange()
         own = exchange.is_native or exchange.endpoint.lists_models
         return (exchange.client_dialect,) if own else DIALECTS

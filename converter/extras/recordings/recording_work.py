@@ -31,8 +31,8 @@ _LONGEST_MODEL = 60
 def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None) -> Path:
     """Write a flow as the recording `name`, and return the recording's file. An empty `name` is
     replaced by the folder's next number, endpoint and model: `0007-chat-tiny-think`. No other
-    process uses this number. `expected`: the expectation to write for a recording that has a
-    `name`, None for no expectation.
+    process uses this number. `expected`: the expectation to write, None for none; it is ignored if
+    `name` is empty.
 
     Raises RecordingError if the flow holds no reply that can be kept, and FileError if a file
     cannot be written.
@@ -42,8 +42,7 @@ def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | N
         request = recording.request
         route, _ = find_endpoint(request.method, request.path) or (None, "")
         kind = route.kind if route else "exchange"
-        # Of a model that is a path only the last part is used, because the folders may contain a
-        # user's name.
+        # If the model's name is a path, only its last part is used: a folder may name a user.
         model = re.split(r"[\\/]", model_of(request.body).rstrip("\\/"))[-1].lower()
         model = _NOT_IN_NAMES.sub("-", model)[:_LONGEST_MODEL].strip("-")
         make_folder(folder)

@@ -63,10 +63,9 @@ def convert_reply(
 
 
 def print_reply(file: str, chosen: Settings, client_dialect: Dialect | None) -> None:
-    """Print a saved reply in `client_dialect`, or as a transcript if that is None. The file
-    `-` is standard input.
-    `chosen`: the options by which the reply is read. Raises RecordingError, with the file's name,
-    for a file that cannot be read.
+    """Print a saved reply in `client_dialect`, or as a transcript if that is None. The file `-` is
+    standard input. `chosen`: the options by which the reply is read. Raises RecordingError, with
+    the file's name, for a file that cannot be read.
     """
     try:
         with open(sys.stdin.fileno() if file == STANDARD_INPUT else file, "rb") as source:
@@ -92,8 +91,8 @@ def _write_output(text: str | bytes) -> None:
 
 def _print_transcript(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) -> None:
     """Print a transcript of the reply whose `pieces` (bytes and content type) come. `live`: True
-    for a reply that is still generated, which is printed as it comes. A file is read to its end
-    first, to see whether the reply began in a thought.
+    for standard input, from which a reply is printed as it comes. False for a file: it is read to
+    its end first, to see whether the reply began in a thought.
     """
     writer = TerminalWriter(shows_colours(sys.stdout))
     reader = ReplyReader(chosen, complete=not live)

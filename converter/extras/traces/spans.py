@@ -51,8 +51,8 @@ class TracedText:
         self._room: int = TRACED_TEXT
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Add events that were sent to the client. From the first event on whose text no longer
-        fits into the bound, events with text are left out.
+        """Add events that were sent to the client. Once an event's text does not fit into the
+        bound, this event and all later events with text are left out.
         """
         for event in events:
             length = len(model_text(event))

@@ -113,7 +113,7 @@ class Terminal(Watcher):
         if handler := self._log_handler():
             handler.removeFilter(self._end_open_line)
         self._printer = None
-        # A reloaded script prints with a `Terminal` of its own.
+        # This addon prints no more: after a reload, the new script's `Terminal` prints.
         self._printed.clear()
 
     def _new_printer(self) -> "Printer":

@@ -49,14 +49,14 @@ LINES_LIMIT = 4_800
 visible.
 """
 WHERE_ALL_IS = "The page /think and think.show have all."
-"""The sentence behind a note that a view leaves text out."""
+"""The sentence after a note that a view has left text out: where the whole text can be read."""
 _FIRST, _LAST = 2 / 3, 1 / 3
 """If a text is too long for a view, its first lines get two thirds of the limit, its last lines one
 third.
 """
 LINES = 5000
 """The lines of a view that mitmproxy shows at once. mitmproxy's default is 512, less than a long
-thought, so that the answer behind it would be hidden.
+thought, so that the answer after it would be hidden.
 """
 _AROUND = 9
 """How many lines the console shows beside a reply's body and headers: the flow, tabs and help, and
@@ -250,9 +250,9 @@ def wrap_lines(written: str) -> str:
     """Return a transcript's text with its long lines broken, because mitmweb's page does not wrap
     lines.
 
-    Each later piece of a line begins as the line does (`#│ ` of a thought), so that it has the same
-    colour, and is indented further. An empty line gets a blank, because the page shows an empty
-    line without height.
+    Each further piece of a line begins with the line's mark (`#│ ` in a thought), so that it has
+    the same colour, and is indented further. An empty line gets a blank, because the page shows an
+    empty line without height.
     """
     body = written.removesuffix("\n")
     if not body:
