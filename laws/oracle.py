@@ -322,7 +322,7 @@ class _Reader:
             offset = again
 
     def _is_call(self, begin: int, offset: int, mark: str) -> bool:
-        """Return True if the tool mark at `offset` begins a call. `begin`: that of its thought."""
+        """Return True if the tool mark at `offset` begins a call. `begin`: its thought's offset."""
         fenced = not TOOL_MARKS[mark].special and _is_fenced(self.rest[begin:offset])
         return not fenced and begins_call(self.rest, begin, offset)
 

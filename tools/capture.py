@@ -49,7 +49,7 @@ BYTES_BEFORE_BREAK = 2000
 the plan has such an ending.
 """
 FAULT_IN_LOG = "fault of the addon"
-"""Log lines about a fault of the addon begin so. An exchange with such a line is not kept."""
+"""The words in a log line about a fault of the addon. An exchange with such a line is not kept."""
 
 
 def main(arguments: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""The import graph of the project's modules: what a module imports, and circles of imports.
+"""The imports between the project's modules: what a module needs, and circles of imports.
 
     python -m tools.imports converter.core.reply.rewriter
 
@@ -37,7 +37,7 @@ def imported_by(module: str) -> frozenset[str]:
 
 
 def _imported_names(tree: ast.Module) -> Iterator[str]:
-    """Yield the project's modules that a file imports."""
+    """Yield the names of the project's modules that the file `tree` imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if file_of(alias.name))
@@ -64,7 +64,7 @@ def closure(module: str) -> set[str]:
 
 
 def count_lines(modules: set[str]) -> Mapping[str, int]:
-    """Return the number of lines of each module, by the module's name."""
+    """Return name of a module -> how many lines its file has."""
     files = {name: file_of(name) for name in sorted(modules)}
     return {name: file.read_text().count("\n") for name, file in files.items() if file}
 
@@ -93,7 +93,10 @@ def _reachable_from(module: str) -> set[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print each module that the named module imports, with its lines; return the exit code."""
+    """Print each module in the `closure` of the named one, with its number of lines.
+
+    Return the exit code: 2 if there is no such module, else 0.
+    """
     if len(arguments) != 1 or file_of(arguments[0]) is None:
         print("expected the name of a module, such as converter.core.reply.rewriter")
         return 2

@@ -28,7 +28,7 @@ QUALITY = 50
 EMPTY_MILLISECONDS, STEP_MILLISECONDS, END_MILLISECONDS = 1200, 260, 2600
 """How long the picture shows the empty page, each step of the reply, and the whole reply."""
 TOKENS_AT_ONCE = 3
-"""How many words of the reply each still picture adds."""
+"""How many words each still picture adds to the reply; a word stands for a model's token."""
 QUESTION = "I have 12 boxes with 7 pens each. I give 10 pens away. How many are left?"
 """The user's text."""
 THOUGHT = (
@@ -62,7 +62,7 @@ def animate(frames: Iterable[ShownPicture], size: tuple[int, int]) -> bytes:
 
 
 def _chunk(name: bytes, content: bytes) -> bytes:
-    """Return a chunk of a RIFF file."""
+    """Return a chunk of a RIFF file (the format of WebP): name, length, content, and padding."""
     return name + struct.pack("<I", len(content)) + content + bytes(len(content) % 2)
 
 

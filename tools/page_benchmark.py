@@ -37,7 +37,7 @@ from tests.support.think_page import ThinkPage, address
 from tools.view_benchmark import HEADING, PACE, REQUEST, Frames, Page, watching_rows
 
 MESSAGE_LIMIT = 2**30
-"""The most bytes of a message of the websocket."""
+"""The most bytes of one message that the page may get over the websocket."""
 WAIT_UNTIL_DRAWN = """
 const [enough, from, count, done] = arguments;
 const begun = from === 'click' ? performance.now() : 0;
@@ -59,7 +59,7 @@ requestAnimationFrame(step);
 
 
 async def follow(page: str) -> None:
-    """Play the page at the address `page`: read its updates, and choose each running exchange.
+    """Act as the page at the address `page`: read its updates, and choose each running exchange.
 
     Print `page open` when the websocket is open, and `fetched` for each update of the exchange.
     """
@@ -80,12 +80,15 @@ async def follow(page: str) -> None:
 
 
 def start_page(web: Mitmweb, folder: Path) -> Page:
-    """Start a process that plays the page (`follow`), and return it. `folder`: of its log."""
+    """Start a process that acts as the open page (`follow`). `folder`: the place of its log."""
     return Page(web, folder, "tools.page_benchmark")
 
 
 def painting_rows(exchanges: int, megabytes: float) -> Iterator[str]:
-    """Yield the rows of the part *paint*. `megabytes`: of each long reply."""
+    """Yield the report's rows on how long Chromium draws a list and long replies (*paint*).
+
+    `exchanges`: how many the list has; `megabytes`: the size of each long reply.
+    """
     size = int(megabytes * 1_000_000)
     replies = {
         f"a reply of {megabytes:g} MB": ["<think>", *["A line of many words.\n\n"] * (size // 23)],
@@ -112,7 +115,7 @@ def painting_rows(exchanges: int, megabytes: float) -> Iterator[str]:
 
 
 def session_rows(exchanges: int) -> Iterator[str]:
-    """Yield the rows of the part *sessions*."""
+    """Yield the report's rows on how long the page's code lists so many exchanges (*sessions*)."""
     for some in (exchanges // 2, exchanges):
         with watched() as there:
             there.view.add([agent_request(number // 100, number % 100) for number in range(some)])
@@ -138,8 +141,8 @@ async def time_listing(rows: ListRows) -> tuple[float, float]:
 
 
 def agent_request(session: int, turns: int) -> HTTPFlow:
-    """Return the flow of an agent's request. `session`: tells agents apart; `turns`: of the
-    history.
+    """Return the flow of an agent's request. `session`: the agent's number; `turns`: how many
+    earlier turns the request has.
     """
     tools = [
         {"type": "function", "function": {"name": f"tool{n}", "description": "word " * 250}}
@@ -156,7 +159,7 @@ def agent_request(session: int, turns: int) -> HTTPFlow:
 
 
 def format_row(name: str, milliseconds: float) -> str:
-    """Return a line of the report."""
+    """Return a line of the report: what was measured, and its milliseconds."""
     return f"{name:54}{milliseconds:9.0f} ms"
 
 

@@ -19,7 +19,7 @@ from tools.recording_plans import OPENAI_TOOL, TOOL
 
 SIZE, LOW, NARROW = (1280, 800), (1280, 560), (400, 760)
 BOOK = "Sum up this book." + " And so on." * 2000
-"""A text of 22,000 characters."""
+"""A user's text of 22,000 characters, as from a person who pastes a book."""
 LOOP = "Write a Python loop from 1 to 5."
 """A question whose answer has code."""
 REQUESTS: tuple[tuple[Dialect, str, dict[str, object]], ...] = (
@@ -29,7 +29,7 @@ REQUESTS: tuple[tuple[Dialect, str, dict[str, object]], ...] = (
     (OPENAI, "What is the weather in Oslo and Rome?", {"tools": [OPENAI_TOOL]}),
     (ANTHROPIC, LOOP, {"system": "You are a helpful assistant."}),
 )
-"""The requests before the pictures: dialect, user's text, and further fields."""
+"""The requests that are sent before the pictures: dialect, user's text, and further fields."""
 CLIENTS = {OPENAI: "OpenAI/Python 2.8.0", ANTHROPIC: "claude-cli/2.1.3 (external, cli)"}
 """Dialect -> the user agent of its client."""
 LONG_THOUGHT = {"max_tokens": 3500, "ignore_eos": True, "grammar": r'root ::= "<think>\n" [a-z ]+'}
@@ -39,7 +39,7 @@ picture shows a running reply.
 
 
 def ask(port: int, dialect: Dialect, text: str, **more: object) -> None:
-    """Send a streamed request through mitmweb. `more`: further fields."""
+    """Send a request for a streamed reply through mitmweb. `more`: further fields of its body."""
     body: dict[str, object] = {"model": "tiny-think", "seed": 1, "temperature": 0, "stream": True}
     body |= {"max_tokens": 300, "messages": [{"role": "user", "content": text}], **more}
     with Client(port) as client:

@@ -46,11 +46,11 @@ class RecordingPlan:
     ending: Ending = ""
     """Who breaks the reply off in the middle; empty for nobody."""
     pieces: int = 0
-    """The bytes of each chunk of the reply; 0 for the server's own chunks."""
+    """How many bytes each chunk of the reply has; 0: the chunks stay as the server sends them."""
     times: int = 1
     """How often the request is sent, so that the addon learns; the last exchange is recorded."""
     earlier_bodies: tuple[Body, ...] = ()
-    """The bodies of requests that are sent before, and not recorded."""
+    """The bodies of requests that are sent before this plan's request, and not recorded."""
 
     @property
     def method(self) -> str:
@@ -113,7 +113,7 @@ def with_earlier_requests(plan: RecordingPlan) -> RecordingPlan:
 
 
 def messages(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
-    """Return the plan of an Anthropic client's request. Parameters: as for `chat`."""
+    """Return the plan of a request of the Messages API. Parameters: as for `chat`."""
     turns = [{"role": "user", "content": content}] if isinstance(content, str) else content
     streamed: Body = {"stream": True} if name.endswith("-stream") else {}
     body: Body = {"model": "tiny-think", "messages": turns, "temperature": 0, "max_tokens": 200}
@@ -128,7 +128,9 @@ def responses(name: str, server: str, content: Content, **extra: object) -> Reco
 
 
 def ollama(name: str, server: str, content: str, **extra: object) -> RecordingPlan:
-    """Return the plan of a request of Ollama's API. Parameters: as for `chat`."""
+    """Return the plan of a request of Ollama's API. `content`: the user's text; `extra`: further
+    fields of the body.
+    """
     whole: Body = {} if name.endswith("-stream") else {"stream": False}
     turns = [{"role": "user", "content": content}]
     sampling = {"temperature": 0, "seed": 1, "num_predict": 200, "num_ctx": 8192}
@@ -169,7 +171,7 @@ FORGOTTEN: Content = [
 SUM, SNOW, WEATHER = "6 * 7", "What colour is snow?", "What is the weather in Oslo?"
 TWO_CITIES = "What is the weather in Oslo and Rome?"
 """A question to which the model makes two calls."""
-TOO_LONG = "🎉" * 1100  # the model needs four tokens for each: more than its context window
+TOO_LONG = "🎉" * 1100  # four tokens for each picture: more than the model's context window
 # LONG and the constants below it, to DOUBLED, are grammars of llama.cpp (GBNF). Each forces the
 # small model to write a certain text, which is hard to parse, as larger models write it.
 LONG = r'root ::= "<think>\n" [a-z ]{1900} "\n</think>\n\nDone."'
@@ -333,7 +335,7 @@ BEGUN: list[Body] = [
 ENABLED: Body = {"type": "enabled", "budget_tokens": 1024}
 """The value of `thinking` by which a Messages client asks for thinking."""
 EPHEMERAL: Body = {"type": "ephemeral"}
-"""The value of `cache_control`."""
+"""The value of `cache_control`, by which a Messages client asks to cache the prompt up to there."""
 AGENT: Body = {
     "system": [
         {"type": "text", "text": "x-anthropic-billing-header: cc_version=2.1; cch=00000;"},
@@ -559,7 +561,7 @@ LLAMA = (
 )
 """The plans of recordings from llama.cpp, which `tools/capture.py` starts."""
 BAD_GRAMMAR: Body = {"grammar": "root ::= ("}
-"""The value of a field that the server refuses."""
+"""A field of a request that a server refuses, because its grammar is no valid GBNF."""
 OTHERS = (
     chat("vllm-tags-stream", VLLM, SUM),
     chat("vllm-tags-whole", VLLM, SUM),

@@ -21,14 +21,14 @@ _FROM_A_CHECKOUT = re.compile(r"(?m)^pipx install \.  .*\nthink-addon (http:\S+)
 _BY_NAME = """\
 uvx think-addon \\1       # in front of your server; leave it running
 pipx install think-addon                    # to keep it: then without `uvx`"""
-"""The lines in their place, which install the package by its name."""
+"""The lines that replace these two: they install the package by its name."""
 
 
 def install_by_name(readme: str) -> str:
-    """Return README.md with an installation by the package's name: no `pipx install .` from a
-    checkout, but `uvx think-addon`.
+    """Return README.md with an installation by the package's name, `uvx think-addon`, in place of
+    one from a checkout, `pipx install .`.
 
-    Raises ValueError if the text does not have these two lines exactly once.
+    Raises ValueError unless the text has the two lines of `_FROM_A_CHECKOUT` exactly once.
     """
     text, starts = _FROM_A_CHECKOUT.subn(_BY_NAME, readme)
     if starts != 1:

@@ -21,7 +21,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals at which both programs are stopped."""
 SECONDS_TO_STOP = 5  # a program that has not ended after this time is killed
 MODEL = "the embedded llama.cpp server"
-"""The name of the model server in messages."""
+"""The name of the model server in the script's error messages."""
 
 
 class RunError(Exception):
@@ -47,7 +47,7 @@ async def spawn(
 
 
 async def ready_address(server: Process, log: IO[bytes]) -> str:
-    """Wait for the line that the model server prints when it is ready; return its address in it.
+    """Wait for the line that the model server prints when it is ready; return the address in it.
 
     Raises RunError with the last line of `log`, the server's stderr, if the server ends instead.
     """

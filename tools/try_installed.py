@@ -28,9 +28,9 @@ ROOT = Path(__file__).resolve().parents[1]
 SECONDS_TO_START = 120
 """How long the installed proxy may take to start."""
 WRITTEN = "<think>\n70 + 14 = 84.\n</think>\n\n84"
-"""The text that the model writes."""
+"""The text that the server sends as the model's reply, with a thought in tags."""
 THOUGHT = "70 + 14 = 84."
-"""The thought in this text, which each client must get."""
+"""The thought in `WRITTEN`, which each client must get."""
 QUESTION = [{"role": "user", "content": "12 * 7"}]
 """The messages of every request."""
 DIALECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
@@ -50,7 +50,7 @@ class Server(BaseHTTPRequestHandler):
         self._write({"object": "list", "data": [{"id": "small", "object": "model"}]})
 
     def do_POST(self) -> None:
-        """Answer with the reply."""
+        """Answer a request with a whole chat completion that holds `WRITTEN`."""
         self.rfile.read(int(self.headers["content-length"]))
         message = {"role": "assistant", "content": WRITTEN}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -104,8 +104,8 @@ def start_proxy(
 ) -> tuple[subprocess.Popen[bytes], str]:
     """Start the installed `think-addon`; return its process, and its address for clients.
 
-    `address`: of the model server; `log`: the file of the proxy's output. Raises SystemExit if the
-    proxy does not get ready.
+    `address`: the model server's; `home`: the folder in which the proxy runs; `log`: the file for
+    its output. Raises SystemExit if the proxy does not get ready.
     """
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     with log.open("wb") as output:
@@ -128,7 +128,7 @@ def start_proxy(
 def check_replies(proxy: str) -> None:
     """Send the proxy a request in each dialect.
 
-    Raises SystemExit if a reply lacks the thought, or has it between `<think>` tags still.
+    Raises SystemExit if a reply lacks the thought, or still has its `<think>` tags.
     """
     for name, (path, fields) in DIALECTS.items():
         body = json.dumps({"model": "small", **fields}).encode()

@@ -44,9 +44,9 @@ from tests.support.mitmweb import Mitmweb
 PACE = 0.01
 """The seconds between two frames of the paced reply."""
 WORD = " word" * 4
-"""The text of each frame behind its time."""
+"""The text in each frame, behind the time at which it is sent."""
 SENT_AT = re.compile(rb"@(\d+\.\d+)")
-"""The pattern of the time in a frame."""
+"""The pattern of the time at which a frame was sent, as the frame holds it: `@12.345678`."""
 REQUEST = json.dumps(
     {"model": "small", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 ).encode()
@@ -54,11 +54,11 @@ REQUEST = json.dumps(
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 """How many ticks of the processor time in /proc are a second."""
 HEADING = f"{'with a page open, against none':44}{'ratio':>9}{'with':>12}{'without':>12}"
-"""The heading of the first part."""
+"""The heading of the report's first part: the cost of an open page."""
 OPENING_HEADING = (
     f"{'opened as Thinking, against Raw':44}{'ratio':>9}{'Thinking':>12}{'Raw':>12}{'more':>9}"
 )
-"""The heading of the second part."""
+"""The heading of the report's second part: the view *Thinking* against the view *Raw*."""
 
 
 class Frames(Sequence[Step]):
@@ -129,7 +129,7 @@ def processor_seconds(program: Program) -> float:
 
 
 async def follow(page: str) -> None:
-    """Play mitmweb's page that shows the newest flow: fetch its reply whenever it has changed.
+    """Act as mitmweb's page that shows the newest flow: fetch its reply whenever it has changed.
 
     `page`: the page's address. Print `page open` when the websocket is open, and `fetched` for each
     fetch.
@@ -153,7 +153,7 @@ async def follow(page: str) -> None:
 
 
 class Page(Program):
-    """The process that plays a page of mitmweb. `module`: the tool whose `follow` does so."""
+    """A process that acts as a page open in a browser: it runs `follow` of the tool `module`."""
 
     def __init__(self, web: Mitmweb, folder: Path, module: str = "tools.view_benchmark") -> None:
         super().__init__([sys.executable, "-m", module, "--follow", web.page], folder / "page.log")
@@ -161,7 +161,7 @@ class Page(Program):
 
     @property
     def fetched(self) -> int:
-        """How often the page has fetched the reply."""
+        """How often the page has fetched the reply, or news of it."""
         return self.output.count("fetched")
 
 
