@@ -1,4 +1,6 @@
-"""Facts about the beginning of a reply that are known before the reply comes."""
+"""`Mode`: where the engine begins to read a reply, in the answer or in a thought. `Grammar`: the
+kind of grammar to which the server constrains the answer.
+"""
 
 import enum
 
@@ -15,11 +17,11 @@ class Mode(enum.Enum):
     THINKING = enum.auto()
     """In a thought, certainly."""
     GUESSED = enum.auto()
-    """In a thought, as was guessed. The guess may be wrong, so the end of the thinking is held."""
+    """Probably in a thought: a guess. It may be wrong, so the end of the thinking is held."""
     UNDECIDED = enum.auto()
-    """In the answer or in a thought. The text is held up to the first mark: if this mark is a
-    closer, the text is a thought, else it is the answer. This mode is used only for replies that
-    come whole, and for replies whose answer is constrained by a grammar.
+    """In the answer or in a thought. The text is held up to the first mark that has an effect: if
+    this mark is a closer, the text is a thought, else it is the answer. This mode is used only for
+    replies that come whole, and for replies whose answer is constrained by a grammar.
     """
 
 
@@ -37,6 +39,8 @@ class Grammar(enum.Enum):
     NONE = enum.auto()
     """The answer is not constrained."""
     JSON = enum.auto()
-    """The answer must be JSON. A reply that does not begin like JSON begins in a thought."""
+    """The answer must be JSON. If the reply was expected to begin in a thought, its first character
+    decides: with one of `JSON_BEGINS` the answer begins, with any other a thought.
+    """
     OTHER = enum.auto()
     """A grammar other than JSON constrains the answer, such as a regular expression."""

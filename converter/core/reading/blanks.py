@@ -1,4 +1,4 @@
-"""A stage that removes blanks before and behind thoughts from the answer.
+"""A stage that removes from the answer the blanks before and behind thoughts.
 
 Models write blank lines between a thought and the answer, and a client that prints the answer would
 show them. Blank lines at the beginning of a reply are removed too, because an empty thought may
@@ -27,8 +27,8 @@ the first word; or, if the answer has no line end before this word, all blanks b
 
 
 class BlanksTrimmer:
-    """The stage, for one choice: it removes blanks from text before and behind thinking, and at the
-    beginning of the reply.
+    """The stage, for one choice: it removes the blanks with which text ends before thinking, and
+    those with which text begins behind thinking or at the beginning of the reply.
     """
 
     def __init__(self) -> None:
@@ -37,8 +37,8 @@ class BlanksTrimmer:
         self._behind_thought = True
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event; if it is text, with the held blanks before it, and without the blanks
-        that must be removed. Blanks at the end of text are held until the next event.
+        """Return the event. Text gets the held blanks before it, and loses the blanks that must be
+        removed. Blanks at the end of text are held until the next event.
         """
         match event:
             case Text(refusal=False):
@@ -72,8 +72,8 @@ class BlanksTrimmer:
 
     def plain(self, kind: TextKind) -> tuple[type[Thinking], str] | None:
         """Return `Thinking` if thinking may skip this stage now (see `Stage.plain`): no blanks are
-        held, and no answer has come since the last thought. Else return `None`, and so always for
-        text, because blanks at its end must be held.
+        held, and no answer has come since the last thought. Else return `None`. For text, return
+        `None` always, because blanks at its end must be held.
         """
         passes = self._behind_thought and self._held is None and kind is Thinking
         return (Thinking, "") if passes else None

@@ -1,5 +1,5 @@
-"""Repair of a call of which a server sends the name and the arguments together, in the field of the
-name.
+"""Repair of a call whose arguments the server has sent in the call's name:
+`"name": "get_weather({\\"city\\": \\"Oslo\\"})"`.
 
 Servers send such names if their own parser of calls fails. The text in the name is read with the
 same functions as a call in a reply's text.
@@ -19,8 +19,8 @@ _ROWS = {row.name: row for row in FORMS}
 _FORMS = ("hermes", "mistral-args", "lfm2", "gemma", "glm", "qwen3-coder")
 """The names of the forms in which servers were seen to put calls into the field of the name."""
 _LONGEST = 65_536
-"""The most characters of a name that is searched for a call. A longer name counts as one without a
-call: even a call that writes a file is shorter.
+"""The most characters of a name that is searched for a call. A longer name is left as it is: even a
+call that writes a file is shorter.
 """
 _IN_BRACKETS = re.compile(r"(\s*[\w.:/-]+\s*)\((\s*\{.*\}\s*)\)\s*", re.DOTALL)
 """The pattern of a call as in a program: `get_weather({"city": "Oslo"})`."""
@@ -29,10 +29,10 @@ _IN_TAGS = re.compile(r"(?:<?function=)?([^<>]+)>?\s*(<.*)?", re.DOTALL)
 
 
 def call_in_name(name: str, tools: Schemas) -> tuple[str, str]:
-    """Return the tool's name, and the JSON of the arguments, of the call in `name`, a call's name.
+    """Read the call that a server has put into the field `name`. Return the tool's name, and the
+    arguments as JSON: `get_weather({"city": "Oslo"})` -> `get_weather`, `{"city": "Oslo"}`.
 
-    `get_weather({"city": "Oslo"})` -> `get_weather`, `{"city": "Oslo"}`. Return two empty strings
-    unless the name consists of exactly one whole call of an offered tool.
+    Return two empty strings unless `name` consists of exactly one whole call of an offered tool.
     """
     for row, text in _possible_calls(name) if len(name) <= _LONGEST else ():
         verdict = judge(row, text, End.CLOSER, tools, last=True)
@@ -44,10 +44,10 @@ def call_in_name(name: str, tools: Schemas) -> tuple[str, str]:
 
 
 def _possible_calls(name: str) -> Iterator[tuple[CallRow, str]]:
-    """Yield each form of `_FORMS`, and `name` as the body of a call in this form.
+    """Yield each form of `_FORMS`, and the text in `name` as the body of a call in this form.
 
-    The form's openers and closers are removed. Marks within the body that the server may have
-    removed are added: `get_weather` -> `<function=get_weather> ... </function>`.
+    The form's openers and closers are left out. Marks of the body that the server may have removed
+    are added: for `qwen3-coder`, `get_weather` -> `<function=get_weather> ... </function>`.
     """
     for row in map(_ROWS.__getitem__, _FORMS):
         text = name.strip()

@@ -43,8 +43,8 @@ class CodeSpans:
         # that opened the inline span. Each is empty if no such code is open where the last line
         # begins.
         self._fence = self._span = ""
-        # The backticks of an open inline span that began in the dropped text of a long last line;
-        # else empty.
+        # The text of a long last line is dropped (`_shorten_line`). `_line_span`: the backticks of
+        # a span that this text has opened; empty if it has left none open.
         self._line_span = ""
         self._text = ""  # the text of the last line so far
 

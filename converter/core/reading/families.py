@@ -13,7 +13,7 @@ from converter.core.reading.thought_row import Lone, ThoughtRow
 _in_text = partial(ThoughtRow, counts=Counts.IN_TEXT)
 """Return a row of a family whose openers count anywhere in an answer."""
 _at_start = partial(ThoughtRow, counts=Counts.AT_START)
-"""Return a row of a family whose openers count at the beginning of a message."""
+"""Return a row of a family whose openers count only where a message begins."""
 _at_paragraph = partial(ThoughtRow, counts=Counts.AT_PARAGRAPH)
 """Return a row of a family whose openers count at the beginning of a paragraph."""
 _ANSWERS = (
@@ -68,7 +68,8 @@ FAMILIES = (
         # The model may leave `<|end|>` out before the next header (`<|start|>assistant...`), and
         # may write a tool's name into this header.
         ("<|end|>", "<|start|>assistant", *_ANSWERS, *(f"<|start|>{it}" for it in _ANSWERS)),
-        # Whole headers of answers, and then pieces of headers that the model wrote wrongly.
+        # Whole headers of answers, and behind them single tokens and pieces of headers: the model
+        # sometimes writes a header wrongly, and its pieces must not stand in the answer.
         ignored=(
             "<|end|>",
             "<|start|>assistant",
@@ -145,14 +146,15 @@ FAMILIES = (
         ignored=("[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]"),
         model_pattern="apriel",
     ),
-    # Only for models of this name: a mark that begins with a blank or a letter makes text wait at
-    # every blank, in any answer.
+    # Read only for models of this name: some marks begin with a blank or a letter, so that text is
+    # held at each blank of any answer.
     _in_text(
         "muse",
         (" to=self<|message|>", "to=self<|message|>"),
         ("<|eom|>", "<|start|>assistant"),
         shown=(" to=user<|message|>", "to=user<|message|>"),
-        # The prompt ends with `<|start|>assistant`: a reply begins with the rest of a header.
+        # The prompt ends with `<|start|>assistant`, so a reply begins with the rest of a header,
+        # such as ` to=user<|message|>`.
         ignored=(
             "<|eom|>",
             "<|start|>assistant",
@@ -180,8 +182,8 @@ WORD_FAMILIES = (
     _at_start(
         "apriel-phrase",
         *pair("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),
-        # The prompt of Apriel 1.6 ends with the opener above: a reply begins in the thought. This
-        # mark ends the answer.
+        # The prompt of Apriel 1.6 ends with the opener, so a reply begins in the thought. Behind
+        # the answer the model writes `[END FINAL RESPONSE]`.
         ignored=("[END FINAL RESPONSE]",),
         model_pattern="apriel",
     ),
@@ -205,8 +207,8 @@ WORD_FAMILIES = (
         lone=Lone.TEXT,
     ),
 )
-"""Families whose openers are words. They count only at the beginning of a message; blanks may stand
-before them.
+"""Families whose openers are words. They count only where a message begins (`Counts.AT_START`);
+blanks may stand before them.
 """
 TABLE = (*FAMILIES, *WORD_FAMILIES)
 """All families, except the one of phrases (`HEURISTIC`)."""
@@ -239,7 +241,8 @@ may have a leading word ("okay, now I'll"), and before a heading or a fenced blo
 answers and not in such thoughts.
 """
 CLOSERS = tuple(dict.fromkeys(row.close for row in FAMILIES if row.close not in row.ignored))
-"""The usual closer of each family. A closer that is also an ignored mark of its family is left out.
+"""The usual closer of each family of `FAMILIES`. A closer that is also an ignored mark of its
+family (`<|end|>`) is left out, because it stands behind answers too.
 """
 _SILENT = "|".join(map(re.escape, sorted(CLOSERS, key=len, reverse=True)))
 """The pattern of one of `CLOSERS`, the longest first."""
@@ -248,8 +251,9 @@ _BLANKS_AND_CLOSERS = re.compile(rf"(?:\s++|{_SILENT})*+")
 
 
 def behind_closers(text: str, offset: int) -> int:
-    """Return the offset behind all blanks and closers of thoughts that begin at `offset`. Models
-    that call a tool in a thought may put a closer anywhere in the call.
+    """Return the first offset from `offset` on at which neither a blank nor a closer of a thought
+    stands. They are skipped because a model that calls a tool in a thought may put the thought's
+    closer anywhere in the call.
     """
     match = _BLANKS_AND_CLOSERS.match(text, offset)
     return match.end() if match else offset

@@ -1,4 +1,6 @@
-"""The choice of the families of thinking marks by which a reply is read."""
+"""The choice of the families of thinking marks by which a reply is read: those of the option
+`think_tags`, and those for the model's name.
+"""
 
 import itertools
 import re
@@ -29,7 +31,7 @@ def choose(names: Sequence[str]) -> tuple[ThoughtRow, ...]:
 
 @lru_cache(32)
 def _parse_names(names: tuple[str, ...]) -> tuple[ThoughtRow, ...]:
-    """Return the families for `names` (see `choose`)."""
+    """Return the families for `names`, as `choose` does. The results are cached."""
     families = _merge_families(family for name in names for family in _parse_name(name))
     if confused := _find_confused_marks(families):
         mark, other = confused
@@ -40,7 +42,7 @@ def _parse_names(names: tuple[str, ...]) -> tuple[ThoughtRow, ...]:
 
 
 def for_model(model: str) -> tuple[ThoughtRow, ...]:
-    """Return the families that are read only for certain models, if this model is one of them."""
+    """Return the families whose `model_pattern` fits the model's name."""
     return tuple(
         family
         for family in TABLE
@@ -69,13 +71,15 @@ def families_of(reading: Reading) -> tuple[ThoughtRow, ...]:
 
 @lru_cache(maxsize=64)
 def _add_families_of_model(tags: tuple[ThoughtRow, ...], model: str) -> tuple[ThoughtRow, ...]:
-    """Return the chosen families `tags` with those for the model's name (see `families_of`)."""
+    """Return the families `tags`, which the user chose. If they include all families of `auto`, add
+    those for the model's name.
+    """
     return joined(tags, for_model(model)) if set(choose([AUTO])) <= set(tags) else tags
 
 
 def _merge_families(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
-    """Return the families, each once. If several have an opener in common, only the last of them
-    is returned.
+    """Return the families, each once. If several have an opener in common, return only the last of
+    them, because an opener must show its family.
     """
     chosen: list[ThoughtRow] = []
     for family in families:
@@ -86,8 +90,8 @@ def _merge_families(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
 
 
 def _find_confused_marks(families: Iterable[ThoughtRow]) -> tuple[str, str] | None:
-    """Return two marks of the families that a reader of a stream confuses, because the first is
-    the beginning of the second; `None` if there are none.
+    """Return two marks of the families of which the first is the beginning of the second, as
+    `<a>` and `<a>b`: a reader of a stream cannot tell them apart in time. `None` if there are none.
 
     At least one of the two is an opener. Two marks of the same row are compared only if the user
     wrote the row as a pair.

@@ -1,4 +1,4 @@
-"""A stage for answers that a server sends as thinking in a field: it turns them into text.
+"""A stage that turns an answer into text if the server has sent it in the field for thinking.
 
 The reasoning parsers of some servers take a reply without a closer for one long thought: SGLang
 0.5.23 with `--reasoning-parser deepseek-r1`, vLLM 0.32 with `deepseek_r1` in whole replies, LM
@@ -31,13 +31,13 @@ from converter.core.reading.thought import part_of
 from converter.core.wire import json_text
 
 LONGEST = 1 << 18
-"""The most characters of thinking that are held. Longer thinking is a thought, because hardly any
-answer has more characters.
+"""The most characters of thinking that are held. Longer thinking counts as a thought, because
+hardly any answer is so long.
 """
 
 
 class _Sign(enum.Enum):
-    """A sign that the thinking in the field may be the answer."""
+    """The signs that thinking in a field may be the answer. NONE and DECIDED are no such sign."""
 
     NONE = enum.auto()
     """No sign has come so far."""
@@ -55,7 +55,7 @@ class _Sign(enum.Enum):
 
 class FieldAnswer:
     """The stage, for one choice: it turns thinking that is the answer into text. It stands before
-    the engine. Thoughts that consist of blanks are dropped.
+    the engine. Thinking that consists of blanks is dropped.
 
     `closers`: the closers of the families by which the reply is read.
     """
@@ -119,8 +119,8 @@ class FieldAnswer:
         return out
 
     def _release_thought(self) -> Sequence[Event]:
-        """Return the part of the held thinking that certainly is a thought. The part behind it may
-        be the answer: set `_sign` by it.
+        """Return the part of the held thinking that certainly is a thought. Hold the rest, which
+        may be the answer, and set `_sign` to the sign for it.
         """
         self._blank = self._blank and not _joined_text(self._held).strip()
         if self._size > LONGEST:
@@ -151,8 +151,8 @@ class FieldAnswer:
         return json_text.readable(text.encode(errors="surrogatepass"), json_text.read_strictly)
 
     def _release_up_to_closer(self) -> Sequence[Event]:
-        """Return the held thinking up to the first closer; if it has none, up to the beginning of a
-        closer at its end. The text from there on stays held.
+        """Return the held thinking up to its first closer, or up to a part of a closer with which
+        it ends (`</thi`). The text from there on stays held. Without both, return all of it.
         """
         text = _joined_text(self._held)
         closer = self._marks.search(text)
@@ -163,9 +163,9 @@ class FieldAnswer:
         return _join_thinking(before)
 
     def _release_answer(self, choice: int) -> Sequence[Event]:
-        """Return the held thinking as text, if it is the answer; else leave it held. A thought that
-        a closer separates from the answer comes first, as thinking. `choice`: the index of the
-        choice, for the event of the text.
+        """Return the held thinking as text, if it is the answer; else leave it held. If a closer
+        stands in it, only the text behind the closer is the answer; a thought before the closer
+        comes first, as thinking. `choice`: the index of the choice to which the text belongs.
         """
         thought: Sequence[Event] = []
         if self._sign is _Sign.GRAMMAR and not self._fits_grammar(_joined_text(self._held)):

@@ -1,4 +1,6 @@
-"""The facts that the stages learn from a reply, for the log and for reading the next reply."""
+"""`Findings`: the facts that the stages learn from a reply, for the log and for reading the next
+reply.
+"""
 
 from dataclasses import dataclass, field
 
@@ -20,9 +22,13 @@ class Beginning:
     """Facts from a reply itself about where it began: in the answer or in a thought."""
 
     correction: InitialState | None = None
-    """The state in which the reply began, if it was read as beginning in another; else `None`."""
+    """The state in which the reply really began, if it was read as beginning in another state; else
+    `None`.
+    """
     confirmed: InitialState | None = None
-    """The state in which the reply began, if this state was guessed rightly; else `None`."""
+    """The state in which the reply began, if this state was only guessed and the guess was right;
+    else `None`.
+    """
     closer_apart: bool = False
     """True if the closer that showed the state stood at the beginning or end of a line, or behind a
     sentence, as models write closers. False if it stood amid other words, as in text about tags:
@@ -32,27 +38,29 @@ class Beginning:
 
 @dataclass(slots=True)
 class EndedThoughts:
-    """The thoughts of a reply that the addon ended before the model did."""
+    """The thoughts of a reply that the addon ended, or asked the server to end."""
 
     reasons: list[str] = field(default_factory=list)
-    """The reason for each thought that was ended: `budget`, `loop` or `unanswered`."""
+    """The reason for each of these thoughts: `budget` (its tokens were spent), `loop` (it repeated
+    itself) or `unanswered` (the reply had no answer).
+    """
     at: int = 0
-    """How many characters of thinking the reply had when its last thought was ended."""
+    """How many characters of thinking the reply had when the last of these thoughts was ended."""
     turn: tuple[Text | Thinking, ...] = ()
-    """The text and thinking of the reply up to the end of the thought that was ended last. The
-    server is asked to continue them. Empty if it cannot, as behind a tool call.
+    """The reply's text and thinking up to the end of the last of these thoughts, for the request
+    that asks the server to continue. Empty if the server cannot, as behind a tool call.
     """
     added: int = 0
     """An estimate of how many tokens the addon adds to `turn`: a sentence and marks."""
     by_server: int = 0
-    """How many of the thoughts in `reasons` the server ends, because the addon asked it to."""
+    """How many of these thoughts the server ends itself, because the addon asked it to."""
     pending: bool = False
     """True if the server was asked to end the last thought and has not done so yet."""
 
     @property
     def by_addon(self) -> int:
-        """The number of thoughts that the addon ended itself, by reading no more of the server's
-        reply.
+        """The number of these thoughts that the addon ended itself, by reading no more of the
+        server's reply.
         """
         return len(self.reasons) - self.by_server
 
@@ -84,13 +92,13 @@ class Findings:
     thought but belongs to no family that was read; else `None`.
     """
     marks: tuple[str, str] | None = None
-    """The opener and the closer of the last thought that was read from the text; `None` if it had
-    no opener.
+    """The opener and the closer of the last thought that was read from the text; `None` if there is
+    no such thought, or if it had no opener.
     """
     repeated_text: tuple[str, ...] = ()
     """The words that a thought repeats without end; empty if no thought does so."""
     ends: EndedThoughts = field(default_factory=EndedThoughts)
-    """Facts about the thoughts that the addon ended before the model did."""
+    """Facts about the thoughts that the addon ended, or asked the server to end."""
     answers_as_thinking: bool = False
     """True if the server sent the answer as thinking, and it became text."""
     stopped: bool = False
@@ -98,7 +106,9 @@ class Findings:
 
     @property
     def hints(self) -> list[str]:
-        """Lines about the reply for the log and the page."""
+        """Lines for people, in the log and on the page: about an ended thought, a missing answer,
+        an answer that came as thinking, and calls in the text. Empty if there is nothing to say.
+        """
         position = f"behind {self.ends.at} characters of thinking"
         budget = [f"a thought was ended {position}, because its budget was spent"]
         spent = budget if "budget" in self.ends.reasons else []

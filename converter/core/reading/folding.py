@@ -31,8 +31,8 @@ class ThoughtFolder:
         self._is_open = False
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event. Thinking becomes text; the first of a thought has `OPENER` before it.
-        Before an event that ends a thought, return `CLOSER` as text.
+        """Return the event, with thinking turned into text. The first text of a thought gets
+        `OPENER` before it. If the event ends a thought, `CLOSER` comes before it, as text.
         """
         if isinstance(event, Thinking):
             opener = "" if self._is_open else OPENER
@@ -51,7 +51,7 @@ class ThoughtFolder:
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return the kind that text of this `kind` becomes, if it may skip this stage now (see
         `Stage.plain`); else `None`. Thinking becomes text, and may skip the stage only while a
-        thought is open; other text only while none is.
+        thought is open. Other text may skip it only while no thought is open.
         """
         if self._is_open != (kind is Thinking):
             return None

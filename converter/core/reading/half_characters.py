@@ -20,8 +20,8 @@ _FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
 
 
 class HalfCharacters:
-    """The stage, for one choice. It holds the first half of a character, at the end of an event's
-    text, until the next event.
+    """The stage, for one choice: if the text of an event ends with the first half of a character,
+    it holds this half until the next event.
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,5 @@
-"""The search for marks in text that arrives in pieces: `MarkSearch`, and `PhraseSearch` for
-phrases.
+"""The search for marks (`<think>`) in text that arrives in pieces: `MarkSearch`, and `PhraseSearch`
+for phrases too ("Let me think").
 """
 
 import enum
@@ -22,28 +22,32 @@ _SUFFIX_CHARACTER = "[0-9A-Za-z_.:-]"
 _CONSTRAIN = "<|constrain|>"
 """The special token of gpt-oss before the content type in a header."""
 _GAP_TEXT = rf"(?:(?!to=)[^<]){{0,{GAP_LIMIT}}}+"
-"""The pattern of the text for which GAP stands, on one side of `_CONSTRAIN`."""
+"""The pattern of the text before or behind `<|constrain|>` in a GAP. It has no `<`, and no `to=`,
+which would name a recipient.
+"""
 _WHOLE = {
     SUFFIX: rf"({_SUFFIX_CHARACTER}{{1,{SUFFIX_LIMIT}}}+)",
     GAP: rf"()(?=[^\w<]|{re.escape(_CONSTRAIN)}){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
-"""wildcard of marks -> the pattern of the text for which it stands. The pattern's group matches the
-text of SUFFIX; for GAP the group is empty.
+"""wildcard in a mark -> the pattern of the text for which it stands. Each pattern has one group:
+the text, for SUFFIX; nothing, for GAP.
 """
 _BEGUN = {
     SUFFIX: rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}",
     GAP: rf"(?!\w){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
-"""wildcard of marks -> the pattern of the text for which it stands in an incomplete mark."""
+"""wildcard in a mark -> the pattern of the text for which it stands so far, in a mark of which the
+end has not come.
+"""
 _REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
-"""The most characters for which a wildcard stands. It bounds how many characters at the end of a
-text are compared with incomplete marks.
+"""At least as many characters as a wildcard may stand for. It bounds how many characters at the end
+of a text are compared with incomplete marks.
 """
 
 
 class NeedMore(Exception):  # noqa: N818 - nothing is wrong
-    """Raised if a step of the reading cannot be decided before more text has come. The step has
-    changed nothing, so that it can be tried again.
+    """Raised if a step of the reading cannot be decided before more text has come. The text about
+    which it is undecided stays held, and the step is tried again when more text has come.
     """
 
 
@@ -99,7 +103,8 @@ class MarkSearch:
         opened = [mark for mark in kinds if GAP in mark or (SUFFIX in mark and not suffix)]
         self._kinds = kinds
         self._opened = {mark: re.compile(pattern_of(mark)) for mark in opened}
-        # Longer marks come first, so that a mark without wildcards is tried before one with them.
+        # Marks are tried in the order of their length up to the wildcard, the longest first. So
+        # `<|channel|>final<|message|>` is tried before `<|channel|>final…<|message|>` (GAP).
         ordered = sorted(kinds, key=lambda mark: len(head_of(mark)), reverse=True)
         self._pattern = re.compile(
             "|".join(pattern_of(mark) if mark in opened else re.escape(mark) for mark in ordered)
@@ -112,8 +117,8 @@ class MarkSearch:
         self._worded = re.compile(
             rf"(?:{'|'.join(re.escape(head_of(mark)) for mark in opened) or '(?!)'})\s*+[^\s<]"
         )
-        # Cached: while a text has several marks, `begun_length` is called for the same end of the
-        # text at each of them.
+        # Cached: if a text has several marks, `begun_length` is called at each of them, for the
+        # same end of the text.
         self._end_of = lru_cache(maxsize=64)(self._begun_length)
         self._longest = max(
             [*map(len, self._beginnings), *(len(mark) + _REACH for mark in opened)], default=0
@@ -123,8 +128,9 @@ class MarkSearch:
         self.search = self._pattern.search
 
     def read_mark(self, literal: str) -> tuple[Mark, str, str]:
-        """Return the kind of the mark `literal` (the text of a match); the mark as its row has it,
-        with its wildcard; and the text for which SUFFIX stands, empty if the mark has no SUFFIX.
+        """Return the kind of the mark `literal`, the text of a match; the mark as its row has it,
+        with its wildcard; and the text for which SUFFIX stands, empty if the mark has no SUFFIX:
+        `<think:abc>` -> OPEN, `<think:SUFFIX>`, `abc`.
         """
         if literal in self._kinds and literal not in self._opened:
             return self._kinds[literal], literal, ""
@@ -145,8 +151,8 @@ class MarkSearch:
         return begun and self.begun_length(text, 0) == len(text)
 
     def begun_length(self, text: str, begin: int) -> int:
-        """Return how many characters at the end of `text[begin:]` are the beginning of a mark that
-        may go on behind the text; 0 for none.
+        """Return how many characters at the end of `text[begin:]` are the beginning of a mark, of
+        which the rest may come with the next text: 4 for `so <thi`. Return 0 if no mark begins.
         """
         return self._end_of(text[max(begin, len(text) - self._longest) :])
 
@@ -195,8 +201,8 @@ class PhraseSearch(MarkSearch):
         self.search = re.compile(f"{self._pattern.pattern}|{whole}").search
 
     def read_mark(self, literal: str) -> tuple[Mark, str, str]:
-        """Return the kind of `literal`, which is the text of a match; the mark or phrase as its row
-        has it; and the text for which SUFFIX stands, empty if the mark has no SUFFIX.
+        """Return the kind of the mark or phrase `literal`, the text of a match; the mark or phrase
+        as its row has it; and the text for which SUFFIX stands, empty if the mark has no SUFFIX.
         """
         phrase = self._phrases.get(_normalise_phrase(literal))
         return (*phrase, "") if phrase else super().read_mark(literal)
@@ -207,15 +213,16 @@ class PhraseSearch(MarkSearch):
 
     def begun_length(self, text: str, begin: int) -> int:
         """Return how many characters at the end of `text[begin:]` are the beginning of a phrase or
-        a mark that may go on behind the text; 0 for none.
+        a mark, of which the rest may come with the next text: 6 for `Hi. let me`. Return 0 if none
+        begins.
         """
         phrasing = _WORD.finditer(text, max(begin, len(text) - _PHRASE_LIMIT))
         begun = (word.start() for word in phrasing if self._positions_of(text[word.start() :]))
         return max(super().begun_length(text, begin), len(text) - next(begun, len(text)))
 
     def positions(self, text: str) -> set[str]:
-        """Return the positions (`POSITIONS`) of the phrases that may begin with `text`. At any
-        other position `text` begins no phrase, and need not be held.
+        """Return the positions at which `text` may begin a phrase: one of `POSITIONS` for each
+        phrase. At any other position `text` begins no phrase, and need not be held.
 
         Return an empty set if `text` may also be the beginning of a mark that is no phrase: it must
         be held at any position.
@@ -223,11 +230,11 @@ class PhraseSearch(MarkSearch):
         return set() if super().begun_length(text, 0) else self._positions_of(text)
 
     def _positions_of(self, text: str) -> set[str]:
-        """Return the positions of the phrases that begin with `text`, if only more text can decide
-        whether they stand there.
+        """Return the positions (`POSITIONS`) of the phrases of which `text` is the beginning, so
+        that more text must show whether one of them stands there.
 
-        A complete phrase that ends in a letter or digit is one of them: if another letter follows,
-        it is no phrase.
+        A complete phrase that ends in a letter or digit is one of them, because another letter may
+        follow: `let me thinking` is no phrase.
         """
         folded = _normalise_phrase(text)
         begun = (phrase for phrase in self._phrases if phrase.startswith(folded))
@@ -254,16 +261,16 @@ def _split_at_wildcard(mark: str) -> tuple[str, str, str]:
 
 
 def pattern_of(mark: str) -> str:
-    """Return the regular expression that matches a mark. For a mark with a wildcard, it has a
-    group: the text for which SUFFIX stands; empty for GAP.
+    """Return the regular expression that matches a mark. If the mark has a wildcard, the expression
+    has one group: the text, for SUFFIX; nothing, for GAP.
     """
     head, word, tail = _split_at_wildcard(mark)
     return re.escape(head) + (_WHOLE[word] if word else "") + re.escape(tail)
 
 
 def _pattern_of_begun(mark: str) -> str:
-    """Return the regular expression of an incomplete mark, which the text's end cuts off within or
-    behind its wildcard.
+    """Return the regular expression for the beginnings of a mark with a wildcard that end within
+    the wildcard or behind it: `<think:ab` for `<think:SUFFIX>`.
     """
     head, word, tail = _split_at_wildcard(mark)
     cut_off = (tail, _CONSTRAIN) if word == GAP else (tail,)

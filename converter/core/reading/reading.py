@@ -1,4 +1,6 @@
-"""The settings and facts by which one reply is read. All are known before the reply comes."""
+"""`Reading`: the settings by which one reply is read, and the facts about it that are known before
+it comes.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,22 +13,24 @@ from converter.core.reading.tool_calls.calls_read import Tools
 
 @dataclass(frozen=True, slots=True)
 class ThoughtLimits:
-    """The limits at which the addon ends thoughts."""
+    """The limits at which the addon ends the thoughts of a reply, and its steps then."""
 
     budget: int | None = None
     """The most tokens that all thoughts of the reply may have together; `None` for no limit."""
     loops: str = "off"
     """`end` if a thought that repeats itself is ended, `tell` if it is only reported, `off` if
-    loops are not searched for.
+    thoughts are not searched for repetitions.
     """
     goes_on: bool = False
-    """True if the server can continue a turn. Behind a thought that was ended, the addon then asks
-    the server to continue.
+    """True if the server can continue a turn. Behind a thought that the addon has ended, the addon
+    then asks the server to continue.
     """
     sentence: str = ""
-    """The text that is put at the end of a thought that was ended."""
+    """The text that is put at the end of a thought that was ended at a limit; empty for none."""
     answers: bool = False
-    """True if the server is asked to continue a reply that has a thought and no answer."""
+    """True if a reply that has a thought and no answer is to be continued. The addon then asks the
+    server to continue it, if the server can (`goes_on`).
+    """
     shows: bool = False
     """True if, in a reply that has thoughts and no answer, the text of the thoughts is also sent as
     the answer.
@@ -38,19 +42,20 @@ class ThoughtLimits:
 
     @property
     def cuts(self) -> bool:
-        """True if a thought may be ended at a limit, before the model ends it."""
+        """True if there is a limit (budget or loop) at which a thought is ended."""
         return self.budget is not None or self.loops == "end"
 
     @property
     def ends(self) -> bool:
-        """True if a thought may be ended at a limit, or a reply without an answer continued."""
+        """True if a thought may be ended at a limit, or if a reply without an answer is to be
+        continued (`answers`).
+        """
         return self.cuts or self.answers
 
     @property
     def without_ends(self) -> "ThoughtLimits":
-        """The limits for a reply whose thoughts cannot be ended and which cannot be continued:
-        loops, if they are searched for, are only reported. Its thoughts may still be sent as the
-        answer (`shows`).
+        """The limits for a reply that can neither be ended in a thought nor be continued. Loops, if
+        they are searched for, are only reported. `shows` stays as it is.
         """
         loops = "off" if self.loops == "off" else "tell"
         return ThoughtLimits(loops=loops, shows=self.shows)
@@ -69,11 +74,13 @@ class ExpectedThoughts:
     hidden: bool = False
     """True if the client gets no thinking, because it did not ask for any."""
     folds: bool = False
-    """True if the client gets thinking as folded text (`folding`)."""
+    """True if the client gets thinking as folded text (`<details>`) in the answer."""
     task: str = ""
-    """The id of the exchange in thought events (`ThoughtEventStage`); empty if none are made."""
+    """The id of the exchange, which each thought event of the reply has. Thought events tell other
+    programs of thoughts (`ThoughtEventStage`); empty if none are made.
+    """
     context: str = ""
-    """The id of the conversation in thought events."""
+    """The id of the conversation, which each thought event of the reply has too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +109,13 @@ class Expected:
     """The state in which the reply begins, as the addon knows or guesses it."""
     model: str = ""
     """The name of the model in the client's request."""
-    thoughts: ExpectedThoughts = ExpectedThoughts()  # can be shared: the class is frozen
+    thoughts: ExpectedThoughts = ExpectedThoughts()  # a default may be shared if it is frozen
     """Facts about the thoughts of the reply."""
-    calls: ExpectedCalls = ExpectedCalls()  # can be shared: the class is frozen
+    calls: ExpectedCalls = ExpectedCalls()  # a default may be shared if it is frozen
     """Facts about the tool calls of the reply."""
     off: bool = False
-    """True if thinking is turned off, by the request or by the user's option, so that a closer in
-    the reply is text.
+    """True if thinking is turned off, by the request or by the user's option. A closer in the reply
+    is then text, unless it is a special token (`Mode.CLOSED`).
     """
     no_thought_due: bool = False
     """True if the server should send no thought, because a field of the request turns thinking off,
@@ -116,9 +123,11 @@ class Expected:
     answer.
     """
     stops: tuple[str, ...] = ()
-    """The stop strings that the server gets."""
+    """The stop strings that the server gets; empty if the addon withholds them from it."""
     cuts: tuple[str, ...] = ()
-    """The stop strings at which the addon ends the answer, in place of the server."""
+    """The stop strings at which the addon ends the answer itself, because some servers ignore them,
+    or stop at them in a thought. Empty if the addon does not look for them.
+    """
     cuts_behind: bool = False
     """True if the stop string at which the addon ends the answer stays in the answer."""
     wants_json: bool = False
@@ -136,15 +145,15 @@ class Reading:
     """The settings and facts by which one reply is read."""
 
     tags: tuple[ThoughtRow, ...]
-    """The families that the user chose. `family_choice.families_of` adds those for the model's
-    name.
+    """The families that the user chose by the option `think_tags`. `family_choice.families_of` adds
+    those for the model's name.
     """
     attributes: bool = True
     """True if tags with attributes (`<thinking thought="...">`) are read."""
     phrases: bool = False
     """True if phrases such as "Let me think" begin a thought."""
     chosen_start: InitialState = InitialState.AUTO
-    """The state in which replies begin, if the user set one; else AUTO."""
+    """The state in which replies begin, if the user set one (`think_start`); else AUTO."""
     whole: bool = False
     """True if the reply comes whole and not as a stream, so that all its text may be held."""
     expected: Expected = Expected()
@@ -156,8 +165,8 @@ class Reading:
 
     @property
     def inside(self) -> bool:
-        """True if the reply is read as one that begins in a thought: because the user set it, or
-        because it is expected.
+        """True if the reply is read as beginning in a thought: because the user set this state, or
+        set none and a thought is expected, certainly or as a guess.
         """
         return self.chosen_start.or_else(self.expected.initial).inside
 
@@ -165,9 +174,9 @@ class Reading:
     def mode(self) -> Mode:
         """The mode in which the engine begins to read the reply.
 
-        If the user set the state, or if a thought is expected, the mode is the same for streams and
-        whole replies. A whole reply that is only expected to begin as text is UNDECIDED, because
-        its own marks can decide.
+        A reply that is expected to begin in the answer is UNDECIDED if it comes whole, because its
+        own marks can then decide; as a stream it is ANSWERING. In all other cases (the user set the
+        state, a thought is expected, thinking is off) streams and whole replies get the same mode.
         """
         state = self.chosen_start.or_else(self.expected.initial)
         if state.inside:

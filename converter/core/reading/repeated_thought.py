@@ -8,7 +8,7 @@ from converter.core.reading.mark_search import MarkSearch, search_for
 from converter.core.reading.thought_row import ThoughtRow
 
 HEAD = 64
-"""How many characters of two thoughts are compared: the first ones that are not blank."""
+"""How many characters of two thoughts are compared, from the first one that is not blank."""
 _HELD_LIMIT = 4 * HEAD
 """The most characters of content that are held: an opener, blanks around it, and the beginning of
 the thought.
@@ -25,8 +25,8 @@ class RepeatedThought:
 
     Arguments:
         families: the families whose openers are recognised.
-        closers: the closers of a thought that the content had opened before the thinking of the
-            field came; empty if it had opened none.
+        closers: if the content had opened a thought before the field's thinking came, the closers
+            of this thought; else empty.
 
     Attributes:
         over: True once it is decided whether the content repeats the thought.
@@ -41,18 +41,18 @@ class RepeatedThought:
         self.over = not self._pairs
 
     def expect(self, text: str) -> None:
-        """Add thinking of the field to the text that a repeated thought must begin with."""
+        """Read the next thinking of the field. A thought that repeats it begins with this text."""
         if self.needs_more:
             self._expected = (self._expected + text[:_HELD_LIMIT]).lstrip()[:HEAD]
 
     @property
     def needs_more(self) -> bool:
-        """True if the comparison needs more thinking of the field."""
+        """True if the field's thinking so far is too short for the comparison (`HEAD`)."""
         return not self.over and len(self._expected) < HEAD
 
     def feed(self, text: str) -> str:
-        """Read the next content. Return the content, without a repeated thought, that need not be
-        held.
+        """Read the next content. Return the content that need not be held. A repeated thought is
+        left out of it.
         """
         if self.over:
             return text
@@ -70,7 +70,8 @@ class RepeatedThought:
         if same and (end or len(self._expected) == HEAD <= len(begun)):
             self._ends = ends
             return self._drop_thought(ends)
-        # The end of the text may be the beginning of a closer, which is not compared.
+        # If the text ends with a part of a closer (`</thi`), this part is not compared: the rest of
+        # the closer may come with the next content.
         begun = begun[: len(begun) - ends.begun_length(begun, 0)].rstrip()
         agree = self._expected.startswith(begun) or begun.startswith(self._expected)
         return self._hold_if(end is None and agree)

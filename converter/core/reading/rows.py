@@ -1,10 +1,10 @@
-"""The class of rows. A row describes the marks with which some models enclose a thought or a tool
-call.
+"""`Row`: the marks with which some models enclose a thought or a tool call. `Counts`: the positions
+at which these marks count. Also the wildcards in marks.
 
 There are two tables of rows: `families` for thoughts, `tool_calls.forms` for calls. The rows of
-both begin with the same fields: name, openers, closers, and marks that are dropped. Behind these
-stand fields that only one of the tables has. The function that makes a row
-(`_in_text`, `_special` ...) sets where the row's openers count (`Counts`).
+both have the fields of `Row`: name, openers, closers, and marks that are dropped. `ThoughtRow` and
+`CallRow` add fields of one table. The function that makes a row (`_in_text`, `_special` ...) sets
+where the row's openers count (`Counts`).
 """
 
 import enum
@@ -17,8 +17,9 @@ SUFFIX = "SUFFIX"
 """
 GAP = "…"
 """A wildcard in the marks of rows for text in the middle of gpt-oss's headers: up to 48 characters,
-and `<|constrain|>` with up to 48 more behind it. Text with a recipient (`to=`) does not fit,
-because a header with a recipient begins a call.
+and `<|constrain|>` with up to 48 more behind it. `<|channel|>final…<|message|>` fits
+`<|channel|>final <|constrain|>json<|message|>`. Text with a recipient (`to=`) does not fit, because
+a header with a recipient begins a call.
 """
 
 
@@ -40,31 +41,33 @@ class Counts(enum.Enum):
     IN_TEXT = enum.auto()
     """Anywhere in an answer. For openers of thoughts."""
     AT_START = enum.auto()
-    """At the beginning of a message. For openers of thoughts that are words."""
+    """Where a message begins: at the beginning of the reply, or directly behind a mark. For openers
+    of thoughts that are words.
+    """
     AT_PARAGRAPH = enum.auto()
     """At the beginning of a paragraph. For openers of thoughts that are phrases."""
     EVERYWHERE = enum.auto()
-    """Anywhere. For openers of calls that are special tokens. In a thought, a call behind such an
-    opener may end the thought.
+    """Anywhere in an answer and in a thought, also in Markdown code and behind a quotation mark.
+    For openers of calls that are special tokens. In a thought, the call may end the thought.
     """
     IN_THOUGHTS = enum.auto()
-    """In an answer and in a thought. For openers of calls. In a thought, a call behind such an
-    opener may end the thought.
+    """Anywhere in an answer and in a thought, but not in Markdown code or behind a quotation mark.
+    For openers of calls that are no special tokens. In a thought, the call may end the thought.
     """
     IN_THOUGHTS_WITH_TOOLS = enum.auto()
     """As IN_THOUGHTS if the request offers tools, else as IN_ANSWERS."""
     IN_ANSWERS = enum.auto()
-    """In an answer. For openers of calls that are text in a thought."""
+    """In an answer. For openers of calls that do not end a thought: in a thought they are text."""
     AS_WHOLE_REPLY = enum.auto()
-    """In a reply that consists of calls alone. For openers of calls if ordinary text may also have
-    the same characters.
+    """In a reply that consists of calls alone. For openers of calls that ordinary text may have
+    too, such as `json` behind three backticks.
     """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """A row of `families` or of `tool_calls.forms`. Two rows are equal only if they are the same
-    object, so that caches, which look rows up for each reply, find them fast.
+    """A row of the table `families` or `tool_calls.forms`: the marks of a thought or a call. Two
+    rows are equal only if they are the same object, so that caches find them fast.
     """
 
     name: str

@@ -27,7 +27,7 @@ class StopStrings:
     """
 
     def __init__(self, strings: Sequence[str], included: bool, findings: Findings) -> None:
-        ordered = sorted(strings, key=len, reverse=True)  # so that `re` finds the longest string
+        ordered = sorted(strings, key=len, reverse=True)  # so that `re` tries the longest first
         self._pattern = re.compile("|".join(map(re.escape, ordered)))
         self._firsts = "".join(sorted({string[0] for string in strings}))
         self._begun = {string[:size] for string in strings for size in range(1, len(string))}
@@ -37,9 +37,9 @@ class StopStrings:
         self._has_text = self._is_over = False
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the event. If its text has a stop string, return the event up to this string, and
-        behind it a finish. Text at the event's end with which a stop string may begin is held, and
-        returned before the next text.
+        """Return the event. If its text has a stop string, return the text up to this string, and
+        behind it a finish; later events are dropped. If the text ends with the beginning of a stop
+        string, this end is held until the next event.
         """
         if self._is_over:
             return []
@@ -61,7 +61,7 @@ class StopStrings:
         return [replace(event, text=before)] if before else []
 
     def close(self) -> Sequence[Event]:
-        """Return the held text, which is no stop string."""
+        """Return the held text. It is no stop string, because the rest of one has not come."""
         held, self._held = self._held, None
         return [held] if held else []
 

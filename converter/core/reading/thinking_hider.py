@@ -13,8 +13,8 @@ class ThinkingHider:
         return [] if isinstance(event, (Thinking, ThinkingEnd)) else [event]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return `kind`, because text of this kind may skip this stage (see `Stage.plain`); `None`
-        for thinking, which must be dropped.
+        """Return `None` for thinking, which must be dropped. Return `kind` for text of any other
+        kind: it may skip this stage, whatever characters it has (see `Stage.plain`).
         """
         return None if kind is Thinking else (kind, "")
 

@@ -1,5 +1,5 @@
-"""Events of thoughts: `Thought` makes them of text and of tags with attributes, `Guess` holds the
-end of a thought that is only guessed.
+"""`Thought`: it turns the text of thoughts, and the attributes of their tags, into events. `Guess`:
+it holds the end of a thought that is only guessed.
 """
 
 import math
@@ -57,9 +57,9 @@ class Thought:
         return self._begun and not self._held
 
     def read_attributes(self, tag: str) -> list[Thinking]:
-        """Begin a thought with `tag`, which has attributes, and return the text of its attribute
-        `thought` as an event. If text stands between tag and closer, it follows behind a blank
-        line.
+        """Begin a thought with `tag`, an opener with attributes: `<thinking thought="Hm">`. Return
+        the value of its attribute `thought` as an event. Text behind the tag is fed later, and a
+        blank line then stands between the two.
         """
         self._attributes = {name: double or single for name, double, single in _PAIR.findall(tag)}
         return [*self.feed(self._attributes.get("thought", "")), *self.feed("\n\n")]
@@ -84,8 +84,8 @@ class Thought:
 
 
 def part_of(event: Thinking, text: str, rest: bool = False) -> Thinking:
-    """Return the event with only `text`, a part of its text; the dialect's own fields of the event
-    get this part too.
+    """Return the event with only `text`, a part of its text. The fields of the event that only its
+    dialect can write back (`own`) get this part too.
 
     Fields that are not strings (a list of blocks) cannot be divided. They are kept only if `rest`
     is True, which says that `text` is the last part of the event's text.

@@ -1,10 +1,12 @@
 """A stage that ends a thought which has spent its budget or repeats itself, and a reply that is a
 thought without an answer.
 
-The thought is cut at the limit, a sentence is put at its end, and the rest of the reply is dropped.
-The addon (`continued_reply`) then asks the server to continue the turn behind this thought. Behind
-a thought without an answer, the addon also asks the server to continue, but only once. If instead
-the server ends the thought, because the addon asked it to, only the rest of the thought is dropped.
+- At its limit the thought is cut, a sentence is put at its end, and the rest of the reply is
+  dropped. The addon (`continued_reply`) then asks the server to continue the turn.
+- Some servers can end a running thought when the addon asks them to. Then only the rest of the
+  thought is dropped, and the reply goes on.
+- If the whole reply is a thought, the addon asks the server to continue it, but only once.
+
 The result does not depend on where the stream was cut into pieces.
 """
 
@@ -67,12 +69,12 @@ class LoopFinder:
         self._tail: list[str] = []
 
     def feed(self, text: str) -> int | None:
-        """Read the next text of the thought. Return the offset in `text` at which the period has
-        come for the third time; `None` if no loop is found.
+        """Read the next text of the thought. If a loop is found, return the offset in `text` behind
+        the third repetition of its words; else `None`.
         """
         whole = self._part + text
-        # `str.split` needs a third of the time. In ASCII text without very long words it returns
-        # the same words as `_WORD`.
+        # In ASCII text without very long words, `str.split` returns the same words as the pattern
+        # `_WORD`, in a third of the time.
         parts = whole.split() if whole.isascii() else []
         if not parts or max(map(len, parts)) > LONGEST_WORD:
             parts = _WORD.findall(whole)
@@ -90,7 +92,7 @@ class LoopFinder:
         return None
 
     def _find_period(self) -> bool:
-        """Return True, and set `period`, if the last words are a period three times in a row."""
+        """Return True, and set `period`, if the last words are one period, three times in a row."""
         tail = self._tail
         del tail[: -TIMES * LONGEST]
         last, before = tail[-1], tail[-2 : -LONGEST - 2 : -1]
@@ -113,7 +115,7 @@ OVERRUN = 4096
 the tokens of some seconds and for the sentence. If more come, the addon ends the thought itself.
 """
 MARK = 2
-"""How many tokens an opener or closer has in most vocabularies, with the line end beside it."""
+"""An estimate of the tokens of one opener or closer, with the line end beside it."""
 
 
 def added_tokens(sentence: str, opened: bool) -> int:
@@ -133,10 +135,11 @@ class ThoughtEnder:
         self._left = BYTES_PER_TOKEN * max(limits.budget or 0, 0)
         self._finder: LoopFinder | None = None
         self._looks = limits.loops != "off"
-        # A reply that is the continuation of an earlier one is not continued again.
+        # If this reply itself continues a reply whose thought was ended, and also has no answer, it
+        # is not continued a second time.
         asks = limits.answers and limits.goes_on and not findings.ends.reasons
-        # True while the reply has only thoughts, if a reply without an answer must be continued, or
-        # if its thoughts must be sent as the answer.
+        # True while the reply has only thoughts, if something must be done when it ends so: ask the
+        # server to continue it (`asks`), or send its thoughts as the answer (`shows`).
         self._alone = asks or limits.shows
         self._turn: list[Text | Thinking] = []
         self._has_calls = self._thinks = self._is_over = False
@@ -147,8 +150,8 @@ class ThoughtEnder:
 
     def feed(self, event: Event) -> list[Event]:
         """Return the event. If it makes a thought exceed its limit, return it cut at the limit, and
-        behind it the sentence (`ThoughtLimits.sentence`) and the thought's end. If the server ends
-        the thought, the later events of this thought are dropped; else all later events are.
+        behind it the sentence (`ThoughtLimits.sentence`) and the thought's end. All later events
+        are dropped; but if the server itself ends the thought, only those of this thought.
         """
         if self._is_over or (self._ends.pending and self._must_drop(event)):
             return []
@@ -185,7 +188,7 @@ class ThoughtEnder:
         the rest of a reply that is not read any further. Such events are dropped.
 
         The addon stops reading, and ends the thought itself, if the thought goes on too long
-        (`OVERRUN`), or if the reply finishes behind it without an answer.
+        (`OVERRUN`), or if the reply finishes behind it without an answer and can be continued.
         """
         if isinstance(event, Thinking):
             self._overrun += len(event.text)
@@ -250,9 +253,11 @@ class ThoughtEnder:
         return [*(part_of(event, each) for each in texts), *closed]
 
     def _finish_unanswered(self, finish: Finish) -> list[Event]:
-        """End a reply that has only thoughts. If thoughts are sent as the answer (`shows`), return
+        """End a reply that has only thoughts. If they are sent as the answer (`shows`), return
         their text and the finish. Else note in the findings that the server must be asked to
         continue the reply, and return the end of the thought without the finish.
+
+        If the reply has no thoughts either, return only the finish.
         """
         thoughts = [thinking for thinking in self._turn if isinstance(thinking, Thinking)]
         if not thoughts:
@@ -271,14 +276,15 @@ class ThoughtEnder:
 
 
 def _spend_budget(text: str, left: int) -> tuple[str, int]:
-    """Return the beginning of a thought's text for which the budget suffices, and the bytes of the
-    budget that remain.
+    """Return as much of the beginning of a thought's `text` as the budget pays for, and how many
+    bytes of the budget then remain.
 
     `left`: how many bytes of UTF-8 the budget still allows (`BYTES_PER_TOKEN` for each token).
     """
     written = text.encode(errors="surrogatepass")  # the text may have half a surrogate pair
     end = min(left, len(written))
-    # The byte at `end` is in the middle of a character: cut before this character.
+    # While the byte at `end` is not the first one of a character, `end` goes back: a character is
+    # not divided.
     while 0 < end < len(written) and written[end] & 0xC0 == 0x80:
         end -= 1
     return written[:end].decode(errors="surrogatepass"), left - end

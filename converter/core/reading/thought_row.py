@@ -1,4 +1,6 @@
-"""A row of the table of families (`families`): marks with which some models enclose thinking."""
+"""`ThoughtRow`: the class of the rows of the table `families`. A row has the marks with which some
+models enclose thinking.
+"""
 
 import enum
 from dataclasses import dataclass
@@ -7,9 +9,10 @@ from converter.core.reading.rows import Row
 
 
 class Lone(enum.Enum):
-    """The meaning of a closer to which no opener belongs, if text of the reply stands before it. At
-    the beginning of a reply, a closer with NOTHING is dropped, and a closer with THOUGHT too unless
-    thinking is turned off (`Mode.CLOSED`).
+    """The meaning of a closer to which no opener belongs, if text of the reply stands before it.
+
+    At the beginning of a reply, a closer with THOUGHT or NOTHING is dropped. If thinking is turned
+    off (`Mode.CLOSED`), only one with NOTHING is dropped there.
     """
 
     THOUGHT = enum.auto()
@@ -29,7 +32,7 @@ class ThoughtRow(Row):
     """A family: the marks with which some models enclose thinking."""
 
     again: tuple[str, ...] = ()
-    """Openers that are dropped within a thought."""
+    """Openers that models repeat within a thought. There they are dropped."""
     labels: tuple[str, ...] = ()
     """Words that may stand directly behind the opener and name the kind of the thought. They are
     dropped.
@@ -41,8 +44,9 @@ class ThoughtRow(Row):
     header are only shown to the user.
     """
     torn: tuple[str, ...] = ()
-    """The first special tokens of marks that consist of several tokens. If a reply was cut off in
-    such a mark, the incomplete mark is dropped.
+    """The first special tokens of marks that consist of several tokens: `<|channel|>` of
+    `<|channel|>final<|message|>`. If a reply was cut off in such a mark, the incomplete mark is
+    dropped.
     """
     answer_tags: tuple[str, str] | None = None
     """The opener and closer around an answer; `None` if models write none. The opener is dropped

@@ -18,7 +18,7 @@ TOKENS = (
     *("<|close|>response<|sep|>", "<|close|>message<|sep|>", "<|end_of_msg|>"),  # Kimi-K3
     *("<|endofturn|>", "<|end_of_turn|>", "<|eot|>"),
 )
-"""The end-of-turn tokens, by the models that write them."""
+"""The tokens with which models end their turn. Each comment names the models that write them."""
 _WHOLE = "|".join(map(re.escape, TOKENS))
 """The pattern of a complete end-of-turn token."""
 _PARTS = "|".join(

@@ -1,5 +1,5 @@
-"""A search for a tag at the beginning of a reply that seems to begin a thought but belongs to no
-family. The log then names the option with which the tag can be read.
+"""A search for an unknown tag with which a reply begins (`<ponder>`): it seems to begin a thought,
+but belongs to no family. The log then names the option with which the tag can be read.
 
 The tag's name must have a word such as "think" in it, because answers in HTML or XML begin with
 tags too.
@@ -19,15 +19,15 @@ _THINKING = re.compile(
     r"think|thought|reflect|ponder|ruminat|deliberat|scratchpad|monolog|reason(ing)?\Z|\Acot\Z",
     re.IGNORECASE,
 )
-"""The pattern of the words of thinking in the name of a tag."""
+"""The pattern of a word in a tag's name that shows that the tag begins a thought."""
 _ENDS = {"begin": "end", "start": "end", "open": "close"}
 """word in an opener's name -> the word in its place in the closer's name."""
 
 
 def tag_at_beginning(text: str) -> Pair | None:
-    """Return the tag at the beginning of a text, and the closer that probably belongs to it; `None`
-    if there is no tag, or its name has no word of thinking.
-    `<|begin_of_thought|>Hm` -> `("<|begin_of_thought|>", "<|end_of_thought|>")`.
+    """Return the tag at the beginning of a text, and the closer that probably belongs to it:
+    `<|begin_of_thought|>Hm` -> `("<|begin_of_thought|>", "<|end_of_thought|>")`. Return `None` if
+    there is no tag, or if its name has no word such as "think".
     """
     match = _OPENER.match(text)
     if not match or (match["left"], match["right"]) not in _SIDES:

@@ -29,24 +29,24 @@ from converter.core.reading.tool_calls.verdict import End, Failed, Verdict
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 _BRACKETED = tuple(mark for mark in (*OPENERS, *CLOSERS) if mark.startswith("["))
-"""The marks of calls that begin with `[`. They are searched for in each body with brackets, because
-else such a mark would be read as a list in the body.
+"""The marks of calls that begin with `[`, such as `[TOOL_CALLS]`. They are searched for in each
+body of JSON or Python, because their bracket would else be read as the beginning of a list.
 """
 _OPENING = (*OPENERS, *SECTIONS)
 """The marks with which a call or a section of calls begins."""
 _LINE_BLANKS = " \t"
 """The blanks that do not end a line."""
 MOST_TRIES = 8
-"""How many of the points at which a candidate may end are judged while more text may come. Points
-outside strings and points within strings are counted separately. At later points the candidate is
-not judged but held, until no more text comes (`last_verdict`). The limit bounds the time.
+"""How many of the points at which a candidate may end are judged while more text may come: so many
+outside strings, and so many within strings. At later points the candidate is not judged but held,
+until no more text comes (`last_verdict`). The limit bounds the time.
 """
 _HEAD_LIMIT = 4096
 """How many characters are held, from the mark on, while the head of the call is not complete."""
 _TEXT = Verdict(failed=Failed.TEXT)
 """The verdict that a candidate is text and no call."""
 _NO_TEXT = (Mark.SILENT, Mark.UNMATCHED, Mark.ANSWER_CLOSE)
-"""The kinds of marks that are dropped and so count as no text behind a call."""
+"""The kinds of marks that are dropped, so that they are no text behind a call."""
 _THOUGHT = (Mark.OPEN, Mark.WITH_ATTRIBUTES)
 """The kinds of marks that begin a thought."""
 
@@ -60,9 +60,9 @@ class Start:
     body_offset: int
     """The offset at which the call's body begins, counted from the beginning of the mark."""
     has_opener: bool
-    """True if an opener of a call or section stands before the body."""
+    """True if an opener of a call or section stands before the body, so that a closer is due."""
     head: Head
-    """The state of the call's head, the beginning of its body up to the tool's name."""
+    """The state of the call's head: whether the beginning of its body has the name of a tool."""
 
 
 def find_start(
@@ -87,8 +87,8 @@ def find_start(
     ]
     waits = not last and len(text) <= _HEAD_LIMIT
     most = len(text) - LONGEST_MARK if waits else len(text)
-    # An opener, or a thought's closer, may stand before the body. If the text ends within such a
-    # mark, or where it may begin, more text must come to tell where the body begins.
+    # A call's opener, or a thought's closer, may stand before the body. If the text ends within
+    # such a mark, or just before it, more text must come to show where the body begins.
     for start in starts:
         opens = start.row.opens if start.has_opener and start.body_offset > most else None
         if opens is not None and text[start.body_offset :] in beginnings(*opens, *THOUGHT_CLOSERS):
@@ -104,13 +104,16 @@ def find_start(
 
 
 def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[CallRow, int, bool]]:
-    """Yield each form that the mark may begin, the offset of its body in `text`, and True if an
-    opener stands before the body. `text`, `rows`: as in `find_start`.
+    """Yield each form of which a call may begin with the mark, the offset of the call's body in
+    `text`, and True if an opener stands before the body.
+
+    `text`: the text from the mark on. `rows`: further forms whose calls may begin here without an
+    opener, as within a section.
     """
     if mark in SECTIONS:
         offset = behind_closers(text, len(mark))
-        # Forms whose calls never have an opener come first: if several heads fit equally well, the
-        # first form counts.
+        # If the heads of several forms fit equally well, the first form counts: one whose calls
+        # have no opener of their own within the section.
         for row in sorted(SECTIONS[mark], key=lambda row: bool(row.opens)):
             opener = max(filter(text[offset:].startswith, row.opens), key=len, default="")
             yield row, behind_closers(text, offset + len(opener)), True
@@ -127,7 +130,8 @@ _NAME = r"\s{0,64}+\w[\w.-]{0,64}+"
 _PROSE = re.compile(rf"{_NAME}:?(?:[ \t]++[^\s<{{\[(`]|[^\w\s.:<{{\[(`-]|:\s)")
 """The pattern of a word with ordinary text behind it. No call begins like that."""
 _PROSE_BEGUN = re.compile(rf"(?:{_NAME}:?[ \t]*+|\s{{0,64}}+)\Z")
-"""The pattern of a text that may become a match of `_PROSE` when more text comes."""
+"""The pattern of a text that may go on as prose (`_PROSE`): blanks, or one word at the text's end.
+"""
 
 
 def begins_prose(behind: str, last: bool) -> bool:
@@ -145,15 +149,15 @@ _ANY_CALL = re.compile(r"\s{0,64}+(?:[\[{]|<[^/])|(?:[^\S\n]*\n\s{0,64}+)?\w")
 the mark or on a new line.
 """
 _ANY_CALL_BEGUN = re.compile(r"\s{0,64}+<?\Z")
-"""The pattern of a text that may become a match of `_ANY_CALL` when more text comes."""
+"""The pattern of a text that may go on as a call (`_ANY_CALL`): blanks, and perhaps `<`."""
 
 
 def find_any_start(mark: CallMark, behind: str, last: bool) -> Start | None:
     """Return the beginning of a call at a mark if `behind`, the text behind the mark, looks like a
     call of any form; else `None`. The tool's name is not read.
 
-    `last`: no more text comes. A reply that then ends at the mark was cut off in a call. Raises
-    `NeedMore` if more text must come to decide it.
+    `last`: no more text comes. If the reply ends at the mark, it was cut off in a call, and the
+    beginning is returned too. Raises `NeedMore` if more text must come to decide it.
     """
     is_begun = _ANY_CALL_BEGUN.match(behind)
     if is_begun and not last:
@@ -196,8 +200,8 @@ def marks_of_row(row: CallRow, whole: bool) -> EndMarks:
 
 @dataclass(slots=True)
 class Candidate:
-    """Text from a mark on that may be a call, or that only looks like a call. No tag of a thought
-    counts in it.
+    """Text from a mark on that may be a call, or that only looks like a call. Tags of thoughts do
+    not count in it.
     """
 
     mark: CallMark
@@ -213,20 +217,22 @@ class Candidate:
     length: int = 0
     """The number of characters in `pieces`."""
     emitted_length: int = 0
-    """How many characters of the text were emitted already (`take_certain`)."""
+    """How many characters of the text were emitted already. Only text that is certainly no call is
+    emitted before the candidate ends (`take_certain`).
+    """
     judged: list[Point] = field(default_factory=list)
     """The points at which the candidate was judged."""
     last_unjudged: Point | None = None
-    """The last point at which the candidate was not judged, because `MOST_TRIES` points were judged
-    before; `None` if there is none.
+    """The last point at which the candidate may end but was not judged, because `MOST_TRIES` points
+    were judged before; `None` if there is none.
     """
     counted_values: tuple[int, int] = (0, 0)
     """The offset up to which `in_value` has counted the tags of values, and how many values are
     open at this offset.
     """
     pending_verdict: tuple[Verdict, Point] | None = None
-    """The verdict on calls that are whole, and the point up to which it applies, while the text
-    behind them must still decide whether they count. Else `None`.
+    """The verdict, and the point up to which it applies, if the calls are whole but the text behind
+    them must still decide whether they count. Else `None`.
     """
 
     @classmethod
@@ -273,8 +279,8 @@ class Candidate:
         return self.start.row
 
     def is_half_closer(self, rest: str) -> bool:
-        """Return True if `rest`, the end of the reply, is the beginning of a closer of the call, at
-        least two characters long. The reply was then cut off in the closer.
+        """Return True if `rest`, the end of the reply, is an incomplete closer of the call, of at
+        least two characters (`</`). The reply was then cut off in the closer.
         """
         return len(rest) > 1 and any(mark.startswith(rest) for mark in self.row.ends)
 
@@ -305,8 +311,8 @@ class Candidate:
         """Return True if an argument's value is open at `point`, in a form whose values stand in
         tags (`Keyed`): `<parameter=city>Os`.
 
-        Each use of this method counts only the tags behind the point of the last use, so the points
-        must be later and later.
+        Each use of this method counts only the tags behind the point of its previous use. So each
+        point must lie behind the previous one.
         """
         body = self.row.body
         if not isinstance(body, Keyed) or body.bare or body.nested_values:
@@ -340,23 +346,23 @@ class Candidate:
         return self.pieces[0]
 
     def take_certain(self) -> str:
-        """Return the next text that is a part of the candidate at whatever point the candidate will
-        end, and count this text as emitted.
+        """Return the next text that certainly belongs to the candidate, wherever the candidate
+        ends, and count this text as emitted.
         """
         begin, self.emitted_length = self.emitted_length, self.extent.sure + self.start.body_offset
         return self.text[begin : self.emitted_length]
 
     def name(self, tools: Schemas) -> str:
-        """Return the name of the offered tool that stands first in the text, for messages; if the
-        text has none of the names, any of them.
+        """Return a tool's name for a message to the user: the name of an offered tool that stands
+        first in the text. If the text has none of these names, return one of them all the same.
         """
         text = self.text
         offsets = {text.find(tool, len(self.mark.mark)): tool for tool in tools}
         return offsets[min((offset for offset in offsets if offset >= 0), default=max(offsets))]
 
     def verdict(self, point: Point, tools: Schemas) -> Verdict | None:
-        """Return the judge's verdict on the text up to `point`; `None` if the candidate does not
-        end there, or if `MOST_TRIES` points were judged already.
+        """Return the judge's verdict on the text up to `point`. Return `None` if the candidate does
+        not end there, because a value is open; or if `MOST_TRIES` points were judged already.
         """
         if point.reason is End.CUT:
             return None if self.in_value(point) else _TEXT
@@ -370,10 +376,10 @@ class Candidate:
         return None if verdict.failed is Failed.UNCLOSED else verdict
 
     def last_verdict(self, end: End, tools: Schemas) -> tuple[Verdict, Point]:
-        """Return the final verdict, because no more text comes, and the point up to which it
-        applies: an earlier point if the calls up to it are whole, else the end of the text.
+        """Return the final verdict when no more text comes, and the point up to which it applies:
+        an earlier point if the calls up to it are whole, else the end of the text.
 
-        `end`: why no more text comes.
+        `end`: the reason why no more text comes.
         """
         length = len(self.text)
         whole, failed = Point(end, length, length), None
@@ -394,7 +400,7 @@ class Candidate:
 
     def _judge(self, point: Point, tools: Schemas, last: bool) -> Verdict:
         """Return the judge's verdict on the body up to `point`. `last`: no more text comes, so that
-        an open call may be completed (see `judge`).
+        the judge may complete a call whose closing marks are missing.
         """
         body = self.text[self.start.body_offset : point.body_end]
         return judge(self.row, body, point.reason, tools, last=last)
@@ -408,7 +414,7 @@ class Candidate:
         rest = source.rest.lstrip(BLANKS if whole else _LINE_BLANKS)
         if len(source.rest) - len(rest) > BLANKS_LIMIT:
             return Follows.TEXT
-        # Behind calls that must be the whole reply, marks that are dropped are skipped.
+        # If calls must be the whole reply, marks behind them that the engine drops are no text.
         while whole and rest and (source.last or marks.begun_length(rest, 0) < len(rest)):
             match = marks.search(rest)
             mark = marks.read_mark(match[0])[0] if match and not match.start() else None

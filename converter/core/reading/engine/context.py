@@ -1,5 +1,5 @@
-"""The position of the next character of a reply: in code, in a quotation, in a sentence, or at the
-beginning of a line, sentence or paragraph.
+"""`Context`: the position of the next character of a reply: in code, in a quotation, in a sentence,
+or at the beginning of a line, sentence or paragraph.
 
 The text behind the last mark decides the position. This text is examined only when the engine asks
 for the position, because most text has no mark in it.
@@ -56,8 +56,8 @@ class Context:
             self._examine()
 
     def close_code(self) -> None:
-        """End open Markdown code, because a mark that counts stands here. The text behind the mark
-        still belongs to the same line.
+        """Take open Markdown code as ended, because a mark that counts stands here. The line goes
+        on behind the mark.
         """
         self._examine()
         self._code = CodeSpans()

@@ -2,18 +2,18 @@
 
 The loop. `Engine` has the text that was not emitted yet (`Source`) and a state (`states`). It
 searches for the marks that count in this state, emits the text before the first mark, and looks up
-the next state for the mark. A mark without an entry in the table is ordinary text. A step that
-cannot be decided yet raises `NeedMore` before it changes anything. The loop then ends, and the same
+the next state for the mark. A mark without an entry in the table is ordinary text. If a step cannot
+be decided yet, it raises `NeedMore`, and the undecided text stays held. The loop then ends, and the
 step is tried again when more text has come, or when the reply has ended.
 
 Calls. A mark begins a `Candidate` if the head of a call stands behind it. While a candidate is
-held, the table is not used, and all text goes to the candidate, until the judge has a verdict at
-one of its points. The candidate then becomes calls (`_emit_calls`), text (`_emit_as_text`), or a
-call that must not run (`_break_reply`). At some positions in a reply, the text behind the candidate
+held, the table is not used, and all text goes to the candidate, until the judge has a verdict at a
+point where it may end. It then becomes calls (`_emit_calls`), text (`_emit_as_text`), or a call
+that must not run (`_break_reply`). At some positions in a reply, the text behind the candidate
 decides whether its calls count (`COUNTED`). Calls in a thought wait in a `Draft`.
 
-Nothing is lost: thinking, text, calls and marks together are the text that came in, except CR and
-LF around a thought, thoughts of nothing but blanks, and characters of `_EDGES` around a call.
+Nothing is lost: thinking, text, calls and marks together are the text that came in. The exceptions
+are CR and LF around a thought, thoughts of nothing but blanks, and `_EDGES` around a call.
 
 The decisions at a mark, each in one function, with the numbers of `docs/reading.md`:
 
@@ -21,7 +21,7 @@ The decisions at a mark, each in one function, with the numbers of `docs/reading
 2. A mark of a thought in Markdown code is text, as is a phrase that does not stand at its
    position: `_mark_is_text`. In JSON (`_read_up_to_json`) only marks of calls count; of these, in
    strings only special tokens.
-3. to 5. The effect of a mark: `states`.
+3. to 5. The effect of a mark: the tables in `states`.
 6. Special tokens without an effect are dropped: `ignored` and `again` in the rows,
    `_is_empty_section`.
 7. A call is read, is only shown to the user, or is decided later: `_take_call`, `COUNTED`.
@@ -97,18 +97,18 @@ from converter.core.wire.bounds import (
 )
 
 STOP = "stop"
-"""The finish reason of a reply that the model itself has ended. If it was only guessed that such a
-reply begins in a thought, and no closer has come, the end of the reply is the answer, because a
-model closes its thoughts.
+"""The finish reason of a reply that the model itself has ended. If such a reply was only guessed to
+begin in a thought, and no closer has come, its end is the answer: a model that thinks would have
+closed its thought.
 """
 PIECE = 4096
 """How many characters are added to the unread text at once. Each step copies the unread text, so a
 long text that is added in one piece would take quadratic time.
 """
 RESCAN_LIMIT = 4096
-"""How many characters a refused candidate may have so that its text is searched for marks again. A
-longer candidate becomes text at once, so that no text is searched many times. A candidate with the
-name of an offered tool in its head also becomes text at once.
+"""The most characters of a candidate whose text is searched for marks again if it is no call. A
+longer one becomes text as a whole, so that no text is searched many times. So does a candidate with
+the name of an offered tool in its head.
 """
 UNDECIDED_LIMIT = 4096
 """How many characters of a reply are held until a mark comes, if a grammar other than JSON
@@ -117,26 +117,26 @@ short: a choice, a number, some lines.
 """
 _LINE_LIMIT = 400
 """How many characters behind a mark that begins no call are searched for a call in the same line.
-If a call is found, the mark is dropped (`_call_follows`).
+If a call is found, the mark before it was a stray one, and is dropped (`_call_follows`).
 """
 _NO_CALLS = Expectations({})
 """The expectations for a text in which no tool is offered and no calls are read."""
 _WHOLE = tuple(WHOLE)
 """The marks of the forms whose calls must be the whole reply."""
 _BLANKS = re.compile(f"[{BLANKS}]*+")
-"""The pattern of blanks, of which there may be none."""
+"""The pattern of any number of blanks, also none."""
 _EDGES = BLANKS + ",;}]"
 """Blanks and characters of JSON. Text between a call and its closer is dropped if it consists of
 these characters alone; else the whole of this text is ordinary text.
 """
 _ON_A_LINE = (Mark.SILENT, Mark.UNMATCHED, Mark.TOOL_END, Mark.PHRASE, Mark.PHRASE_END)
-"""The kinds of marks behind which the line goes on. Behind a mark of another kind, text is read as
-at the beginning of a message, so that a fence of Markdown may stand there.
+"""The kinds of marks behind which a line goes on. Behind a mark of another kind, text is read as if
+a line began, so that a fence of Markdown code may stand there.
 """
 _LINE_END = re.compile(r"[\r\n][ \t\r\n]*+\Z")
-"""The pattern of the blanks at the end of a text that are held, because they are dropped if a call
-follows: a line end, and blanks behind it. Blanks without a line end are not held, because each word
-would then wait for the next word.
+"""The pattern of a line end at the end of a text, with the blanks behind it. They are held, because
+they are dropped if a call follows. Other blanks are not held, because then each blank between two
+words would wait for the next word.
 """
 _VALUE, _VALUE_AT_HEAD = re.compile(r"[\[{]"), re.compile(r"\A\s*+[\[{]")
 """The patterns for the beginning of JSON: anywhere in an answer, and at the answer's beginning. In
@@ -150,8 +150,8 @@ class Engine:
     """The engine, for the text of one choice.
 
     `feed` and `flush` return events: `Text`, `Thinking`, `ThinkingEnd`, `LateCloser` and
-    `ToolCall`. Events of a kind that follow each other, when joined, are the same wherever the text
-    was cut into pieces.
+    `ToolCall`. If neighbours of one kind are joined, the events do not depend on where the text was
+    cut into pieces.
 
     Arguments:
         table: the marks that count.
@@ -176,8 +176,9 @@ class Engine:
     ) -> None:
         self._table, self._expectations = table, expectations or _NO_CALLS
         self._wants_json = json_answer
-        # A grammar constrains the answer, but the model usually begins in a thought: the reply is
-        # undecided until its text shows in which of them it begins (`_decide_state_by`).
+        # If a grammar constrains the answer, some servers let the model think first, and others do
+        # not. So a reply that was expected to begin in a thought is undecided until its text shows
+        # whether it does.
         constrained = grammar is not Grammar.NONE and start in (Mode.THINKING, Mode.GUESSED)
         self._grammar = grammar if constrained else Grammar.NONE
         self._guessed = start is Mode.GUESSED
@@ -193,14 +194,14 @@ class Engine:
         self._value: JsonExtent | None = None  # the open JSON in the answer
         self._candidate: Candidate | None = None
         self._draft: Draft | None = None
-        # Directly behind a call: the forms in which the next call may begin without an opener, of
-        # which there may be none. Elsewhere `None`.
+        # Directly behind a call: the forms in which the next call may begin without an opener, an
+        # empty tuple for none. Elsewhere `None`.
         self._section: tuple[CallRow, ...] | None = None
         # The closers of the last call, if it ended without a closer. They may still come behind
         # text, and are then dropped.
         self._late: tuple[str, ...] = ()
-        # True behind a mark of `MarkTable.shows_calls`: it begins text for the user, in which calls
-        # are only shown.
+        # True behind a header such as `to=user<|message|>` (`MarkTable.shows_calls`): calls in the
+        # text behind it are only shown to the user.
         self._shown = False
         self._out: list[Event] = []
         self._select_marks()
@@ -214,8 +215,8 @@ class Engine:
         self._select_marks()
 
     def stop_calls(self, table: MarkTable) -> None:
-        """Read no calls from here on, and only the marks of `table`. The caller must flush the
-        engine before.
+        """Read no calls from here on, because the server itself has sent a call. Only the marks of
+        `table` count. The caller must flush the engine before.
         """
         self._table, self._expectations, self._at_head = table, _NO_CALLS, False
         self._select_marks()
@@ -238,7 +239,8 @@ class Engine:
         was cut off.
         """
         self._source.end = End.STOP if not cut and finish in (*BY_ITSELF, "") else End.CUT
-        # The text ends within a mark that consists of several special tokens: drop this beginning.
+        # If the text ends within a mark that consists of several special tokens, its first tokens
+        # are dropped, because they are no text.
         if (
             self._source.rest.startswith(self._table.torn)
             and not (self._candidate or (self._state in IN_TEXT and self._context.in_code))
@@ -257,7 +259,8 @@ class Engine:
         if finish != STOP:
             self._emit_thought(self.thought.feed(answer))
         self._emit_thought(self.thought.end())
-        # No closer has come: the reply did not begin in a thought, as was guessed.
+        # The reply was guessed to begin in a thought, but no closer has come: the guess was wrong,
+        # and the held text is read again, as the answer.
         if finish == STOP and answer:
             self._state, self._context, self.thought.row = State.HEAD, Context(), None
             self._select_marks()
@@ -271,10 +274,10 @@ class Engine:
         return self._take_events()
 
     def plain(self) -> tuple[TextKind, str] | None:
-        """Return the kind of event that the next text becomes if it need not be fed, and the
-        characters that such a text must not have; `None` if all text must be fed now.
+        """Return the kind of event that the next text becomes if it is not fed (see `Stage.plain`),
+        and the characters that it must then not have. Return `None` if it must be fed.
 
-        The kind is `ToolCall` for text of a call that is held.
+        While a call is held, the kind is `ToolCall`: the text belongs to this call.
         """
         if (candidate := self._candidate) and self.held_call and not self._source.rest:
             not_plain = None if candidate.pending_verdict else candidate.extent.not_plain
@@ -300,8 +303,8 @@ class Engine:
 
     @property
     def closers_of_empty_thought(self) -> tuple[str, ...]:
-        """The closers that would end the open thought, while the thought has no text yet; empty if
-        it has text, or if no thought is open.
+        """The closers that would end the open thought, if it has no text yet. Empty if it has text,
+        or if no thought is open.
         """
         if self._state is State.BEGINNING:
             return self._table.bare_closers
@@ -310,13 +313,15 @@ class Engine:
 
     @property
     def in_thought(self) -> bool:
-        """True if a thought is open, also behind a call in it."""
+        """True if a thought is open. Behind a call in it, it counts as open while the call is held
+        as a draft.
+        """
         return self._state in IN_THOUGHT or self._draft is not None
 
     @property
     def held_call(self) -> int:
-        """The number of held characters of a candidate whose head has an offered name; 0 if no such
-        candidate is held.
+        """The number of characters of the held candidate, if the name of an offered tool stands in
+        its head; 0 if no such candidate is held.
         """
         return self._candidate.length if self._candidate and self._candidate.names_tool else 0
 
@@ -340,8 +345,8 @@ class Engine:
             if self._draft:
                 self._draft.feed(piece)
             if self._draft and self._draft.length > HELD_LIMIT and not self._candidate:
-                # The draft is too long to be held: its calls count, and text behind them is a new
-                # thought.
+                # The draft is too long to be held. So its calls count, and text behind them is read
+                # as a new thought.
                 behind = self._settle_draft()
                 self._out += self.thought.feed(behind)
                 self._state = State.THINKING if self._state is State.RESUMED else State.CALLED
@@ -350,8 +355,8 @@ class Engine:
             self._read_unread()
 
     def _has_no_mark(self, text: str) -> bool:
-        """Return True if `text` can be emitted at once: nothing is held, and no mark, JSON or held
-        line end can begin in the text.
+        """Return True if `text` can be emitted at once: nothing is held, and in the text there can
+        begin no mark, no JSON, and no line end that would have to be held.
         """
         if self.holds or self._value or self._json_pattern or self._section is not None:
             return False
@@ -381,8 +386,8 @@ class Engine:
             return  # the undecided text stays in the source until more text has come
 
     def _scan(self) -> None:
-        """Emit the unread text up to the next mark, and read the mark. Raises `NeedMore` if no text
-        before a possible mark is left.
+        """Emit the unread text up to the next mark, and read the mark. Raises `NeedMore` if the
+        text that is left may be the beginning of a mark.
         """
         if self._section is not None:
             self._skip_behind_call()
@@ -393,7 +398,7 @@ class Engine:
         while match and self._is_repeated(match):
             match = marks.search(text, match.start() + 1)
         if match and not last and match.start() >= until:
-            match = None  # a longer mark may begin here, if more text comes
+            match = None  # with more text, this mark may become a longer one
         stop = match.start() if match else until
         if self._at_head and self._begin_call_as_reply(stop):
             return
@@ -412,11 +417,10 @@ class Engine:
 
     def _is_repeated(self, match: re.Match[str]) -> bool:
         """Return True if `match` is a mark of calls that stands directly behind other text of its
-        line, and that is followed by the same mark two more times.
+        line, and the same mark follows twice: `x<tool_call><tool_call><tool_call>`.
 
-        Such a mark begins no call, because no tool's name stands behind it, and it is text. The
-        search skips it to save time: a model that repeats a mark without end writes thousands of
-        them in one frame.
+        Such a mark is text, because no tool's name stands behind it. The search skips it to save
+        time: a model that repeats a mark without end may write thousands of them into one frame.
         """
         mark, text, at = match[0], match.string, match.start()
         in_line = at > 0 and text[at - 1] not in " \t\n"
@@ -433,7 +437,7 @@ class Engine:
             row, suffix, calls = thought.row, thought.suffix, table.calls_in_thought
             self._marks = thought_search(row, suffix, state is State.OPENED, calls)
         else:
-            # Directly behind a call of a section, the next call may begin without an opener.
+            # Directly behind a call in a section, the next call may begin without an opener.
             section = self._section if self._section and state in BEHIND_CALL else ()
             self._marks = table.state_search(
                 state,
@@ -445,10 +449,10 @@ class Engine:
             )
 
     def _emit_if_no_phrase(self, lead: int) -> None:
-        """Emit the first character of the unread text that is not blank, and the `lead` blanks
-        before it, if only a phrase may begin there and phrases do not count at this position.
+        """Emit the first word's first character, with the `lead` blanks before it, if only a phrase
+        may begin with it and phrases do not count at this position.
 
-        Raises `NeedMore` if a mark, or a phrase that counts, may begin there.
+        Raises `NeedMore` if a mark, or a phrase that counts, may begin with it.
         """
         text, marks = self._source.rest, self._marks
         positions = marks.positions(text[lead:]) if isinstance(marks, PhraseSearch) and text else ()
@@ -457,8 +461,8 @@ class Engine:
         self._emit(self._source.take(lead + 1))
 
     def _skip_behind_call(self) -> None:
-        """Drop the blanks and closers at the beginning of the unread text, which follows a call.
-        Raises `NeedMore` if no text is left.
+        """Drop the blanks and closers directly behind a call, at the beginning of the unread text.
+        Raises `NeedMore` if then no text is left, or if it may be the beginning of a closer.
         """
         source, offset, closer = self._source, 0, " "
         closers = ALL_CLOSERS if self._value else self._table.behind_calls
@@ -476,9 +480,9 @@ class Engine:
             raise NeedMore
 
     def _count_blanks(self, text: str, stop: int, match: re.Match[str] | None) -> int:
-        """Return how many blanks before the offset `stop` of `text` must be held, because they are
-        dropped if a call follows. `match`: the match of the mark at `stop`; `None` if the text ends
-        there.
+        """Return how many blanks directly before the offset `stop` of `text` must be held: they are
+        dropped if a call follows. `match`: the match of the mark at `stop`, or `None` if there is
+        no mark.
         """
         if not self._table.reads_calls or self._state in EMITTED_AS_THINKING:
             return 0
@@ -508,9 +512,9 @@ class Engine:
         return _VALUE_AT_HEAD if offered and state in SILENT_SO_FAR else None
 
     def _read_up_to_json(self, text: str, stop: int) -> bool:
-        """Emit the text up to JSON that begins in `text`, the unread text, before the offset
-        `stop`, and read the rest as JSON. If the JSON stands in Markdown code, it is text: emit its
-        line too, up to a backtick or the line's end.
+        """Search `text`, the unread text, up to the offset `stop` for the beginning of JSON. Emit
+        the text before it, and read the rest as JSON. JSON in Markdown code is only text: its line
+        is emitted too, up to a backtick or the line's end.
 
         Return False, and emit nothing, if no JSON begins there.
         """
@@ -559,7 +563,7 @@ class Engine:
                 self._emit(text[:blanks])
                 text = text[blanks:]
             self._set_state_behind(Mark.TEXT)
-        # Text in JSON is a single brace to the context, because a backtick in JSON begins no code.
+        # The context gets one brace in place of text in JSON: a backtick in JSON begins no code.
         self._context.feed("{" if self._value else text)
         if self._draft:
             self._draft.add_behind(text, self._state is State.RESUMED, self.answer.choice)
@@ -579,7 +583,8 @@ class Engine:
         """Set the state of an undecided reply whose answer must be JSON. `text`, its first text or
         mark, decides: if JSON cannot begin with it, the reply begins in a thought.
 
-        Return True if the state was set; False if the reply is decided, or need not be JSON.
+        Return True if the state was set now. Return False if the reply was decided before, or if
+        its answer need not be JSON.
         """
         if self._state is not State.UNDECIDED_HEAD or self._grammar is not Grammar.JSON:
             return False
@@ -644,8 +649,8 @@ class Engine:
         """Drop the mark `literal`, whose effect does not depend on the text behind it, and go to
         the next state.
 
-        `spelled`: the mark as its row has it, with the wildcard SUFFIX where `literal` has the text
-        `suffix`.
+        `spelled`: the mark as its row has it (`<think:SUFFIX>`). `suffix`: the text for SUFFIX in
+        `literal`; empty if the mark has no SUFFIX.
         """
         self._source.take(len(literal))
         self._shown = literal in self._table.shows_calls
@@ -681,8 +686,8 @@ class Engine:
         return self._context.in_code
 
     def _take_attributes(self, literal: str) -> None:
-        """Read a tag with attributes, which begins a thought. `literal` is the beginning of the tag
-        (`<thinking `). If no such tag follows, emit the first character as text.
+        """Read a tag with attributes, which begins a thought: `<thinking thought="Hm">`. `literal`
+        is its beginning, `<thinking `. If no such tag stands there, emit one character as text.
         """
         text = self._source.rest
         match = match_attributes(text, len(literal))
@@ -770,8 +775,8 @@ class Engine:
 
     @property
     def _tools(self) -> Schemas | None:
-        """The schemas of the tools that may be called, by name: empty once the reply has the most
-        calls that it may have. `None` if calls are not read.
+        """The schemas, by name, of the tools that may be called now. Empty once the reply has as
+        many calls as it may have; `None` if calls are not read.
         """
         if not self._table.reads_calls:
             return None
@@ -779,7 +784,7 @@ class Engine:
 
     @property
     def _in_or_behind_thought(self) -> bool:
-        """True if a thought is open, or if a call stands directly before that may have ended it."""
+        """True in an open thought, and directly behind a call that may have ended a thought."""
         return self._state in IN_THOUGHT or self._state is State.CALLED_INSIDE
 
     def _take_call(self, literal: str) -> None:
@@ -818,9 +823,10 @@ class Engine:
         """Emit a mark of calls as text, or drop it, because no call that counts begins with it.
         `behind`: the text behind the mark.
 
-        - The mark is dropped if it begins a line in which a call follows, or if it is ignored.
+        - The mark is dropped if it begins a line in which a call follows, or if it is one of
+          `Row.ignored`.
         - In a sentence, with JSON behind it, the whole mark is emitted. The JSON is then read as
-          text, in the strings of which no tag counts.
+          text; tags in its strings do not count.
         - Else only its first character is emitted, and marks are searched for behind it.
         """
         if self._state not in IN_TEXT or self._value or self._context.in_code:
@@ -836,8 +842,8 @@ class Engine:
         return self._emit_character()
 
     def _call_follows(self, behind: str) -> bool:
-        """Return True if a call of an offered tool stands in `behind`, the text behind a mark,
-        before its first line end. Raises `NeedMore` if more text must come to decide it.
+        """Return True if a call of an offered tool stands in the first line of `behind`, the text
+        behind a mark. Raises `NeedMore` if more text must come to decide it.
         """
         line = behind[:_LINE_LIMIT].partition("\n")[0]
         for match in self._table.calls.finditer(line):
@@ -926,9 +932,9 @@ class Engine:
         raise NeedMore
 
     def _limit_of(self, candidate: Candidate) -> int:
-        """Return the most characters of a candidate that are held: `PYTHON_LIMIT` for a call in
-        Python's syntax, `WAITING_LIMIT` for another call of an offered tool that stands alone
-        (`_may_break`), else `HELD_LIMIT`.
+        """Return how many characters of a candidate are held at most: `PYTHON_LIMIT` in a form with
+        Python's syntax; `WAITING_LIMIT` if the candidate has the name of an offered tool and would
+        end the reply with an error (`_may_break`); else `HELD_LIMIT`.
         """
         if isinstance(candidate.row.body, Python):
             return PYTHON_LIMIT
@@ -945,14 +951,14 @@ class Engine:
         self._end_candidate(candidate, verdict, Point(End.STOP, end, end))
 
     def _end_candidate(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
-        """End a candidate at a point, by the judge's verdict: as calls, as text or as a call that
-        must not run. Keep holding it if the text behind it decides whether its calls count.
+        """End a candidate at `point`, by the judge's verdict: as calls, as text or as a call that
+        must not run. If the text behind it must decide whether its calls count, hold it until then.
         """
         text, self._candidate = candidate.text, None
         self._source.rest = text[point.end :] + self._source.rest
         written = text[: point.end]
-        # The candidate stands in a thought, and the thought's closer begins at the point: the calls
-        # of the draft do not count.
+        # First case: the candidate stands in a thought, and the thought's closer stands in the
+        # middle of its call. Then no call of the draft counts.
         if point.reason is End.CUT and point.body_end < len(text):
             self._settle_draft(counts=False)
         elif candidate.is_text:
@@ -971,8 +977,8 @@ class Engine:
             self._emit_as_text(candidate, written)
 
     def _decide_by_text_behind(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
-        """Emit a candidate, whose calls are whole, as calls or as text. The text behind it decides.
-        Raises `NeedMore` if more of this text must come.
+        """Emit a candidate whose calls are whole: as calls or as text, as the text behind it
+        decides. Raises `NeedMore` if more of this text must come.
         """
         follows = candidate.kind_behind(self._source, self._marks)
         self._candidate = None
@@ -1000,9 +1006,9 @@ class Engine:
         return None
 
     def _may_break(self, candidate: Candidate) -> bool:
-        """Return True if the reply ends with an error in case this candidate is a call without a
-        clear meaning: the candidate stands alone in the reply (`Stands.ALONE`), and the engine does
-        not read a thought for `ThoughtCalls`. In other cases such a call becomes text.
+        """Return True if the reply must end with an error if this candidate is a call without a
+        clear meaning. This is so for a candidate that is `Stands.ALONE`, but not in the engine that
+        reads thoughts (`ThoughtCalls`). In all other cases such a call becomes text.
         """
         return candidate.stands is Stands.ALONE and self._expectations.in_sentences
 
@@ -1015,7 +1021,8 @@ class Engine:
 
     def _emit_calls(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
         """Emit the calls of a candidate; in a thought, add them to the draft. Text between the last
-        call and its closer becomes unread text again, or is dropped if it consists of `_EDGES`.
+        call and its closer becomes unread text again; if it has only characters of `_EDGES`, it is
+        dropped.
         """
         row, text = candidate.row, candidate.text
         behind = text[candidate.start.body_offset + verdict.length : point.body_end]
@@ -1024,7 +1031,7 @@ class Engine:
             self._source.rest = ""  # the reply ends within the call's closer
         events: list[Event] = []
         choice, most = self._expectations.choice, self._expectations.most
-        # The slice's end is never negative: only this loop adds calls to `read`, up to `most`.
+        # The end of the slice is never negative, because `read` never has more than `most` calls.
         for call in verdict.calls[: most - len(self.calls.read)]:
             if call.text_before:
                 events.append(Text(call.text_before, choice))
@@ -1073,7 +1080,7 @@ class Engine:
             return None
         if is_span or (mark.close and text.endswith(mark.close)):
             self._emit(self._table.without_ignored(text))
-            # Markdown code that the candidate's text has opened ends with this text.
+            # A backtick in the candidate must not turn the text behind it into Markdown code.
             return self._context.close_code()
         source.rest = text + source.rest
         return self._emit_or_drop_call_mark(mark, text[len(mark.mark) :])
@@ -1082,8 +1089,8 @@ class Engine:
 
     def _add_to_draft(self, events: list[Event], *, closes: bool) -> None:
         """Add the events of a candidate in a thought to the draft. `closes`: True if they are whole
-        calls, in a form with which models call in a thought and then close the thought; False for
-        text and for other calls.
+        calls in a form of `CallRow.in_thoughts`, which count although the thought's closer follows;
+        False for text and for other calls.
         """
         draft = self._draft
         assert draft

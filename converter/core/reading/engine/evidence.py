@@ -78,8 +78,8 @@ class Evidence:
             self._shown.closer_apart |= bool(apart)
 
     def note_closer(self, answer: Answer) -> None:
-        """Note that the reply began in a thought, if it was read as beginning in the answer, but
-        `answer`, the answer that the engine has read, had a closer of a thought without an opener.
+        """Note that the reply really began in a thought, if it was read as beginning in the answer
+        but has a closer of a thought without an opener. `answer` says whether it has one.
         """
         unmatched = answer.unmatched_closer
         begins_in_text = self._reading.mode in (Mode.ANSWERING, Mode.CLOSED)
@@ -88,8 +88,8 @@ class Evidence:
             self._note_correction(InitialState.THINKING)
 
     def note_finish(self, finish: str, closed: bool, openers: tuple[str, ...]) -> None:
-        """Note at the finish where a reply began that was read as beginning in a thought. If this
-        thought has ended (`closed`), a guess was right: the reply began in a thought. Else it began
+        """Note where the reply really began, if it was read as beginning in a thought. If this
+        thought has ended (`closed`), the reply began in a thought, as it was guessed. Else it began
         in the answer, unless it was cut off.
 
         `finish`: the finish reason. `openers`: all openers that count. Nothing is noted if the
@@ -108,7 +108,7 @@ class Evidence:
             self._note_correction(InitialState.TEXT)
 
     def _note_correction(self, begun: InitialState) -> None:
-        """Note `begun`, the state in which a wrongly read reply really began, unless a state was
-        noted before.
+        """Note `begun`, the state in which a wrongly read reply really began. The first such note
+        stays.
         """
         self._shown.correction = self._shown.correction or begun

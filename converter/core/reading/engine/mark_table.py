@@ -1,6 +1,7 @@
 """The table of the marks that count in each state, made from the rows of families and forms.
 
-`MarkTable.state_search` returns the search for a state: the marks that count, and the kind of each.
+`MarkTable.state_search` returns the search for the marks that count in a state. `CallMark` is a
+mark that begins a call.
 """
 
 import re
@@ -37,14 +38,14 @@ class CallMark:
     mark: str
     """The literal text of the mark."""
     begins: str
-    """The key of `OPENERS` or `SECTIONS` with which `mark` begins. Behind this key, `mark` may have
-    more text.
+    """The key of the tables `OPENERS` or `SECTIONS` with which `mark` begins: mostly `mark` itself,
+    but `mark` may have more text behind this key (`CallRow.thought_suffix`).
     """
     counts: Counts = Counts.AS_WHOLE_REPLY
     """The positions at which the mark counts."""
     close: str = ""
-    """The mark that ends text which only looks like a call; empty if such text ends with the end of
-    its JSON.
+    """The closer that ends a text which begins with `mark` but only looks like a call. Empty if
+    such a text ends with the last bracket of its JSON.
     """
     alone: bool = False
     """True if the mark is the beginning of a call's body, in a form whose calls may lack their
@@ -57,9 +58,9 @@ class CallMark:
         return self.counts is Counts.EVERYWHERE
 
     def ends_thought(self, offered: bool, reads: bool = False) -> bool:
-        """Return True if the mark ends a thought. `offered`: True if the request offers tools.
-        `reads`: True if the addon reads calls in the reply; else a mark with `alone`, the beginning
-        of a call's body, ends no thought.
+        """Return True if a call with this mark may end a thought. `offered`: True if the request
+        offers tools. `reads`: True if the addon reads calls in the reply; if it does not, the
+        beginning of a body without its opener (`alone`) ends no thought.
         """
         with_tools = self.counts is Counts.IN_THOUGHTS_WITH_TOOLS
         ends = self.special or self.counts is Counts.IN_THOUGHTS or (offered and with_tools)
@@ -72,7 +73,7 @@ def _marks_of_forms() -> Iterator[CallMark]:
         if form.whole:
             continue
         for mark, close in form.pairs:
-            # A mark in a thought may have more text behind the opener with which it begins.
+            # `mark` is an opener, in some forms with more text behind it (`thought_suffix`).
             opener = max((it for it in (*OPENERS, *SECTIONS) if mark.startswith(it)), key=len)
             yield CallMark(mark, opener, form.counts, close)
         body = form.body
@@ -83,9 +84,9 @@ def _marks_of_forms() -> Iterator[CallMark]:
 
 
 FULL_MARKS = {row.mark: row for row in _marks_of_forms()}
-"""mark -> its `CallMark`, for the marks that can end a thought: openers of sections; openers of
-calls, each with the text that must follow it in a thought (`CallRow.thought_suffix`); beginnings of
-bodies.
+"""mark -> its `CallMark`, for the marks that can end a thought. They are openers of sections;
+openers of calls, with the text that must follow them in a thought (`CallRow.thought_suffix`); and
+beginnings of bodies.
 """
 CALL_MARKS = {mark: CallMark(mark, mark, row.counts) for mark, (row, *_) in OPENERS.items()}
 """mark -> its `CallMark`, for all marks with which a call may begin."""
@@ -93,16 +94,18 @@ CALL_MARKS |= FULL_MARKS
 
 
 def openers_in_thought(offered: bool, reads: bool = False) -> tuple[str, ...]:
-    """Return the marks of calls that end a thought. `offered`: the request offers tools. `reads`:
-    calls are read.
+    """Return the marks of calls that may end a thought. `offered`: the request offers tools.
+    `reads`: the addon reads calls in the reply.
     """
     return tuple(mark for mark, row in FULL_MARKS.items() if row.ends_thought(offered, reads))
 
 
 ALL_CLOSERS = (*CALL_CLOSERS, *CLOSERS)
-"""The closers of calls and of thoughts. All are dropped behind a call that stands in JSON."""
+"""The closers of calls and of thoughts. Behind a call within the JSON of an answer, all of them are
+dropped.
+"""
 _CALLS = dict.fromkeys(CALL_MARKS, Mark.TOOL)
-"""mark with which a call may begin -> its kind."""
+"""mark with which a call may begin -> its kind, always `Mark.TOOL`."""
 _WITHIN_VALUE, _NO_MARKS = MarkSearch(_CALLS), MarkSearch({})
 
 
@@ -116,8 +119,9 @@ class MarkTable:
         reads_calls: True if calls are read. Else their marks count all the same, because no tag of
             a thought counts within a call, but the call stays text.
         forbids_calls: True if the request allows no call, so that the marks of calls are dropped.
-        behind_field: True if a thought came in a field. Then only the marks of thoughts count that
-            the server may have left in the text: closers at its beginning, and the answer's tags.
+        behind_field: True if a thought came in a field. Of the marks of thoughts, then only those
+            count that the server may have left in the text: closers at its beginning, and the tags
+            of the answer.
     """
 
     def __init__(
@@ -218,11 +222,11 @@ class MarkTable:
     def _marks_by_group(
         self, families: tuple[ThoughtRow, ...], phrases: tuple[ThoughtRow, ...]
     ) -> Mapping[Group, Mapping[str, Mark]]:
-        """Return group -> mark of the group -> kind of the mark.
+        """Return the table group -> mark -> kind of the mark.
 
-        `families`: the families whose marks are not phrases. If a thought came in a field, they
-        have only closers that the server may have left (`LEFT_CLOSERS`), and `self.families` is
-        empty; else it is equal to `families`. `phrases`: the families whose marks are phrases.
+        `families`: the families whose marks are not phrases. `phrases`: those whose marks are
+        phrases. If a thought came in a field, `self.families` is empty: then the only marks of
+        `families` that count are closers that the server may have left (`LEFT_CLOSERS`).
         """
         rows = self.families
         left = () if rows else families
@@ -252,8 +256,8 @@ class MarkTable:
 @lru_cache(maxsize=64)
 def thought_search(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
     """Return the search for the marks that count in a thought which an opener of the family `row`
-    has begun. `suffix`: the suffix in this opener. `head`: True if the thought has no text yet.
-    `calls`: the marks of calls that end a thought (`MarkTable.calls_in_thought`).
+    has begun. `suffix`: the text for SUFFIX in this opener; empty for none. `head`: True if the
+    thought has no text yet. `calls`: the marks of calls that end a thought.
     """
     kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closes, Mark.CLOSE)
     kinds |= dict.fromkeys(row.again, Mark.SILENT)

@@ -1,4 +1,6 @@
-"""The engine's thoughts, answer, calls and draft, with the text that waits in each of them."""
+"""The parts of a reply that the engine has read so far, with their held text: thoughts
+(`OpenThought`), the answer (`Answer`), calls (`CallLog`), calls in an open thought (`Draft`).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,15 +20,15 @@ SENTENCE_ENDS = ".!?…。！？"
 
 
 class OpenThought(Thought):
-    """The thoughts of a reply, one after another.
+    """A filter that turns the text of a reply's thoughts, one after another, into events.
 
     Attributes:
         row: the family of the last thought's opener; `None` if the thought had no opener.
         suffix: the suffix in the opener of `row` (`opensource` in `<think:opensource>`).
         guess: the filter that holds the end of a thought which is only guessed; else `None`.
         begun: True if an opener of a thought has come in the reply.
-        emitted: True if text of a thought was emitted that an opener or the prompt began, or that a
-            closer ended. Text of any other thought, which a phrase began, does not count.
+        emitted: True if text of a certain thought was emitted: an opener or the prompt began it, or
+            a closer ended it. A thought that only phrases begin and end does not count.
         unclosed: True if the last thought began with a phrase and nothing has ended it.
     """
 
@@ -43,14 +45,18 @@ class OpenThought(Thought):
 
     @property
     def marks(self) -> tuple[str, str] | None:
-        """The opener and closer of the last thought; `None` if it had no opener."""
+        """The opener and closer of the last thought; `None` if it had no opener, or if there was no
+        thought.
+        """
         row, suffix = self.row, self.suffix
         return (
             (row.open.replace(SUFFIX, suffix), row.close.replace(SUFFIX, suffix)) if row else None
         )
 
     def read(self, text: str) -> Sequence[ThoughtEvent]:
-        """Read text of a thought, and return its events. The end of a guessed thought is held."""
+        """Read the next text of a thought, and return it as events. If the thought is only guessed,
+        its end is held.
+        """
         return self.feed(self.guess.feed(text) if self.guess else text)
 
     def take_guess(self) -> str:
@@ -67,7 +73,7 @@ class OpenThought(Thought):
 
 @dataclass(slots=True)
 class Answer:
-    """The text of the answer."""
+    """The answer so far: its held text, and facts about it."""
 
     choice: int
     """The index of the choice to which the answer belongs."""
@@ -76,7 +82,7 @@ class Answer:
     waiting: list[str] = field(default_factory=list)
     """The held text of an undecided reply, which is a thought if a closer follows."""
     unmatched_closer: bool = False
-    """True if the text has a closer without an opener."""
+    """True if a closer of a thought stands in the answer, behind text, and no opener before it."""
     dropped_closer: bool = False
     """True if a closer without an opener was dropped, because it is a special token, before any
     thought was emitted.
@@ -88,13 +94,17 @@ class Answer:
     has_text: bool = False
     """True if the answer has text that is not blank, emitted or in `waiting`."""
     _closer_left: int = -1
-    """How many characters must still be emitted before the character behind the unmatched closer;
-    -1 if there is no such closer, or once this character was emitted.
+    """How many characters are still to be emitted up to the end of the unmatched closer. The next
+    character decides `closer_apart`. -1 if there is no such closer, or if it is decided.
     """
     _tags: tuple[str, str] = _NONE
-    """The answer's opener and closer; empty while they do not count."""
+    """The opener and closer around an answer, if the opener may stand here: behind a thought. Else
+    two empty texts.
+    """
     _closer: str = ""
-    """The answer's closer while it counts; else empty."""
+    """The closer of the answer, if it counts: its opener has come, or the thought came in a field.
+    Else empty.
+    """
 
     @property
     def answer_tags(self) -> tuple[str, str]:
@@ -119,10 +129,10 @@ class Answer:
         return [Text(text_and_lead, self.choice)]
 
     def note_unmatched(self, before: str, closer: str) -> None:
-        """Note a closer of a thought without an opener, if it is the first and text of the answer
-        stands before it.
+        """Note a closer of a thought that has no opener. Only the first one is noted, and only if
+        text of the answer stands before it.
 
-        `before`: the character before the closer. `closer`: the closer, which will be emitted as
+        `before`: the character before the closer. `closer`: the closer if it will be emitted as
         text; empty if it is dropped.
         """
         if self.has_text and not self.unmatched_closer:
@@ -145,9 +155,9 @@ class Answer:
         return "".join(waiting)
 
     def set_tags_behind(self, closer: str, tags: Mapping[str, tuple[str, str]]) -> None:
-        """Let the tags of an answer count (`<answer>`, `</answer>`) that models write behind
-        `closer`, the closer of a thought directly before. Let none count if `closer` is empty, as
-        when text has come.
+        """Set the tags of an answer (`<answer>`, `</answer>`) that count now: those that models
+        write behind `closer`, the thought's closer directly before. If `closer` is empty, because
+        text has come since, none count.
 
         `tags`: closer of a thought -> the opener and closer of an answer behind it.
         """
@@ -163,8 +173,8 @@ class Answer:
         self._closer = self._tags[1]
 
     def note_tag(self, *, opens: bool) -> None:
-        """Note that a tag of the answer was dropped. Behind the opener (`opens`) the answer's
-        closer counts; behind the closer it does not.
+        """Note that a tag of the answer was dropped. If it was the opener (`opens`), the answer's
+        closer counts from now on; if it was the closer, none does.
         """
         self._closer = self._tags[1] if opens else ""
 
@@ -202,7 +212,7 @@ class Draft:
       ends the thought; if the closer stands directly behind them and `stands` is ENDS_THOUGHT; or
       if the draft is too long to be held (`HELD_LIMIT`).
     - They do not count if other text stands between them and the closer, or if the closer stands
-      directly behind them and `stands` is IN_THOUGHT.
+      directly behind them and `stands` is IN_THOUGHT, or if it stands within an incomplete call.
     - They do not count if the thought goes on behind them for long (`GUESS_LIMIT`).
     """
 
@@ -227,9 +237,9 @@ class Draft:
         self.length += len(text)
 
     def add_behind(self, text: str, resumed: bool, choice: int) -> None:
-        """Add `text`, which stands behind the last call. `resumed`: True if the thought goes on
-        with it. Else it consists of blanks: they are dropped directly behind a call, and kept if
-        the text of a refused candidate stands before them.
+        """Add `text`, which stands behind the last call. `resumed`: True if it is not blank, or
+        stands behind such text. Blanks directly behind a call are dropped; behind the text of a
+        candidate that was no call they are kept.
         """
         if resumed:
             self.text_behind += text

@@ -1,4 +1,4 @@
-"""A filter for calls that stand twice in a reply: it drops the second one.
+"""A filter for calls that come twice in a reply: it drops the second one.
 
 A model may write a call at the end of a thought, and once more behind the thought's closer. A
 server may send a call itself that was read from the text already. When a repetition is possible
@@ -14,14 +14,14 @@ from converter.core.model.events import Event, ToolCall
 from converter.core.wire.bounds import HELD_LIMIT
 
 _PIECE_COST = 16
-"""How many characters each piece of a call counts in addition to its arguments, because a stream
-may have very many pieces without arguments.
+"""How many characters each piece of a call adds to its arguments in the count for `HELD_LIMIT`,
+because a stream may have very many pieces without arguments.
 """
 
 
 class Repeats:
-    """The filter, for the events of one choice. Behind `HELD_LIMIT` characters of calls, further
-    calls are not held and not compared, so that a repeated call is emitted a second time.
+    """The filter, for the events of one choice. Once the calls of the choice have `HELD_LIMIT`
+    characters, later calls are no longer held and compared: a repeated one is then emitted twice.
 
     Attributes:
         dropped: the indexes of the calls that were dropped.
@@ -41,15 +41,15 @@ class Repeats:
         return bool(self._held)
 
     def expect_repeats(self) -> None:
-        """Compare all later calls with those that were emitted so far. Hold each until it is
+        """Compare each later call with the calls that were emitted so far, and hold it until it is
         complete.
         """
         meanings = map(_meaning_of_call, self._emitted.values())
         self._meanings = [meaning for meaning in meanings if meaning is not None]
 
     def feed(self, events: Iterable[Event]) -> list[Event]:
-        """Return the events that need not be held. An event that is no piece of a call decides the
-        held calls, which are returned before it.
+        """Return the events that need not be held. Before an event that is no piece of a call, all
+        held calls are returned, or dropped as repetitions.
         """
         out: list[Event] = []
         for event in events:
@@ -78,8 +78,8 @@ class Repeats:
         return out
 
     def _number_anew(self, piece: ToolCall) -> ToolCall:
-        """Return a piece of a call, which is now emitted, with the index that the call has without
-        the dropped calls. Keep the piece for later comparisons.
+        """Return a piece of a call that is emitted now. Its index is lowered by the number of
+        dropped calls. Keep the piece for later comparisons.
         """
         if self._length <= HELD_LIMIT:
             self._emitted.setdefault(piece.index, []).append(piece)

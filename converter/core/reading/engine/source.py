@@ -1,4 +1,6 @@
-"""The text of a reply that has arrived but was not read yet."""
+"""`Source`: the text of a reply that has arrived but was not read yet, and the search for marks at
+its beginning.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from converter.core.reading.tool_calls.verdict import End
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 LONGEST_MARK = 128
-"""How many characters are compared with marks: more than any mark has."""
+"""How many characters of the text are compared with marks. No mark has so many."""
 
 
 @dataclass(slots=True)
@@ -38,11 +40,12 @@ class Source:
         return taken
 
     def mark_ahead(self, marks: Sequence[str], skip: str = BLANKS) -> str:
-        """Return the longest of `marks` with which `rest` goes on behind characters of `skip` and
-        closers of thoughts; empty if it goes on with none. Raises `NeedMore` if a mark may still
-        come.
+        """Skip the characters of `skip`, and closers of thoughts, at the beginning of `rest`.
+        Return the longest of `marks` that stands behind them; empty if none does. Raises `NeedMore`
+        if more text must come to decide it.
 
-        Closers are skipped, because a model that calls in a thought may put its closer anywhere.
+        Closers are skipped, because a model that calls in a thought may put the thought's closer
+        anywhere.
         """
         offset, closer = 0, " "
         while closer:

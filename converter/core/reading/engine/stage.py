@@ -1,9 +1,9 @@
-"""The stage that reads the text of a reply with the engine.
+"""`ReadingStage`: the stage that reads the text of a reply with the engine.
 
 Tags are read until the server sends thinking in a field, because such a server has read the tags
-itself. In the same way calls are read until the server sends a call. A call that was read from the
-text and is sent again by the server counts once. `ThoughtCalls` finds the calls in closed thoughts
-and in a field's thoughts: they count only if the reply has no other call.
+itself. In the same way calls are read until the server sends a call. If the server sends a call
+that was already read from the text, the call counts once. `ThoughtCalls` finds the calls in closed
+thoughts and in thoughts of a field: they count only if the reply has no other call.
 """
 
 from collections.abc import Sequence
@@ -38,8 +38,8 @@ from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire.bounds import MOST_CALLS
 
 _MOST_WAITING = 4096
-"""How many events with thinking or calls that the server sent in fields may wait behind a held call
-in the text.
+"""How many events may wait while a call in the text is held: thinking and calls that the server has
+sent in fields behind it.
 """
 
 
@@ -79,15 +79,17 @@ class ReadingStage:
         self._noted = 0
         self._evidence = Evidence(reading, findings.beginning)
         self._answered = False  # True once the answer has text that is not blank
-        self._own: Own | None = None  # the fields in which the server sent thinking last
+        self._own: Own | None = None  # the dialect's fields of the last thinking in a field
         self._in_call = False  # True if the last event was a piece of a call that the server sent
-        # Thinking and calls that the server sent in fields, while they wait behind a held call in
-        # the text.
+        # Thinking and calls that the server has sent in fields while a call in the text is held.
+        # They wait until the held call is decided.
         self._waiting: list[Event] = []
 
     @property
     def _table(self) -> MarkTable:
-        """The marks that count now, by the settings and by what the server has sent in fields."""
+        """The marks that count now. They depend on the settings, and on whether the server has sent
+        thinking or calls in fields.
+        """
         reading = self._reading
         expected = reading.expected
         phrases = (HEURISTIC,) if reading.phrases else ()
@@ -155,7 +157,7 @@ class ReadingStage:
         return [*held, event]
 
     def close(self) -> Sequence[Event]:
-        """Return all that is held, as in a reply that was cut off, because no finish has come."""
+        """Return all that is held. No finish has come, so the reply counts as cut off."""
         if self._waiting:
             held = [*self._flush("", cut=True), *self._read_held()]
             return [*held, *self._release_all("", cut=True)]
@@ -210,8 +212,8 @@ class ReadingStage:
         return [*held, event] if text == event.text else [*held, *self._field_thinking(text)]
 
     def _field_thinking(self, text: str) -> list[Event]:
-        """Return `text`, which was held from a thought in a field, as an event with the dialect's
-        fields that the server used last. Return nothing if the text is empty.
+        """Return `text`, a held part of a thought in a field, as a thinking event. It gets the same
+        fields as the last thinking of the server. Return nothing if the text is empty.
         """
         own = self._own and Own(self._own.dialect, dict.fromkeys(self._own.fields, text))
         return [Thinking(text, self._engine.answer.choice, own)] if text else []
@@ -221,8 +223,8 @@ class ReadingStage:
         return self._field_thinking(self._thought_calls.release()) if self._thought_calls else []
 
     def _read_server_call(self, event: ToolCall) -> Sequence[Event]:
-        """Return `event`, a piece of a call that the server sends, behind all text that was held.
-        Hold the piece if the call may repeat a call that was read from the text.
+        """Return all text that was held, and behind it `event`, a piece of a call that the server
+        sends. Hold the piece if the call may repeat a call that was read from the text.
         """
         drafted = self._release_possible_call()
         out = [] if self._in_call else self._release_text("", cut=False)
@@ -242,7 +244,7 @@ class ReadingStage:
         return [*drafted, *out, *self._repeats.feed([moved])]
 
     def _read_finish(self, event: Finish) -> Sequence[Event]:
-        """Return all that is held, the calls in thoughts that count, and the finish."""
+        """Return all that is held, then the calls in thoughts if they count, then the finish."""
         out = [*self._release_all(event.reason, cut=event.reason == CUT or event.at_limit)]
         calls, alone = self._thought_calls, self._reads_calls and not self._engine.calls.read
         if calls and alone and event.reason in BY_ITSELF:
@@ -262,8 +264,8 @@ class ReadingStage:
         return out
 
     def _settle_calls(self, held: list[Event]) -> list[Event]:
-        """Return the events `held`, and behind them the calls that were held because they may
-        repeat an earlier call. Note all calls so far in the findings.
+        """Return the events `held`, and behind them the calls that `_repeats` holds because they
+        may repeat an earlier call. Note all calls so far in the findings.
         """
         out = [*held, *self._repeats.release()]
         log, read, again = self._engine.calls, self._findings.calls, self._repeats.dropped
@@ -311,8 +313,8 @@ class ReadingStage:
             elif isinstance(event, ThinkingEnd) or self._thought_calls is None:
                 out.append(event)
             elif isinstance(event, Text) and not self._reads_calls:
-                # Text is not fed to `_repeats`, which would take it for the end of the call that it
-                # holds: a call that the server sends may go on behind text.
+                # A call that the server sends may go on behind text. So text is not fed to
+                # `_repeats`, which would take it for the end of the call that it holds.
                 out.append(event)
             else:
                 out += self._repeats.feed([event])

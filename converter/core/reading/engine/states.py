@@ -8,7 +8,8 @@ The usual sequences of states:
 - A thought: OPENED -> THINKING -> (its closer) -> ENDED. If the chat template has opened the
   thought, the first state is BEGINNING instead of OPENED.
 - A reply that may begin in an answer or in a thought: the three UNDECIDED states take the place of
-  HEAD, ANSWERING and BEHIND. The first mark decides whether the text before it was a thought.
+  HEAD, ANSWERING and BEHIND. The first mark that is not just dropped decides whether the text
+  before it was a thought.
 - A call: while a `Candidate` is held, the tables are not used. Behind its calls, CALLED.
 - A call in a thought: CALLED_INSIDE -> (more text) -> RESUMED. If the thought's closer follows, the
   call was a draft and is a part of the thought (`Draft`). Else the call has ended the thought, and
@@ -27,10 +28,12 @@ from converter.core.reading.mark_search import Mark
 
 
 class State(enum.Enum):
-    """The states of the engine."""
+    """The states of the engine: where the text that is read next stands in the reply."""
 
     HEAD = enum.auto()
-    """At the beginning of the answer, before its text. A closer of a thought is dropped."""
+    """At the beginning of the answer, before its text. If a closer of a thought stands here, it is
+    dropped.
+    """
     BEHIND = enum.auto()
     """In the answer. Nothing but blanks has come since the last mark."""
     ENDED = enum.auto()
@@ -45,10 +48,12 @@ class State(enum.Enum):
     """At the beginning of a reply that may begin in an answer or in a thought."""
     UNDECIDED = enum.auto()
     """In the text of a reply that may have begun in an answer or in a thought. The first mark
-    decides in which of them.
+    decides, unless it is only dropped: a closer shows that it began in a thought.
     """
     UNDECIDED_BEHIND = enum.auto()
-    """As UNDECIDED. Nothing but blanks has come since a mark that was dropped."""
+    """Behind a dropped mark in a reply that may have begun in an answer or in a thought. Nothing
+    but blanks has come since this mark.
+    """
     BEGINNING = enum.auto()
     """At the beginning of a thought whose opener stands in the prompt, because the chat template
     has written it there.
@@ -62,9 +67,13 @@ class State(enum.Enum):
     thought is dropped.
     """
     CALLED_INSIDE = enum.auto()
-    """Behind a call in a thought. Nothing but blanks has come since."""
+    """Behind a call in a thought. Nothing but blanks has come since. It is not decided yet whether
+    the call has ended the thought.
+    """
     RESUMED = enum.auto()
-    """In text of a thought, behind a call in this thought."""
+    """In text behind a call in a thought. It is not decided yet whether the text is a part of the
+    thought, or the call has ended the thought.
+    """
     # The hash of `Enum` is slow Python code, and a state is hashed at each mark of a reply, to look
     # it up in the tables.
     __hash__ = object.__hash__
@@ -76,11 +85,11 @@ class Group(enum.Enum):
     OPENERS = enum.auto()
     """Openers of thoughts that count anywhere in an answer."""
     FIRST_OPENERS = enum.auto()
-    """Openers of thoughts that count only at the beginning of a message."""
+    """Openers of thoughts that count only where a message begins (`Counts.AT_START`)."""
     AGAIN = enum.auto()
     """Openers that are dropped if they stand within a thought (`ThoughtRow.again`)."""
     CLOSERS = enum.auto()
-    """Closers of thoughts."""
+    """All closers of thoughts, for the states in which a thought is open."""
     LONE_CLOSERS = enum.auto()
     """Closers of thoughts that also count if no opener stands before them. They belong to families
     whose `lone` is not `Lone.TEXT`.
@@ -96,7 +105,7 @@ class Group(enum.Enum):
     CALLS = enum.auto()
     """Marks that may begin a call."""
     THOUGHT_CALLS = enum.auto()
-    """Marks of calls that end a thought."""
+    """Marks that may begin a call in a thought too. Such a call may end the thought."""
     CALL_ENDS = enum.auto()
     """Closers of calls and of sections of calls."""
     PHRASES = enum.auto()
@@ -106,15 +115,15 @@ class Group(enum.Enum):
 
 
 _MARKED = (Group.IGNORED, Group.OPENERS)
-"""The groups of marks that count in an answer, at the beginning of a thought, and behind a call in
-it.
+"""Groups of marks that count in an answer, at the beginning of a thought, and directly behind a
+call in a thought.
 """
 _PHRASED = (*_MARKED, Group.CALLS, Group.LONE_CLOSERS)
 """The groups of marks that count in an answer, and in a thought that a phrase has begun."""
 _IN_TEXT = (*_PHRASED, Group.PHRASES)
 """The groups of marks that count anywhere in an answer, not only at its beginning."""
 _AT_START = (*_IN_TEXT, Group.FIRST_OPENERS)
-"""The groups of marks that count at the beginning of a message."""
+"""The groups of marks that count where a message begins."""
 _IN_THOUGHT = (Group.THOUGHT_CALLS, *_MARKED, Group.CLOSERS, Group.FIRST_OPENERS)
 """The groups of marks that count at the beginning of a thought, before its text."""
 COUNTING: Mapping[State, tuple[Group, ...]] = {
@@ -140,8 +149,8 @@ COUNTING: Mapping[State, tuple[Group, ...]] = {
     ),
     State.RESUMED: (Group.THOUGHT_CALLS, Group.CLOSERS),
 }
-"""The groups of marks that count in each state. A mark that is in two groups of a state has the
-kind that the later group gives it.
+"""state -> the groups of marks that count in it. If a mark is in two of these groups, it has the
+kind that the later one gives it.
 """
 
 FIRST_STATE = {
@@ -155,14 +164,16 @@ FIRST_STATE = {
 }
 """mode in which a reply is read -> the first state of the engine."""
 UNDECIDED = frozenset((State.UNDECIDED_HEAD, State.UNDECIDED, State.UNDECIDED_BEHIND))
-"""The states of a reply while it is undecided whether it began in an answer or in a thought."""
+"""The states while it is undecided whether the reply began in an answer or in a thought."""
 _UNPHRASED = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED, State.ANSWERING, *UNDECIDED)
 """The states outside thoughts, in which a phrase may begin a thought."""
 IN_TEXT = frozenset((*_UNPHRASED, State.PHRASED))
-"""The states in which marks count as in an answer, also in a thought that a phrase has begun."""
+"""The states in which marks count as in an answer. PHRASED is one of them, because a phrase is no
+sure sign of a thought.
+"""
 IN_THOUGHT = frozenset((State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED))
-"""The states in a thought that an opener or the chat template has begun. CALLED_INSIDE is none of
-them, because its call may have ended the thought.
+"""The states in a thought that an opener or the chat template has begun. CALLED_INSIDE is not among
+them, because the call before it may have ended the thought.
 """
 EMITTED_AS_THINKING = IN_THOUGHT | {State.PHRASED}
 """The states in which text belongs to a thought."""
@@ -174,7 +185,7 @@ MAY_BE_DRAFT = frozenset((State.CALLED_INSIDE, State.RESUMED))
 _OPENING = (*IN_TEXT, State.CALLED_INSIDE)
 """The states in which an opener begins a new thought."""
 _SILENT_IN_ANSWER = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED)
-"""The states in an answer in which only blanks have come since the beginning or the last mark."""
+"""The states in an answer in which only blanks have come since its beginning or the last mark."""
 _SILENT_IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
 """The states in a thought in which a dropped mark leaves the state as it is."""
 _SILENT_IN_TEXT = (*_SILENT_IN_ANSWER, State.UNDECIDED_HEAD, State.UNDECIDED_BEHIND)
@@ -186,18 +197,18 @@ NEXT_STATE = {
     **{(state, Mark.TOOL): State.CALLED for state in IN_TEXT},
     **{(state, Mark.TOOL): State.CALLED_INSIDE for state in (*IN_THOUGHT, State.CALLED_INSIDE)},
     **{(state, Mark.CLOSE): State.ENDED for state in IN_THOUGHT},
-    # The first mark of an undecided reply is a closer: the text before it was a thought.
+    # If the first mark of an undecided reply is a closer, the text before it was a thought.
     (State.UNDECIDED, Mark.CLOSE): State.ENDED,
     (State.UNDECIDED_BEHIND, Mark.CLOSE): State.ENDED,
     **{(state, Mark.PHRASE): State.PHRASED for state in _UNPHRASED},
     (State.PHRASED, Mark.PHRASE_END): State.ANSWERING,
-    # A closer to which no opener belongs: the chat template had opened a thought, in which the
-    # phrase stood.
+    # A closer behind a phrase has no opener. So the chat template had opened a thought, and the
+    # phrase stood in this thought.
     (State.PHRASED, Mark.CLOSE): State.ENDED,
     (State.PHRASED, Mark.SILENT): State.PHRASED,
     (State.PHRASED, Mark.ANSWER_CLOSE): State.BEHIND,
-    # A repeated opener is dropped: the server or the model repeats the opener of the chat template,
-    # or the model repeats its own.
+    # An opener at the beginning of an open thought is dropped: the server or the model repeats the
+    # opener of the chat template, or the model repeats its own.
     (State.BEGINNING, Mark.OPEN): State.OPENED,
     (State.BEGINNING, Mark.WITH_ATTRIBUTES): State.THINKING,
     (State.OPENED, Mark.OPEN): State.OPENED,
@@ -226,8 +237,8 @@ NEXT_STATE = {
 }
 """state and kind of a mark -> the state behind the mark. A mark without an entry is text."""
 SILENT_SO_FAR = frozenset(state for state, mark in NEXT_STATE if mark is Mark.TEXT)
-"""The states in which only blanks have come since the beginning or the last mark: text leads to
-another state.
+"""The states in which only blanks have come since the beginning or the last mark. Other text leads
+to another state.
 """
 
 
@@ -235,12 +246,13 @@ class Stands(enum.Enum):
     """The position of a candidate in the reply."""
 
     ALONE = enum.auto()
-    """The candidate does not stand within a sentence, or its mark is a special token, or a call
-    stands before it in the reply. If its calls are whole, they count, whatever text follows.
+    """In an answer, and not in the middle of a sentence. Candidates whose mark is a special token,
+    and all candidates behind a first call, count as ALONE too. If the calls are whole, they count,
+    whatever text follows.
     """
     IN_SENTENCE = enum.auto()
-    """In the middle of a sentence, where a call may be an example in prose. Without its closer, the
-    call counts only with certain text behind it (`COUNTED`).
+    """In the middle of a sentence, where a call may be an example in prose. If its closer is
+    missing, the call counts only with certain text behind it (`COUNTED`).
     """
     AS_REPLY = enum.auto()
     """At the beginning of a reply, in a form whose calls must be the whole reply (`WHOLE`)."""
@@ -256,8 +268,8 @@ class Follows(enum.Enum):
     """The kind of the text behind a candidate."""
 
     END = enum.auto()
-    """No text, because the reply ends. For a candidate in a thought, two more cases count as END:
-    the reply ends behind further text, or a mark other than the thought's closer ends the thought.
+    """No text, because the reply ends. In a thought, two more cases count as END: the reply ends
+    behind more text of the thought, or another mark than the thought's closer ends the thought.
     """
     LINE_END = enum.auto()
     """A line end."""
@@ -266,7 +278,7 @@ class Follows(enum.Enum):
     THOUGHT = enum.auto()
     """The opener of a thought."""
     TEXT = enum.auto()
-    """Text that is no line end and no mark that the other members name."""
+    """Any other text: it begins with no line end and none of the marks named here."""
     CLOSER = enum.auto()
     """The closer of the thought in which the candidate stands."""
     TEXT_AND_CLOSER = enum.auto()
@@ -278,8 +290,8 @@ COUNTED = frozenset(
         (Stands.IN_SENTENCE, Follows.END),
         (Stands.IN_SENTENCE, Follows.LINE_END),
         (Stands.IN_SENTENCE, Follows.CALL),
-        # Behind calls that are the whole reply, marks that are dropped may stand. They are skipped,
-        # and do not count as TEXT.
+        # AS_REPLY: the calls must be the whole reply. Marks that are dropped may stand behind them;
+        # they are skipped, and do not count as TEXT.
         (Stands.AS_REPLY, Follows.END),
         (Stands.AS_REPLY, Follows.THOUGHT),
         (Stands.IN_THOUGHT, Follows.END),
@@ -287,7 +299,7 @@ COUNTED = frozenset(
         (Stands.ENDS_THOUGHT, Follows.CLOSER),
     )
 )
-"""The positions, and the kinds of text behind a candidate, with which its whole call counts. With
-any other text behind it, the candidate is ordinary text; in a thought it is a draft, which is a
-part of the thought.
+"""Pairs of the position of a candidate and the kind of text behind it, with which its whole call
+counts. With any other text behind it, the candidate is ordinary text; in a thought it is a draft,
+which is a part of the thought.
 """

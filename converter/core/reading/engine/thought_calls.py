@@ -1,4 +1,5 @@
-"""Calls within closed thoughts, and within thoughts that the server sends in a field.
+"""`ThoughtCalls`: a reader of calls in closed thoughts, and in thoughts that the server sends in a
+field.
 
 The text of a thought is emitted unchanged, with one exception: if a thought in a field ends with
 calls, and calls of the thoughts count, the text of these last calls is left out. The calls are held
@@ -23,8 +24,8 @@ from converter.core.wire.bounds import HELD_LIMIT, MOST_CALLS
 
 
 class ThoughtCalls:
-    """A reader of calls in the thoughts of a choice: `feed` takes the text of thoughts, and at the
-    end of the reply `take_calls` returns the calls that are no drafts: the client gets them.
+    """A reader of calls in the thoughts of a choice. `feed` takes the text of the thoughts. At the
+    end of the reply, `take_calls` returns the calls that the client gets, without drafts.
 
     Attributes:
         forms: the names of the forms of the calls that `take_calls` has returned.
@@ -40,21 +41,21 @@ class ThoughtCalls:
         self._length = 0
         self._written = ""  # the held text of the thought
         self._emitted = 0  # how many blanks at the beginning of `_written` were emitted already
-        # The indexes of the calls with which the open thought ends, as far as it has come.
+        # The indexes of the calls at the end of the open thought, with no text behind them so far.
         self._last: set[int] = set()
-        self._ending: set[int] = set()  # the indexes of the calls with which a closed thought ends
+        self._ending: set[int] = set()  # the indexes of the calls at the ends of closed thoughts
         self.forms: list[str] = []
 
     def feed(self, text: str) -> str:
         """Read the next text of a thought, and return the text that need not be held.
 
-        A call with which the thought ends, as far as it has come, is held: if this call counts, its
-        text is not emitted as thinking too.
+        A call at the end of the thought is held while no text follows: if this call counts, its
+        text must not be emitted as thinking too.
         """
         return "".join(map(self._read_line, text.splitlines(keepends=True)))
 
     def _read_line(self, line: str) -> str:
-        """Read a line of the text, and return the text that need not be held (see `feed`)."""
+        """Read a line of a thought, or a part of one. Return the text that need not be held."""
         self._written += line
         if self._length > HELD_LIMIT or len(self._written) > HELD_LIMIT:
             return self.release()
@@ -62,7 +63,7 @@ class ThoughtCalls:
         self._keep_calls(events)
         if not self._last:
             out, held = self.release(self._engine.unread), self._written
-            # Held blanks are emitted already now: they do not matter for a call behind them.
+            # Blanks are emitted at once: they may stay in the thought, even if a call follows.
             if held.isspace():
                 out, self._emitted = out + held[self._emitted :], len(held)
             return out
@@ -89,23 +90,23 @@ class ThoughtCalls:
 
     @property
     def ends_with_call(self) -> bool:
-        """True if the thought so far ends with a call."""
+        """True if the open thought, as far as it has come, ends with a call."""
         return bool(self._last)
 
     def end_thought(self) -> None:
-        """End the open thought. A call in it that is incomplete is read as one that was cut off."""
+        """End the open thought. If a call at its end is incomplete, the call counts as cut off."""
         if self._engine.holds:
             self._keep_calls(self._engine.flush(cut=True))
         read = self._engine.calls.read
-        # It matters only beside an answer that the thought ends with calls (`take_calls`). If one
-        # of these calls is not whole, the thought was cut off, and does not end with calls.
+        # In a reply with an answer, only calls at the end of a thought count (`take_calls`). If one
+        # of these calls is not whole, the thought was cut off in it, and none of them counts.
         if all(read[index].whole for index in self._last):
             self._ending |= self._last
         self._last.clear()
 
     def _keep_calls(self, events: Sequence[Event]) -> None:
-        """Keep the calls among the engine's events. If text that is not blank follows them, the
-        thought does not end with these calls.
+        """Keep the calls among the engine's events. If text that is not blank follows calls, note
+        that the thought does not end with them.
         """
         for event in events:
             if isinstance(event, ToolCall):
@@ -116,9 +117,9 @@ class ThoughtCalls:
                 self._last.clear()
 
     def take_calls(self, answered: bool) -> Sequence[ToolCall]:
-        """End the thought, and return the calls that count, each of them once. Return none if the
-        arguments of all calls have more than `HELD_LIMIT` characters. `answered`: the reply has an
-        answer.
+        """End the thought, and return the calls that count. A call that stands twice is returned
+        once. Return none if the arguments of all calls together have more than `HELD_LIMIT`
+        characters. `answered`: the reply has an answer.
         """
         self.end_thought()
         taken: dict[tuple[str, str], tuple[ReadCall, ToolCall]] = {}
