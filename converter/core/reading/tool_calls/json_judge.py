@@ -243,7 +243,7 @@ class _Call:
         arguments, length = merge_arguments(members), len(members)
         for key, written, may_be_all in self.doubtful_members:
             around = key in OTHER_KEYS and not self.name_is_outside
-            if arguments is None or (around and (self.arguments_read or not self._knows(key))):
+            if arguments is None or (around and (self.arguments_read or not self._takes(key))):
                 continue
             more = self._resolve(key, written, may_be_all)
             length = -1
@@ -252,8 +252,8 @@ class _Call:
             self._fail()
         return self.arguments if len(arguments) == length else JsonObject([*arguments.items()]).text
 
-    def _knows(self, key: str) -> bool:
-        """Return True if the tool has a parameter of this name."""
+    def _takes(self, key: str) -> bool:
+        """Return True if the tool takes a parameter of this name."""
         return key in properties_of(self.span.schema(self.name))
 
     def _fail(self) -> NoReturn:
@@ -323,7 +323,7 @@ class _Call:
         member to `doubtful_members`. `written`: the JSON of the value. Raises NoCall if the form
         allows no such key.
         """
-        if key in ARGUMENT_KEYS and not (self.arguments_read or self._knows(key)):
+        if key in ARGUMENT_KEYS and not (self.arguments_read or self._takes(key)):
             self._set_arguments(written)
             return
         if self.only_call_keys and key not in (*OTHER_KEYS, *ARGUMENT_KEYS):
@@ -372,7 +372,7 @@ class _Call:
         members = [*read.members, *([(read.open_key, read.open_value)] if read.open_key else [])]
         if self.name_is_key and members:
             key, value = members[0]
-            sure = (has_arguments or _AS_ARGUMENTS.match(value)) and not self._knows(key)
+            sure = (has_arguments or _AS_ARGUMENTS.match(value)) and not self._takes(key)
             return bool(sure or self.span.offered_name(key))
         sure = has_arguments or any(key in ARGUMENT_KEYS for key, _ in members)
         for key, value in members:
@@ -383,7 +383,7 @@ class _Call:
             inner = json_object(value, 0).members if value[:1] == "{" else []
             within = any(name in NAME_KEYS and it[:1] == '"' for name, it in inner)
             named = value[:1] == '"' and (sure or key == "name")
-            if (within or named) and not self._knows(key):
+            if (within or named) and not self._takes(key):
                 return True
         return has_arguments and not read.closed
 
@@ -398,11 +398,11 @@ class _Call:
         - If neither is true: nothing, for an empty value (null, `""`, `[]`). For any other value
           the reading fails by `_fail`.
         """
-        is_parameter = self._knows(key)
+        is_parameter = self._takes(key)
         if not is_parameter and written[:1] == '"' and (inner := mended(_string(written))):
             written = inner
         members = json_object(written, 0).members if written[:1] == "{" else []
-        are_parameters = written[:1] == "{" and all(self._knows(name) for name, _ in members)
+        are_parameters = written[:1] == "{" and all(self._takes(name) for name, _ in members)
         if is_parameter and not (are_parameters and may_be_all):
             return [(key, written)]
         if not are_parameters and json.loads(written) not in _NOTHING:

@@ -50,7 +50,7 @@ from converter.core.wire.bounds import HELD_LIMIT
 
 _IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
 """The pattern of an attribute in a key's tag by which the value is a string: `string="true"`."""
-_IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
+_IS_NO_STRING = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
 """The pattern of an attribute by which the value is no string, if `_IS_STRING` does not match."""
 _ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""")
 """The pattern of an attribute of a tag: first its name, then three groups of which one has its
@@ -487,7 +487,7 @@ def _types_in_tag(written: str) -> frozenset[str]:
     """
     if _IS_STRING.search(written):
         return frozenset({"string"})
-    return NO_STRING if _IS_JSON.search(written) else frozenset()
+    return NO_STRING if _IS_NO_STRING.search(written) else frozenset()
 
 
 def _json_of_text(text: str, types: frozenset[str]) -> str:
