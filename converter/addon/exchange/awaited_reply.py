@@ -242,9 +242,9 @@ class AwaitedReply:
         return rewriter
 
     def needs_prompt_count(self, status: int, body: bytes) -> bool:
-        """Return True if the addon has to count the prompt's tokens for an error: the server's
-        response (`status`, `body`) refuses the prompt as too long and does not report its exact
-        length, and the client's dialect has the length in its error.
+        """Return True if the addon has to count the prompt's tokens for the client's error. This is
+        so if the server's response (`status`, `body`) refuses the prompt as too long without its
+        exact length, and the request was translated: errors of other dialects have the length.
         """
         if not self.request.exchange.is_translated or status < 400:
             return False

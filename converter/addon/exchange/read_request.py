@@ -307,9 +307,12 @@ class ReadRequest:
         )
 
     def with_prompt(self, servers: KnownServers, upstream: Upstream) -> Mapping[str, object] | None:
-        """Return the body with an instruction to think in its system turn. Return `None` if none is
-        needed: the client does not request thinking, the option `think_prompt` is `off`, the
-        request is native, the model thinks by itself, or a system turn names `<thinking>` already.
+        """Return the body with an instruction to think in its system turn. Return `None` if no
+        instruction is added:
+
+        - The client does not request thinking, or the option `think_prompt` is `off`.
+        - The request goes to the server in the client's own dialect.
+        - The model thinks by itself, or a system turn has the tag `<thinking>` already.
         """
         wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
         if not wanted or self.exchange.is_native or servers.thinks(upstream, self.body):

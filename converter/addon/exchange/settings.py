@@ -93,10 +93,9 @@ which must not get into a recording.
 
 
 def _read_history(written: Sequence[str]) -> HistoryOptions:
-    """Return the value of the option `think_history`. `written` has at most one value that says
-    where a request has earlier thoughts (`tags`: in tags in the text), and values that say where
-    tool results stand in a user's message (`tools-first`: before its text), of which the last
-    counts.
+    """Return the value of the option `think_history`. `written` has values of two kinds. One value
+    at most says where a request has earlier thoughts (`tags`: in tags in the text). Others say
+    where tool results stand in a user's message (`tools-first`: before its text); the last counts.
     """
     chosen = [read_one_of(_HISTORY_VALUES)(name) for name in written]
     thoughts = [name for name in chosen if name not in _RESULT_ORDERS] or [AUTO]
@@ -131,7 +130,9 @@ class Settings:
         reader.read_fields,
         (*reader.THINKING_FIELDS, FOLDED),
     )
-    """The fields in which a client of chat completions gets thinking; `FOLDED`: in the text."""
+    """The fields in which a client of chat completions gets thinking. `FOLDED` alone: the client
+    gets it in the text, as a block that web clients fold.
+    """
     signature: str = _option(DEFAULT_SIGNATURE, "signature of thinking blocks")
     """The signature that each thinking block has for a client of the Messages API."""
     map: Mapping[str, Mapped] = _option([], "fields of the server's own: FIELD=BLOCK:KEY", read_map)
@@ -177,7 +178,7 @@ class Settings:
         ("tell", "ask", "show"), "what becomes of a reply that is a thought and no answer"
     )
     """What the addon does about a reply with a thought and no answer: `tell` logs it, `ask` also
-    has the server go on, `show` gives the thought as the answer as well.
+    asks the server to go on with the answer, `show` also sends the thought as the answer.
     """
     stops: str = _choice(
         ("answer", "server"), "where stop strings act: on the answer alone, or as the server has it"

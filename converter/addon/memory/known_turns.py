@@ -58,8 +58,9 @@ class KnownTurns:
         """Return the JSON value of a request's body, and a cache for its turns; None in place of
         the cache if the request is too long or cannot be compared.
 
-        The cache has access to the turns of one earlier request, from which it takes all repeated
-        turns: the request that has the most messages at its beginning in common with this one.
+        The cache takes repeated turns from one earlier request: the one that shares the most
+        messages with this one, counted from the first message.
+
         Raises UnreadableError for a body that is not JSON, or a model's name of more than
         `LONGEST_MODEL` characters.
         """

@@ -325,7 +325,9 @@ class UpstreamClient:
         replies = await asyncio.gather(*probes)
         by_path = dict(zip(IDENTITY_PATHS, replies, strict=True))
         server = recognise_server(by_path)
-        if server:  # else no fingerprint fits, and some path was not answered: a later request asks
+        # `server` is None if no fingerprint fits and a path had no proper answer. A later request
+        # then probes again.
+        if server:
             self.servers.learn_server(upstream, server, is_certain(server, by_path))
             self._forget_silence(upstream)
             self.lessons.write_store(upstream)
@@ -381,8 +383,8 @@ async def run_probe[Result](
 
 
 def _start_task[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
-    """Start a task, and return it. If it fails and nothing awaits it, its error is not logged, as
-    asyncio would do.
+    """Start a task, and return it. asyncio logs the error of a failed task that nothing awaits; it
+    does not log that of this task.
     """
     task = asyncio.ensure_future(probing)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())

@@ -250,8 +250,8 @@ class HistoryOptions:
         the server has not been recognised.
 
         `form` of the result is the form that the user chose (`thoughts`), else the form in the
-        model's row of `TEMPLATES`, with one exception: the row's `reasoning_content` becomes the
-        field in which the server reads thoughts (`Server.history`).
+        model's row of `TEMPLATES`. But if the row has `reasoning_content`, the form is the field in
+        which this server reads thoughts (`Server.history`).
 
         `wanted` of the result is True if the user chose a form or the model's row has one, and
         neither of the two is `drop`. `switches` of the result is empty for a server that takes no

@@ -105,9 +105,9 @@ def state_by_prompt(facts: Facts) -> InitialState | None:
     """Return where the reply begins by the end of the rendered prompt; `None` if that is not known.
 
     For a server that may repeat the opener, the result is never `None`: `LIKELY_THINKING` if the
-    prompt ends with an opener, else `TEXT`. The thought is only likely, because options that the
-    server does not report decide: llama.cpp 11549 repeats the opener (`--skip-chat-parsing`), does
-    not repeat it, or sends the thought in a field (`--reasoning auto`).
+    prompt ends with an opener, else `TEXT`. A thought is only likely, because it depends on options
+    that the server does not report. llama.cpp 11549 repeats the opener (`--skip-chat-parsing`),
+    does not repeat it, or sends the thought in a field (`--reasoning auto`).
     """
     if not facts.repeats_opener:
         return facts.prompt

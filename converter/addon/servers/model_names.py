@@ -25,7 +25,7 @@ GATEWAY = "anthropic/"
 with `claude` or `anthropic`.
 """
 GATEWAY_CLIENTS = re.compile(r"claude-code/")
-"""Matches the beginning of the header `user-agent` of clients that need `GATEWAY` before names."""
+"""Matches the header `user-agent` of clients that need `GATEWAY` before models' names."""
 VARIANTS: Mapping[str, tuple[str, int | None]] = {
     "nothink": (OFF, None),
     "low": ("low", 2048),

@@ -289,8 +289,8 @@ _COUNTED_AT = f"{COMMON.requests.path}/input_tokens"
 _CONTROL_AT = f"{COMMON.requests.path}/control"
 """The path at which llama.cpp ends the thought of a running reply."""
 _TOKENIZE_MESSAGES = ("vllm", "sglang")
-"""Servers whose `/tokenize` takes the messages of a chat-completions request (SGLang: seen in
-0.5.23).
+"""Names of servers whose `/tokenize` takes the messages of a chat-completions request, not only a
+text (SGLang does so in 0.5.23).
 """
 _TEMPLATED = ("model", "messages", "tools", TEMPLATE)
 """Names of the fields of a chat-completions request that a server needs to render the prompt."""
@@ -315,7 +315,7 @@ CHARACTERS_PER_TOKEN = 4
 count tokens.
 """
 _READ_BY_MODEL = ("messages", "tools", "system", "input", "instructions")
-"""Names of the fields of a request, in any dialect, whose texts the prompt has."""
+"""Names of the fields of a request, in any dialect, whose texts become a part of the prompt."""
 _ENCODED = re.compile(r'(?:;base64,|"data":\s*")[A-Za-z0-9+/=]+')
 """Finds the base64 of a picture or a sound. An estimate of tokens leaves base64 out, because its
 length is no measure of the picture's or sound's tokens.

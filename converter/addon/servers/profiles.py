@@ -372,7 +372,7 @@ def thinking_fields(
     become the fields `server.off`. For `adaptive` no switch is sent, because Claude Code 2.1.197
     sends this mode for every unknown model, and vLLM with a Mistral tokenizer answers any
     `chat_template_kwargs` with a 400. `parses`: True if the server sends thoughts in a field of
-    their own.
+    their own; it then gets the budget in the fields `server.parser_budget` too.
 
     If the client sends a budget and no effort, the effort is the one for this budget
     (`BUDGET_EFFORTS`). No effort is sent to a server or a model that takes none.

@@ -129,7 +129,7 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     (r"No user query found in messages", USERLESS),
     # `is missing` is sent by Moonshot's API, `must be passed back` by DeepSeek's API
     (r"reasoning_content\W.{0,40}(is missing|must be passed back)", THOUGHTLESS),
-    # The first row is sent by vLLM, the second by OpenAI
+    # These two rows are sent by vLLM and OpenAI, in this order
     (r"Tool message content only supports text", PICTURES_OF_TOOLS),
     (r"[Ii]mage.{0,20} are only allowed for messages with role", PICTURES_OF_TOOLS),
     # Sent by llama-cpp-python 0.3.36. Its error lists every fault of a message; this is the fault
