@@ -1,1 +1,1 @@
-"""Packages that may be deleted: each watches, shows, keeps or starts, and nothing imports it."""
+"""Optional packages (page, recordings, command ...): any can be deleted, for nothing imports it."""

@@ -1,4 +1,4 @@
-"""Find a model server on this machine, and send requests to a server from `think-addon`."""
+"""Send the requests of `think-addon` to a model server, and find a model server on this machine."""
 
 import http.client
 import socket

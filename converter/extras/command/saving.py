@@ -120,7 +120,9 @@ def _store(record: Mapping[str, object]) -> None:
 
 
 def _parsed_json(path: Path, text: str | None) -> dict[str, Any]:
-    """Return the entries of a JSON file with this text. Raises CommandError for any other file."""
+    """Return the entries of a JSON file with this text, `{}` for None or an empty text. Raises
+    CommandError, with the name of the file `path`, if the text is no JSON object.
+    """
     try:
         entries = json.loads(text or "{}")
     except ValueError:

@@ -56,7 +56,7 @@ def run_workers(count: int, arguments: Sequence[str], first: Sequence[str] = ())
     """Run `count` processes of mitmdump until a signal ends them; return the exit code.
 
     `arguments` are mitmdump's; `first` are further arguments for the first process alone. Raises
-    ValueError if the processes cannot work side by side.
+    ValueError if the processes cannot work side by side (`check_workers`).
     """
     check_workers(count, arguments)
     _print_line(f"starting {count} processes")
@@ -66,7 +66,9 @@ def run_workers(count: int, arguments: Sequence[str], first: Sequence[str] = ())
 
 
 def check_workers(count: int, arguments: Sequence[str]) -> None:
-    """Raise ValueError if `count` processes with these arguments cannot work side by side."""
+    """Raise ValueError if `count` processes with these arguments cannot work side by side: they
+    cannot share a port, or would write to the same file.
+    """
     if count < 1:
         raise ValueError(f"expected a number from 1 for --workers, got {count}")
     if count == 1:

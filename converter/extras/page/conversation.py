@@ -52,7 +52,7 @@ _PROMPTED_NOTE = "Added: a text in the prompt that asks the model to think."
 _WITHHELD_NOTE = "Withheld: the client got no thinking."
 """The note for a reply whose thoughts the client did not get."""
 _REPEATED_NOTE = "The model has had this thought {} times in this conversation."
-"""The note for a thought that occurs `_OFTEN` times; its gap gets the number of times."""
+"""The note for a thought that occurs at least `_OFTEN` times; `{}` becomes the number of times."""
 _OFTEN = 3
 """From this number of equal thoughts in a conversation on, the page shows a note."""
 _ABOUT_THINKING = re.compile(r"(?:🧠 )?[\d,]+ thoughts?, ")

@@ -123,20 +123,20 @@ def tool_costs(exchanges: Sequence[SessionExchange]) -> list[ToolCost]:
 
 
 def _tool_cost(name: str, counts: Counter[str], described: int) -> ToolCost:
-    """Return a tool's cost. `counts` has its numbers of calls and failures, and the bytes of its
-    calls and results; `described`: the bytes of its description.
+    """Return a tool's cost. `counts` has the numbers of its calls and failures, and the numbers of
+    bytes of its calls and results. `described`: the number of bytes of its description.
     """
     sizes = [size // _BYTES_PER_TOKEN for size in (counts["written"], counts["results"], described)]
     return name, counts["calls"], counts["failed"], sizes[0], sizes[1], sizes[2]
 
 
 def _parts_of(shown: Values) -> list[Values]:
-    """Return the parts of all turns of a transcript, which is the page's JSON."""
+    """Return the parts of all turns of `shown`, a transcript as the page's JSON."""
     return [part for turn in shown["turns"] for part in turn["parts"]]
 
 
 def _text_size(part: Values) -> int:
-    """Return the bytes of a part's text."""
+    """Return the number of bytes of a part's text."""
     return len(part["text"].encode(errors="replace"))
 
 

@@ -56,9 +56,7 @@ class Session:
     name: str
     """The id of its first exchange."""
     begin_order: int
-    """The session's place in the order of beginnings: how many exchanges were added before its
-    first one.
-    """
+    """How many exchanges were added before the session's first one. Sessions are sorted by it."""
     fewest_messages: int
     """The number of messages in its shortest request."""
     newest_exchange_id: str

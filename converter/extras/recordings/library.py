@@ -45,7 +45,7 @@ each law that the recording breaks; each message ends with that command line.
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The thinking and the text that a recording's own client should get, as a person wrote them.
+    """The thinking and the text that the recorded client should get, as a person wrote them.
 
     Thinking and text are compared with the first choice of the reply. The choice's thoughts are
     joined, with a blank line between two, and so are its texts. Line ends at the beginning and end

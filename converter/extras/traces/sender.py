@@ -113,7 +113,7 @@ class Sender:
 
 
 class _Provider(TracerProvider):
-    """The SDK's source of tracers, independent of environment variables."""
+    """The SDK's source of tracers; it ignores the SDK's environment variables."""
 
     def __init__(self, resource: Resource) -> None:
         super().__init__(ALWAYS_ON, resource, shutdown_on_exit=False, span_limits=_NO_LIMITS)

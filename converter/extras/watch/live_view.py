@@ -67,7 +67,9 @@ class RunningReply:
         return {"still coming": f"{summary.pop('end', 0.0)} s so far"} | summary
 
     def transcript(self, of_server: bool) -> Transcript:
-        """Return the transcript of the client's bytes so far, or of the server's."""
+        """Return the transcript of the bytes that have come so far: of the server's bytes if
+        `of_server` is True, else of the client's.
+        """
         return self._sides[of_server].transcript()
 
     async def _update_flow(self) -> None:

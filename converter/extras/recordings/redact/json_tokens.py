@@ -87,7 +87,7 @@ def cut_body(body: bytes, stream: bool) -> Pieces:
 
 
 class _BodyReader:
-    """Cuts one body, line by line."""
+    """Cuts one body: a stream line by line, any other body as one JSON value."""
 
     def __init__(self) -> None:
         self.gaps: list[bytes] = []

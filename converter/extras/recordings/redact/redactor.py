@@ -241,8 +241,8 @@ class Redaction:
         """Return the bytes that replace a token. `hidden`: the token's value as text, with an `x`
         for each character of a secret.
 
-        Ids, times and durations get their normal form. Of any other string `hidden` is returned,
-        in which host names and models' paths are replaced too. A number with a secret becomes 0.
+        Ids, times and durations get their normal form. Any other string becomes `hidden`, with its
+        host names and models' paths replaced too. A number with a secret becomes 0.
         """
         value = self.normaliser.normal_value(token)
         if value == token.value and token.value not in PROTOCOL:
