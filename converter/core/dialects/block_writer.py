@@ -403,7 +403,7 @@ def _length_without_blanks(arguments: str) -> int:
     return len("".join(arguments.split()))
 
 
-_SILENT = {
+_UNNOTED_FIELDS = {
     *("role", "logprobs", "stop_reason", "matched_stop"),
     *("token_ids", "annotations", "native_finish_reason"),
 }
@@ -414,9 +414,9 @@ _SILENT = {
 
 def unwritable_fields(event: Opaque) -> set[str]:
     """Return the names of the fields in a chat completion's choice that no other dialect can hold,
-    so that `BlockWriter.notes` lists them for the user. Fields without a value, fields in
-    `_SILENT`, and fields that the user's field map (`think_map`) turned into blocks are not among
-    them.
+    so that `BlockWriter.notes` lists them for the user. Not among them are fields without a value,
+    fields in `_UNNOTED_FIELDS`, and fields that the user's field map (`think_map`) turned into
+    blocks.
 
     Nor are fields beside the choices (`timings`, `provider`): an `Opaque` does not have them,
     because they describe the reply and are no content of it.
@@ -425,7 +425,7 @@ def unwritable_fields(event: Opaque) -> set[str]:
         name
         for fields in (event.outer, event.inner)
         for name, value in fields.items()
-        if value and name not in _SILENT and name not in event.covered
+        if value and name not in _UNNOTED_FIELDS and name not in event.covered
     }
 
 

@@ -130,7 +130,7 @@ term counts as one about the context only if it also names the context (`_OF_CON
 """
 _NUMBER = re.compile(r"(?<![\w.,-])(?:\d{1,3}(?:,\d{3}){1,3}|\d{2,12})(?![\w,]?\d|[a-z-])")
 """A number of 2 to 12 digits, with or without commas (`4,096`), that is no part of a word."""
-_NO_TOKENS = re.compile(r"(?:code|status|error|http)\W{0,4}\d+|(?:exceeded|length)\D{0,30} by \d+")
+_NO_COUNTS = re.compile(r"(?:code|status|error|http)\W{0,4}\d+|(?:exceeded|length)\D{0,30} by \d+")
 """Numbers that do not count the tokens of a prompt: a code, a status, and the number of tokens
 beyond the limit.
 """
@@ -181,7 +181,7 @@ def overflow_in(message: str) -> ContextOverflow | None:
     plain = _normalised(begun)
     if not _means_too_long(plain):
         return None
-    written = _NUMBER.findall(_NO_TOKENS.sub(" ", plain))
+    written = _NUMBER.findall(_NO_COUNTS.sub(" ", plain))
     sizes = sorted({int(number.replace(",", "")) for number in written}, reverse=True)
     if not sizes:
         return ContextOverflow(0, 0, text=begun)

@@ -17,7 +17,7 @@ from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object, whole_characters
 from converter.core.wire.sse import Frame
 
-_PAGE = 8192
+_LONGEST_PAGE = 8192
 """How many characters of an HTML page are searched for its message, which is near the beginning."""
 _LONGEST_SHOWN = 400
 """How many characters are shown of an error that is no JSON, such as a gateway's page."""
@@ -86,7 +86,7 @@ def server_message(body: bytes) -> str:
     try:
         value = json_text.read(body)
     except json_text.UnreadableError:
-        page = body.decode(errors="replace")[:_PAGE]
+        page = body.decode(errors="replace")[:_LONGEST_PAGE]
         unstyled = re.sub(r"(?is)<(style|script)\b.*?</\1>", " ", page)
         return " ".join(re.sub(r"<[^<>]*>", " ", unstyled).split())[:_LONGEST_SHOWN]
     error = server_error(value, "error") if value else None

@@ -26,7 +26,7 @@ _FORMATS = (
 """Paths of the fields in which a request asks for JSON, in this order: chat completions, the
 Messages API, its beta, the Responses API.
 """
-_NAMES = frozenset(path[0] for path in _FORMATS)
+_OUTER = frozenset(path[0] for path in _FORMATS)
 """The outermost field of each path in `_FORMATS`. In a request without these fields no path needs
 to be followed.
 """
@@ -168,7 +168,7 @@ def wants_json(body: Mapping[str, object]) -> bool:
     """Return True if the request asks for JSON. Then an object in the answer is not read as a tool
     call, and a tag within a string is text.
     """
-    return not _NAMES.isdisjoint(body) and any(_type_at(body, path) in _JSON for path in _FORMATS)
+    return not _OUTER.isdisjoint(body) and any(_type_at(body, path) in _JSON for path in _FORMATS)
 
 
 def forces_call(body: Mapping[str, object]) -> bool:

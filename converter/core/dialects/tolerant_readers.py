@@ -12,9 +12,9 @@ from converter.core.wire.checked import Fields
 from converter.core.wire.printable import json_of, size_of
 
 ASSISTANT, TOOL = "assistant", "tool"
-_ARGUMENTS = ("arguments", "input", "action", "operation", "code", "queries")
+_ARGUMENT_FIELDS = ("arguments", "input", "action", "operation", "code", "queries")
 """Fields that may hold a call's arguments, depending on the type of the call."""
-_NAMES = ("server_label", "namespace", "name")
+_NAME_FIELDS = ("server_label", "namespace", "name")
 """Fields that name a call's tool and where the tool comes from; their values are joined with dots.
 """
 
@@ -44,8 +44,8 @@ def call_of(call: Fields, inner: Fields, default_name: str = "") -> ToolUse:
     """Return a call. `inner`: the object with the call's name and arguments, often `call` itself.
     `default_name`: the name for a call that has none.
     """
-    names = [name for field in _NAMES if (name := inner.optional(field, str))]
-    field = next((name for name in _ARGUMENTS if inner.values.get(name) is not None), "")
+    names = [name for field in _NAME_FIELDS if (name := inner.optional(field, str))]
+    field = next((name for name in _ARGUMENT_FIELDS if inner.values.get(name) is not None), "")
     arguments = json_of(inner.value(field)) if field else ""
     return ToolUse(call_id_of(call), ".".join(names) or default_name, arguments)
 

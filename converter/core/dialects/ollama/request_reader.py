@@ -34,9 +34,9 @@ _PICTURES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lG": "image/gif", "U
 """The beginning of a picture's base64 text -> its media type."""
 _PNG = "image/png"
 """The media type of a picture whose beginning has no row in `_PICTURES`."""
-_READ = {"num_predict", "temperature", "top_p", "top_k", "stop"}
+_READ_OPTIONS = {"num_predict", "temperature", "top_p", "top_k", "stop"}
 """Entries of `options` that become fields of the conversation."""
-_PASSED_ON = {"seed", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty"}
+_SENT_OPTIONS = {"seed", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty"}
 """Entries of `options` that go on to the server, as fields of the same names."""
 _UNSUPPORTED = (
     *("suffix", "raw", "context", "template", "logprobs", "top_logprobs"),
@@ -84,9 +84,9 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
     thinking, effort = _thinking(request)
     limit, turn = options.number("num_predict"), _Messages(turn_of).turn
     stream, form = request.optional("stream", bool), request.values.get("format")
-    kept = {name: options.values[name] for name in sorted(_PASSED_ON & options.values.keys())}
+    kept = {name: options.values[name] for name in sorted(_SENT_OPTIONS & options.values.keys())}
     unsaid = (name for name in _UNSUPPORTED if request.values.get(name))
-    left_out = ", ".join((*sorted(options.values.keys() - _READ - _PASSED_ON), *unsaid))
+    left_out = ", ".join((*sorted(options.values.keys() - _READ_OPTIONS - _SENT_OPTIONS), *unsaid))
     model = request.required("model", str)
     turns = tuple(map(turn, request.children("messages")))
     if generates:

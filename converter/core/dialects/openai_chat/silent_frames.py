@@ -4,13 +4,13 @@ import re
 
 from converter.core.wire.sse import read_frame
 
-_OBJECT = b"data: {"
+_DATA_BEGINNING = b"data: {"
 """The beginning of nearly every frame that has data. Such a frame need not be parsed."""
 _ID = re.compile(rb"(?:^|[\r\n])id:")
 """Pattern of a frame that has an id."""
 _FIELD = re.compile(rb"(?:^|[\r\n])(?:data|event|id|retry)\b")
 """Pattern of a frame that has any field, and so is more than comments and blank lines."""
-_DROPPED = re.compile(rb"(?:data|event)\b")
+_DROPPED_LINE = re.compile(rb"(?:data|event)\b")
 """Pattern of the lines that a frame without data loses, because they would change the next event.
 """
 
@@ -32,11 +32,11 @@ class SilentFrames:
 
     def feed(self, raw: bytes) -> bytes:
         """Return the bytes to send for a frame; empty if nothing is left of it."""
-        if raw.startswith(_OBJECT) or (read_frame(raw).data or b"").strip():
+        if raw.startswith(_DATA_BEGINNING) or (read_frame(raw).data or b"").strip():
             self._has_ids = self._has_ids or (b"id:" in raw and bool(_ID.search(raw)))
             return raw
         if not (self._has_ids or _FIELD.search(raw)):
             return raw
         self._has_ids = self._has_ids or bool(_ID.search(raw))
-        lines = [line for line in raw.splitlines() if line and not _DROPPED.match(line)]
+        lines = [line for line in raw.splitlines() if line and not _DROPPED_LINE.match(line)]
         return b"".join(line + b"\n" for line in lines)

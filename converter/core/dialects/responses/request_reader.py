@@ -105,9 +105,9 @@ _MEMORY_FIELDS = frozenset({"conversation", "input", "previous_response_id"})
 """Fields that `input_items` and `state.py` read, so that no note to the user lists them as left
 out.
 """
-_AS_NAMED = ("low", "medium", "high", "xhigh", "max", "ultra")
+_SAME_EFFORTS = ("low", "medium", "high", "xhigh", "max", "ultra")
 """Values of `reasoning.effort` that become the conversation's effort unchanged."""
-EFFORTS = {"minimal": "low", **{name: name for name in _AS_NAMED}}
+EFFORTS = {"minimal": "low", **{name: name for name in _SAME_EFFORTS}}
 """`reasoning.effort` of a request -> effort of the conversation."""
 CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
 """`tool_choice` of a request, or the `mode` in it -> mode of the conversation's tool choice."""
