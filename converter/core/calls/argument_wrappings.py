@@ -17,7 +17,7 @@ _MOST_HELD = 1024
 more would have to be held, the object counts as the arguments.
 """
 QUOTE = '<|"|>'
-"""The special token of Gemma models for a quotation mark. Some write it within quotation marks."""
+"""A special token that Gemma models write in place of a quotation mark."""
 _IN_STRING = r"<|\"|>"
 """`QUOTE` as it stands within a JSON string, where its quotation mark has a backslash."""
 _OPENED = re.compile(r'(?<=")(?<!\\")' + re.escape(_IN_STRING))

@@ -1,4 +1,5 @@
-"""The five kinds of bodies. A body is the text of a call between the call's opener and closer.
+"""The five kinds of bodies: `Json`, `Header`, `Keyed`, `Python`, `Gemma`. A body is the text of a
+call between the call's opener and closer.
 
 Each class describes one kind. A row of `forms` holds an instance, by which `head`, `extent` and
 `judge` read the text of a call.

@@ -400,7 +400,7 @@ class _Call:
         - Any other key ends the value if it stands at the beginning of a line or of the value; if
           models begin no line for a key of this form (`Keyed.has_line_ends` is False); if the tool
           requires the key; or if no value is closed between the key and the call's end.
-        - If an earlier mark may have closed the value (`uncertain`), the result is True as well.
+          It also ends the value if an earlier mark may have closed it (`uncertain`).
 
         `begin`: the offset of the value.
         """
