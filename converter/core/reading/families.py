@@ -244,9 +244,9 @@ CLOSERS = tuple(dict.fromkeys(row.close for row in FAMILIES if row.close not in 
 """The usual closer of each family of `FAMILIES`. A closer that is also an ignored mark of its
 family (`<|end|>`) is left out, because it stands behind answers too.
 """
-_SILENT = "|".join(map(re.escape, sorted(CLOSERS, key=len, reverse=True)))
+_ANY_CLOSER = "|".join(map(re.escape, sorted(CLOSERS, key=len, reverse=True)))
 """The pattern of one of `CLOSERS`, the longest first."""
-_BLANKS_AND_CLOSERS = re.compile(rf"(?:\s++|{_SILENT})*+")
+_BLANKS_AND_CLOSERS = re.compile(rf"(?:\s++|{_ANY_CLOSER})*+")
 """The pattern of blanks and closers of thoughts, in any order."""
 
 

@@ -47,7 +47,7 @@ _TEXT = Verdict(failed=Failed.TEXT)
 """The verdict that a candidate is text and no call."""
 _NO_TEXT = (Mark.SILENT, Mark.UNMATCHED, Mark.ANSWER_CLOSE)
 """The kinds of marks that are dropped, so that they are no text behind a call."""
-_THOUGHT = (Mark.OPEN, Mark.WITH_ATTRIBUTES)
+_THOUGHT_OPENERS = (Mark.OPEN, Mark.WITH_ATTRIBUTES)
 """The kinds of marks that begin a thought."""
 
 
@@ -419,7 +419,7 @@ class Candidate:
             match = marks.search(rest)
             mark = marks.read_mark(match[0])[0] if match and not match.start() else None
             if not match or mark not in _NO_TEXT:
-                return Follows.THOUGHT if mark in _THOUGHT else Follows.TEXT
+                return Follows.THOUGHT if mark in _THOUGHT_OPENERS else Follows.TEXT
             rest = rest[match.end() :].lstrip(BLANKS)
         if whole or not rest:
             source.need_more()

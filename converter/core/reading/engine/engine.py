@@ -121,7 +121,7 @@ If a call is found, the mark before it was a stray one, and is dropped (`_call_f
 """
 _NO_CALLS = Expectations({})
 """The expectations for a text in which no tool is offered and no calls are read."""
-_WHOLE = tuple(WHOLE)
+_WHOLE_REPLY_MARKS = tuple(WHOLE)
 """The marks of the forms whose calls must be the whole reply."""
 _BLANKS = re.compile(f"[{BLANKS}]*+")
 """The pattern of any number of blanks, also none."""
@@ -886,7 +886,7 @@ class Engine:
             # The reply begins, or may begin, with a mark of the table, or has more blanks than are
             # held.
             return False
-        literal = self._source.mark_at(_WHOLE, blanks)
+        literal = self._source.mark_at(_WHOLE_REPLY_MARKS, blanks)
         if blanks == len(text):
             self._source.need_more()
         mark, last = CallMark(literal, literal), self._source.last

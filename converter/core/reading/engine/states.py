@@ -120,23 +120,23 @@ call in a thought.
 """
 _PHRASED = (*_MARKED, Group.CALLS, Group.LONE_CLOSERS)
 """The groups of marks that count in an answer, and in a thought that a phrase has begun."""
-_IN_TEXT = (*_PHRASED, Group.PHRASES)
+_IN_ANSWER = (*_PHRASED, Group.PHRASES)
 """The groups of marks that count anywhere in an answer, not only at its beginning."""
-_AT_START = (*_IN_TEXT, Group.FIRST_OPENERS)
+_AT_START = (*_IN_ANSWER, Group.FIRST_OPENERS)
 """The groups of marks that count where a message begins."""
-_IN_THOUGHT = (Group.THOUGHT_CALLS, *_MARKED, Group.CLOSERS, Group.FIRST_OPENERS)
+_AT_THOUGHT_HEAD = (Group.THOUGHT_CALLS, *_MARKED, Group.CLOSERS, Group.FIRST_OPENERS)
 """The groups of marks that count at the beginning of a thought, before its text."""
 COUNTING: Mapping[State, tuple[Group, ...]] = {
     State.HEAD: (Group.LEFT_CLOSERS, *_AT_START),
     State.BEHIND: (*_AT_START, Group.DROPPED_CLOSERS),
     State.ENDED: (*_AT_START, Group.DROPPED_CLOSERS),
-    State.ANSWERING: (*_IN_TEXT, Group.DROPPED_CLOSERS),
+    State.ANSWERING: (*_IN_ANSWER, Group.DROPPED_CLOSERS),
     State.PHRASED: (*_PHRASED, Group.PHRASE_ENDS),
     State.UNDECIDED_HEAD: _AT_START,
-    State.UNDECIDED: _IN_TEXT,
+    State.UNDECIDED: _IN_ANSWER,
     State.UNDECIDED_BEHIND: _AT_START,
-    State.BEGINNING: _IN_THOUGHT,
-    State.OPENED: _IN_THOUGHT,
+    State.BEGINNING: _AT_THOUGHT_HEAD,
+    State.OPENED: _AT_THOUGHT_HEAD,
     State.THINKING: (Group.THOUGHT_CALLS, Group.AGAIN, Group.CLOSERS),
     State.CALLED: (*_AT_START, Group.THOUGHT_CALLS),
     State.CALLED_INSIDE: (
@@ -184,11 +184,11 @@ MAY_BE_DRAFT = frozenset((State.CALLED_INSIDE, State.RESUMED))
 """The states behind a call in a thought while it is undecided whether the call is a draft."""
 _OPENING = (*IN_TEXT, State.CALLED_INSIDE)
 """The states in which an opener begins a new thought."""
-_SILENT_IN_ANSWER = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED)
+_TEXTLESS_IN_ANSWER = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED)
 """The states in an answer in which only blanks have come since its beginning or the last mark."""
-_SILENT_IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
+_STAYS_IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
 """The states in a thought in which a dropped mark leaves the state as it is."""
-_SILENT_IN_TEXT = (*_SILENT_IN_ANSWER, State.UNDECIDED_HEAD, State.UNDECIDED_BEHIND)
+_STAYS_IN_TEXT = (*_TEXTLESS_IN_ANSWER, State.UNDECIDED_HEAD, State.UNDECIDED_BEHIND)
 """The states in text in which a dropped mark leaves the state as it is."""
 NEXT_STATE = {
     **{(state, Mark.OPEN): State.OPENED for state in _OPENING},
@@ -219,16 +219,16 @@ NEXT_STATE = {
     (State.ENDED, Mark.UNMATCHED): State.ENDED,
     (State.BEHIND, Mark.UNMATCHED): State.BEHIND,
     (State.ANSWERING, Mark.UNMATCHED): State.BEHIND,
-    **{(state, Mark.SILENT): state for state in (*_SILENT_IN_THOUGHT, *_SILENT_IN_TEXT)},
+    **{(state, Mark.SILENT): state for state in (*_STAYS_IN_THOUGHT, *_STAYS_IN_TEXT)},
     (State.CALLED_INSIDE, Mark.SILENT): State.CALLED,
     (State.ANSWERING, Mark.SILENT): State.BEHIND,
     (State.UNDECIDED, Mark.SILENT): State.UNDECIDED_BEHIND,
-    **{(state, Mark.ANSWER_OPEN): State.BEHIND for state in _SILENT_IN_ANSWER},
+    **{(state, Mark.ANSWER_OPEN): State.BEHIND for state in _TEXTLESS_IN_ANSWER},
     (State.HEAD, Mark.ANSWER_CLOSE): State.BEHIND,
     (State.BEHIND, Mark.ANSWER_CLOSE): State.BEHIND,
     (State.ANSWERING, Mark.ANSWER_CLOSE): State.BEHIND,
     (State.CALLED_INSIDE, Mark.TOOL_END): State.CALLED_INSIDE,
-    **{(state, Mark.TEXT): State.ANSWERING for state in _SILENT_IN_ANSWER},
+    **{(state, Mark.TEXT): State.ANSWERING for state in _TEXTLESS_IN_ANSWER},
     (State.CALLED_INSIDE, Mark.TEXT): State.RESUMED,
     (State.UNDECIDED_HEAD, Mark.TEXT): State.UNDECIDED,
     (State.UNDECIDED_BEHIND, Mark.TEXT): State.UNDECIDED,
