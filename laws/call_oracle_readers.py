@@ -23,7 +23,7 @@ JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"  # the pattern of blanks before a JSON objec
 _UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)  # errors of `json` and `ast`
 _DECODER = json.JSONDecoder(strict=False)  # a reader of JSON that takes line ends in strings
 NOTHING: Mapping[str, object] = {}
-"""The arguments of a call that is only a name. It is a call if the tool requires no argument."""
+"""The arguments of a bare name, which is a call only if the tool requires no argument."""
 _NAMES, _ARGUMENTS = ("name", "tool_name", "function"), ("arguments", "parameters", "args")
 _BESIDE_ARGUMENTS = ("id", "type", "tool_call_id", "index")  # a call's fields that are no arguments
 

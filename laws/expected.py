@@ -87,7 +87,7 @@ def calls_in_text(choice: ParsedChoice, reading: Reading) -> list[tuple[str, cal
 
 
 def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracle.Call]:
-    """Return the calls (no drafts) in a choice's thoughts; none if it is cut off or has calls."""
+    """Return the calls in thoughts, not drafts; none if the reply is cut off or has other calls."""
     tools, read = reading.expected.calls.read, _all_parts(choice, reading)
     if not tools or choice.calls or choice.finish not in WHOLE:
         return []
@@ -103,7 +103,7 @@ def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracl
 
 def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
     """Return for each part of a choice the text of the calls at its end that the client gets as
-    calls; else an empty text. Only thoughts have them, in a reasoning field only the last part.
+    calls; else an empty text. Only thoughts count; one in a reasoning field must be the last part.
     """
     read, tools = _all_parts(choice, reading), reading.expected.calls.read
     counts = not calls_in_text(choice, reading) and calls_in_thoughts(choice, reading)

@@ -91,7 +91,7 @@ def _check_error(variant: Variant, body: bytes, plain: Message, wire: Any, sdk: 
 
 
 def _blocks(message: Message) -> list[tuple[object, ...]]:
-    """Return type and content of the blocks of `_KINDS`. The SDK drops deltas of other types."""
+    """Return type and content of the blocks whose type is in `_KINDS`; the SDK drops others."""
     content_keys = {"text": "text", "thinking": "thinking", "tool_use": "input"}
     return [
         (block["type"], block[content_keys[block["type"]]])

@@ -31,7 +31,7 @@ from laws.variants import IN_BLOCKS, IN_FIELDS, Variant, body_of, variants
 
 type Json = dict[str, Any]
 _CUT = ("length", "max_tokens")
-"""Finishes of a reply that was cut off at the limit of tokens."""
+"""The finish reasons of a reply that was cut off at the limit of tokens."""
 _STOP_STRINGS = ("stop_reason", "matched_stop")
 """Fields of a choice in which servers report the stop string that ended the reply."""
 
@@ -106,7 +106,7 @@ def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
 
 
 def _cut_by_stops(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
-    """Return the request's stop strings if the last call is cut off, perhaps by one; else none."""
+    """Return the request's stop strings if one of them may have cut off the last call; else ()."""
     return reading_for(case.recording, whole=True).expected.stops if choice.cut_call else ()
 
 
@@ -136,7 +136,7 @@ def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[
 
 
 def _typed_call(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
-    """Return `call`, with the client's arguments (`other`) if they may be the converted ones."""
+    """Return `call`, with the client's arguments (`other`) if these differ only in their types."""
     sent = Call(0, 0, call["name"], as_object(_parsed(call["arguments"])))
     received = _parsed(other["arguments"])
     if not (isinstance(received, dict) and is_same_call(sent, other["name"], received)):

@@ -68,7 +68,7 @@ class Limit:
     applies: Callable[[Case], bool]  # returns True for a case of this kind
 
 
-_RANK = {"thinking": 0, "raw": 1, "text": 1, "call": 2}  # kind -> its place in a whole reply
+_RANK = {"thinking": 0, "raw": 1, "text": 1, "call": 2}  # kind of a piece -> its place in a body
 
 
 def _has_pieces_out_of_order(case: Case) -> bool:

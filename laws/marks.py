@@ -26,8 +26,8 @@ def literal_marks(families: Iterable[ThoughtRow]) -> list[str]:
 
 
 def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
-    """Return further texts that the addon drops: labels of thoughts, and the incomplete mark with
-    which a reply may be cut off.
+    """Return further texts that the addon drops: labels behind an opener, and the incomplete mark
+    with which a reply may be cut off.
     """
     rows = list(families)
     torn = tuple(mark for row in rows for mark in row.torn)

@@ -70,20 +70,20 @@ def _read(
 class _Reader:
     """A reader of one text, from mark to mark. Each step removes from `rest` what it has read."""
 
-    families: tuple[ThoughtRow, ...]
-    attributes: bool  # True if openers may have attributes
+    families: tuple[ThoughtRow, ...]  # the rows of marks that may enclose a thought
+    attributes: bool  # True if openers may have attributes (`<thinking thought="a">`)
     offered: bool  # True if the request offers tools
     wants_json: bool  # True if the answer is to be JSON
     stopped: bool  # True if the model ended the reply by itself
     rest: str  # the text that is not yet read
     stray: bool = True  # True if a closer at the head of `rest` is dropped, as it closes nothing
-    closer: str = ""  # the closer with which the last thought ended, if the rest follows it at once
-    bare: bool = False  # True if a closer without an opener shows that the reply began in a thought
+    closer: str = ""  # the last thought's closer, if `rest` begins directly behind it; else empty
+    bare: bool = False  # True if a lone closer in `rest` would show that a thought began the reply
     frame_end: str = ""  # the closer of the answer's tags, if their opener was read
-    call: str = ""  # the opener of a tool call, if the rest begins with one
+    call: str = ""  # the opener of the tool call with which `rest` begins; else empty
     ended: bool = False  # True if only blanks and special tokens stand between a thought and `rest`
-    called: bool = False  # True if only blanks stand between a tool call and the rest
-    resumes: Sequence[str] = ()  # closers of the thought that the last call ended; it may go on
+    called: bool = False  # True if only blanks stand between a tool call and `rest`
+    resumes: Sequence[str] = ()  # the closers of the thought that the last call may only interrupt
     unmarked: str = ""  # the text of a thought that ended in neither closer nor call
     torn: bool = False  # True if the text ended in an incomplete mark, which was dropped
     again: Sequence[str] = ()  # openers that are dropped if they stand within the thought

@@ -48,6 +48,7 @@ _TEXT_PATTERN = rf"""
   | MARKS
   | .
 """
+"""The pattern of a piece of text: Markdown code, a mark (in place of `MARKS`), or a character."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class State:
 
     at_start: bool  # True if only blanks stand between the last mark that was read and the offset
     closer: str  # the last mark that was read, if it is the closer of a thought; else empty
-    bare: bool = False  # True if a closer may show that the text before was a thought
+    bare: bool = False  # True if a closer may show that all text before it was a thought
     stray: bool = False  # True if a closer at the offset is dropped, because it closes nothing
     offered: bool = False  # True if the request offers tools
     called: bool = False  # True if only blanks stand between a call and the offset
@@ -173,7 +174,7 @@ def _header_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
 
 
 def _begun_gap_pattern(mark: str, condition: str = "") -> str:
-    """Return the pattern of a mark cut off in its `GAP` or later. `condition`: lookahead there."""
+    """Return the pattern of a mark cut off in or behind its `GAP`. `condition`: lookahead there."""
     head, _, tail = mark.partition(GAP)
     ends = {end[:length] for end in (tail, "<|constrain|>") for length in range(1, len(end))}
     some = "|".join(mark_patterns(ends))
@@ -285,8 +286,8 @@ def _thought_pattern(number: int, family: ThoughtRow, attributes: bool) -> str:
     """Return the pattern of a thought: an opener, all text up to the family's first closer, and
     that closer, in place of which the text may end.
 
-    Openers and labels (`analysis`) may follow the opener at once. It may have attributes if
-    `attributes` is True. The names of the groups end in `number`, the index of the family.
+    Openers and labels (`thought`) may follow the opener at once. `attributes`: True if the
+    opener may have attributes. The names of the groups end in `number`, the family's index.
     """
     closers = "|".join(_mark_pattern(mark, f"(?P=suffix{number})") for mark in family.closes)
     rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"

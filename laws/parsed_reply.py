@@ -89,10 +89,10 @@ class ParsedReply:
     choices: dict[int, ParsedChoice] = field(default_factory=dict)  # the choices by their index
     frame_fields: dict[str, list[object]] = field(default_factory=dict)
     """Field of the frames, except `choices`, `usage` and `error` -> each of its values, once."""
-    usage: Json = field(default_factory=dict)  # the counts of tokens by the names of the dialect
+    usage: Json = field(default_factory=dict)  # the dialect's name for a count -> how many tokens
     done: bool = False  # True if the server reported the end of the reply
     error: bool = False  # True if the server reported an error
-    unread: int = 0  # how many frames have not the shape of the dialect
+    unread: int = 0  # how many frames do not have the shape of the dialect
     comments: int = 0  # how many frames are comments
 
     def choice(self, index: int | None = None) -> ParsedChoice:

@@ -18,7 +18,7 @@ _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")  # the end of a f
 _CHOICE_FIELDS = ("index", "delta", "message", "finish_reason")  # a choice's fields that are read
 _WRONG_SHAPE = (AttributeError, TypeError, KeyError, ValueError)
 """The errors that a reader raises for JSON that has not the shape of its dialect."""
-_MESSAGE_FIELDS = ("content", "refusal", "tool_calls", "function_call")
+_MESSAGE_FIELDS = ("content", "refusal", "tool_calls", "function_call")  # those that are read
 
 
 def frames(body: bytes) -> Iterator[bytes]:

@@ -21,7 +21,7 @@ _STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}  # rea
 
 class StrictResponseReader:
     """Reads a stream's events. `response`: the response object of the last event; empty before it.
-    Raises AssertionError with the reason for an event that some client could not read.
+    Raises AssertionError for an event that some client could not read; its text says why.
     """
 
     def __init__(self) -> None:

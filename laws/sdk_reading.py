@@ -198,7 +198,7 @@ def ollama_error(body: bytes, status: int) -> str:
 
 
 def openai_bodies(wire: Wire, body: bytes, form: Form) -> bytes:
-    """Return the values that the SDK read as a server's body, which `parse_reply` can read."""
+    """Return what the SDK read, written as a server's body, so that `parse_reply` can read it."""
     if form is Form.WHOLE:
         return json.dumps(openai_whole(wire, body)).encode()
     values = [json.dumps(frame).encode() for frame in openai_frames(wire, body)]

@@ -56,7 +56,7 @@ _EMPTY_MESSAGE: dict[str, object] = {
 class StrictReader:
     """Reads a stream's events; `message` is their message, `error` an error that ended the stream.
 
-    Raises AssertionError with the reason for an event that some client could not read.
+    Raises AssertionError for an event that some client could not read; its text says why.
     """
 
     def __init__(self) -> None:
