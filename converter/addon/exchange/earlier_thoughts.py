@@ -42,7 +42,7 @@ hash with this message. Returns the hash with this message: one that it has kept
 request, or the function's result.
 """
 
-_KEY = "thoughts "
+_ID_PREFIX = "thoughts "
 """Prefix of the ids of kept thoughts in the memory."""
 _LINE_ENDS = "\r\n"
 """The characters of line ends, as they are stripped from thoughts and texts."""
@@ -270,7 +270,7 @@ def _entry_id(digest: bytes, model: str) -> str:
     """Return the id of the memory's entry with the thoughts of one reply. `digest`: the hash of the
     conversation from its first message up to and with the reply.
     """
-    return f"{_KEY}{digest.hex()} {model}"
+    return f"{_ID_PREFIX}{digest.hex()} {model}"
 
 
 def _read_entry(value: bytes | None) -> tuple[str, str] | None:

@@ -41,7 +41,7 @@ MEMORY_AWAY = "the memory is away, so earlier replies cannot be looked up: try a
 """The error's message for a request that refers to kept replies while the memory cannot be reached.
 """
 
-_KEYS = ("authorization", "x-api-key")
+_KEY_HEADERS = ("authorization", "x-api-key")
 """The headers in which a client sends its key."""
 
 
@@ -315,7 +315,7 @@ def begin(
     features = frozenset(name.strip() for name in listed.split(",")) if listed else frozenset[str]()
     # A client without credentials has an owner too: with an empty owner, an id that the client
     # invents could match an entry of another client, or one of the addon's own.
-    keys = "\n".join(headers.get(name, "") for name in _KEYS)
+    keys = "\n".join(headers.get(name, "") for name in _KEY_HEADERS)
     owner = hashlib.sha256(keys.encode("utf-8", "surrogateescape")).hexdigest()
     own = (model_id, owner, features, alive, gateway)
     exchange = Exchange(endpoint, settings, prefix, name, dialect, created_at, *own)

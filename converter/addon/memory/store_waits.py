@@ -26,7 +26,7 @@ LONGEST = 300
 """The most characters that the log has of a store's failure, because redis' messages may list all
 connections.
 """
-_ASKING = ThreadPoolExecutor(8, "think-memory")
+_STORE_THREADS = ThreadPoolExecutor(8, "think-memory")
 """The threads that use stores elsewhere: in a file or on a server."""
 _log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ async def run_with_memory[Result](
     if not memory.store.elsewhere:
         worker = worker if memory.size <= AT_ONCE else BODY_THREAD
         return await run_aside(size + memory.size, work, worker)
-    answer = _ASKING.submit(work)
+    answer = _STORE_THREADS.submit(work)
     if not await _wait_for(memory, answer):
         raise AwayError(f"no answer within {PATIENCE:.0f} s")
     return answer.result()
@@ -160,11 +160,11 @@ class StoreElsewhere(Store):
 
     def begin(self, work: Callable[[], object]) -> Future[object]:
         """Begin `work`, which writes to the store, in a thread. Return its future."""
-        return _ASKING.submit(work)
+        return _STORE_THREADS.submit(work)
 
     def close(self) -> None:
         """Have a thread close the store's files and connections."""
-        _ASKING.submit(self.store.close)
+        _STORE_THREADS.submit(self.store.close)
 
     def _call[Result](self, operation: Callable[[], Result]) -> Result:
         """Return the result of `operation`, which uses the store. Raises AwayError if it fails, or

@@ -31,7 +31,7 @@ wants TLS. A server without TLS may wait for more bytes for ever, and asyncio's 
 """
 _READ_SIZE = 65536
 """The most bytes that are read from a connection at once."""
-_NUMBERS = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
+_AS_NUMBERS = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
 """Flags with which `socket.getnameinfo` returns an address and its port as numbers."""
 _PORTS = {"http": 80, "https": 443}
 """Scheme -> its usual port."""
@@ -110,7 +110,7 @@ async def _connect(upstream: Upstream) -> _Streams:
     failures = list[OSError]()
     looked_up = asyncio.get_running_loop().getaddrinfo
     for *_, address in await looked_up(upstream.host, upstream.port, type=socket.SOCK_STREAM):
-        host, port = socket.getnameinfo(address, _NUMBERS)
+        host, port = socket.getnameinfo(address, _AS_NUMBERS)
         # Each address is tried on its own, so that its error is known. With asyncio's `all_errors`
         # one call would raise the errors of all addresses, but uvloop lacks this argument.
         try:

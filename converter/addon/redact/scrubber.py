@@ -29,7 +29,7 @@ _LOOPBACK = frozenset({"localhost", _HOST, "::1", "0.0.0.0"})
 """Addresses of servers that need no replacement, because they mean the machine itself."""
 _ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 """Finds an IPv4 address."""
-_NEVER = "(?!)"
+_NO_MATCH = "(?!)"
 """A pattern that matches nothing, for the case that there is nothing to replace."""
 
 
@@ -51,18 +51,18 @@ class Scrubber:
         self.secrets = sorted(
             {form for secret in names for form in _spellings(secret)}, key=len, reverse=True
         )
-        self._secret = re.compile("|".join(map(re.escape, self.secrets)) or _NEVER)
+        self._secret = re.compile("|".join(map(re.escape, self.secrets)) or _NO_MATCH)
         self._begins = {secret[:LEAST_SECRET] for secret in self.secrets}
         self._names: dict[str, str] = _renamed_paths(
             {form for path in paths for form in (path, self.hide_secrets(path))}
         )
         self._name = re.compile(
-            "|".join(map(re.escape, sorted(self._names, key=len, reverse=True))) or _NEVER
+            "|".join(map(re.escape, sorted(self._names, key=len, reverse=True))) or _NO_MATCH
         )
         self._addresses = sorted({*addresses} - _LOOPBACK - {""}, key=len, reverse=True)
-        self._address = re.compile("|".join(map(_address_pattern, self._addresses)) or _NEVER)
+        self._address = re.compile("|".join(map(_address_pattern, self._addresses)) or _NO_MATCH)
         self._long = sorted([*self._names, *self._addresses], key=len, reverse=True)
-        self._anywhere = re.compile("|".join(map(_loose_pattern, self._long)) or _NEVER)
+        self._anywhere = re.compile("|".join(map(_loose_pattern, self._long)) or _NO_MATCH)
 
     def hide_secrets(self, text: str) -> str:
         """Return the text with an `x` for each character of a secret.

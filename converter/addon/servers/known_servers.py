@@ -94,7 +94,7 @@ _STATES = {state.value for state in InitialState} - {InitialState.AUTO.value}
 """The words of `BEGINS` lessons: the states in which a reply may begin."""
 _NAMES = {server_word(server, certain) for server in SERVERS for certain in (True, False)}
 """The words of `SERVER` lessons: `vllm`, `vllm?`, ..."""
-_TESTS: Mapping[str, Callable[[str], bool]] = {
+_IS_VALID: Mapping[str, Callable[[str], bool]] = {
     SERVER: _NAMES.__contains__,
     PROMPT: {*_STATES, UNREPORTED, ""}.__contains__,
     BEGINS: _STATES.__contains__,
@@ -114,7 +114,7 @@ def read_lessons(value: bytes | None, now: float) -> dict[str, Lesson]:
     lessons = {}
     for name, value_stored in stored.items():
         kind, blank, digest = name.partition(" ")
-        fits = _TESTS.get(kind + blank)
+        fits = _IS_VALID.get(kind + blank)
         match value_stored:
             case [int() | float() as at, str(word)] if fits and _DIGEST.fullmatch(digest):
                 if fits(word) and at > now - AGE:

@@ -94,7 +94,7 @@ def recognise_server(replies: Mapping[str, ProbeReply | None]) -> Server | None:
         if any(_has_fingerprint(fingerprint, replied) for fingerprint in server.fingerprints):
             return server
     silent = len(replied) < len(IDENTITY_PATHS)
-    shut = any(reply.status in _SHUT or reply.status >= 500 for reply in replied.values())
+    shut = any(reply.status in _KEY_STATUSES or reply.status >= 500 for reply in replied.values())
     return None if silent or shut else GENERIC
 
 
@@ -282,7 +282,7 @@ def _reply_field(reply: ProbeReply | None, name: str) -> object:
     return as_object(reply and reply.value()).get(name)
 
 
-_SHUT = (401, 403)
+_KEY_STATUSES = (401, 403)
 """Statuses of a server that demands a key: such a reply does not identify the server."""
 _COUNTED_AT = f"{COMMON.requests.path}/input_tokens"
 """The path at which llama.cpp counts the tokens of a request's prompt."""

@@ -204,13 +204,13 @@ def _with_joined_user_turns(messages: Iterable[Mapping[str, object]]) -> list[Ma
 TAG = "<thinking>"
 """The opener that the instruction to think names. A system turn that has it needs no instruction.
 """
-_ASKS = (
+_INSTRUCTION = (
     "Before you answer, think step by step inside <thinking> and </thinking> tags{limit}. "
     "Close the tag, then write the answer outside of the tags."
 )
-"""The instruction to think in tags; `{limit}` is `_LIMIT` or nothing."""
-_LIMIT = ", in at most about {budget} tokens"
-"""The clause of `_ASKS` about a client's budget of thinking tokens."""
+"""The instruction to think in tags; `{limit}` is `_BUDGET_CLAUSE` or nothing."""
+_BUDGET_CLAUSE = ", in at most about {budget} tokens"
+"""The clause of `_INSTRUCTION` about a client's budget of thinking tokens."""
 
 
 def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, object] | None:
@@ -223,13 +223,13 @@ def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, ob
         return None
     if any(role_of(each) == "system" and TAG in str(content_of(each)) for each in messages):
         return None
-    asks = _ASKS.format(limit=_LIMIT.format(budget=budget) if budget else "")
+    asks = _INSTRUCTION.format(limit=_BUDGET_CLAUSE.format(budget=budget) if budget else "")
     return with_messages(body, _with_system_text(messages, asks))
 
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 """Names of the fields that limit a reply's tokens."""
-_USUAL = "<think>", "</think>"
+_USUAL_MARKS = "<think>", "</think>"
 """The opener and closer of a thought, if the model's name shows no others."""
 
 type Turn = Sequence[Text | Thinking]
@@ -262,7 +262,7 @@ def with_begun_turn(
     }
     if marks is None:
         families = for_model(str(body.get("model") or ""))
-        marks = (families[0].open, families[0].close) if families else _USUAL
+        marks = (families[0].open, families[0].close) if families else _USUAL_MARKS
     message: dict[str, object] = {"role": "assistant"}
     if server.continues == "reasoning" and isinstance(turn[0], Thinking):
         # If `content` is an empty string, llama.cpp takes the thought as unfinished, and continues

@@ -61,14 +61,14 @@ ODD = "schemas without a meaning"
 cannot express: a reference without a target, an unknown type, `true` as a schema. A request without
 this trait has `{}` in their place, which allows anything.
 """
-_LIMITS = """
+_RESTRICTIONS = """
 pattern format minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
 minItems maxItems uniqueItems contains minContains maxContains unevaluatedItems
 minProperties maxProperties propertyNames patternProperties unevaluatedProperties
 not if then else dependencies dependentRequired dependentSchemas
 """
 """Keywords of JSON schemas that only restrict a value, as one text with blanks between them."""
-SCHEMA_KEYS = frozenset(_LIMITS.split())
+SCHEMA_KEYS = frozenset(_RESTRICTIONS.split())
 """Keywords of JSON schemas that only restrict a value, so that a request without them still works:
 a schema without them allows all that it allowed, and more.
 """
@@ -150,7 +150,7 @@ _ROWS: tuple[tuple[str, ...], ...] = (
 """Each row has a pattern of a server's error, and then the names of the traits that this error
 refuses. The first row whose pattern occurs in an error counts.
 """
-_OF_PICTURES = (400, 415, 422, 500)
+_PICTURE_STATUSES = (400, 415, 422, 500)
 """Statuses of an error that may refuse pictures although it fits no row of `_ROWS`."""
 _PICTURE = re.compile(r"(?i)((?:\w+\W+){0,2})(?<![a-z])(?:image|vision)\w*((?:\W+\w+){0,2})")
 """Finds the word `image` or `vision` in an error, with up to two words before and after it."""
@@ -209,7 +209,7 @@ def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> boo
     model = re.escape(str(body.get("model")))
     left = re.sub(rf"(?<!\w){model}(?!\w)", " ", error, flags=re.IGNORECASE)
     quoted = [match[0] for match in _PICTURE.finditer(left)]
-    if status not in _OF_PICTURES or not quoted or _ABOUT_ONE.search(left):
+    if status not in _PICTURE_STATUSES or not quoted or _ABOUT_ONE.search(left):
         return False
     if context_length.overflow_in(error):
         return False

@@ -10,7 +10,7 @@ from converter.core.dialects.error_words import server_error
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
 
-_SHOWN = 5
+_MOST_SHOWN = 5
 """How many names of served models a remedy lists, because a gateway has hundreds."""
 _UNKNOWN_MODEL = re.compile(
     r"(?i)\bmodels?\b.{0,200}\b(not found|does not exist|no such|unknown|not (?:be )?served)"
@@ -38,8 +38,8 @@ def model_remedy(model: str, served: Sequence[str]) -> str:
     names = [name for name in served if name.isprintable() and "'" not in name]
     if not names or model in names:
         return ""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    listed = ", ".join(names[:_SHOWN])
+    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+    listed = ", ".join(names[:_MOST_SHOWN])
     return (
         f"the server serves {listed}{more}: ask for one of these names,"
         f" or start the proxy with --set 'think_models=*={names[0]}'"

@@ -40,7 +40,7 @@ ROWS = (
 """Pairs of two texts. The first is a pattern of the error that a server sends in place of a reply
 that its reader could not read; the second is the name of the trait to remove.
 """
-_OF_CHATS = frozenset(
+_CHAT_FIELDS = frozenset(
     (
         *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
         *("parse_tool_calls", "add_generation_prompt", "continue_final_message"),
@@ -66,7 +66,7 @@ def text_completion(body: Mapping[str, object], prompt: str) -> Mapping[str, obj
     """Return a text-completions request for `prompt`, the rendered prompt of the chat-completions
     request `body`, with all fields of `body` that a text completion has too.
     """
-    kept = {name: value for name, value in body.items() if name not in _OF_CHATS}
+    kept = {name: value for name, value in body.items() if name not in _CHAT_FIELDS}
     return {**kept, "prompt": prompt}
 
 
