@@ -109,13 +109,15 @@ class Refusal(BodyReader, Protocol):
     """
 
     response: Response | None
-    """The server's response whose body is read."""
+    """The server's response whose body is read; None if the flow has none."""
     left_out_traits: frozenset[str]
     """The names of the traits that the next request to the server lacks, because the server refused
     them.
     """
     first_body: Mapping[str, object]
-    """The fields of the first request to the server, with all its traits."""
+    """The fields of the first request to the server, with all its traits; empty if no trait was
+    left out.
+    """
     requests_prompt: bool
     """True if the next request asks the server for the prompt that the chat template renders, and
     not for a reply.

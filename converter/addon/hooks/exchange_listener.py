@@ -66,9 +66,9 @@ class ExchangeListener(Listener):
         """Return the object that reads a server's response whose body is not yet sent to the
         client; `None` if the response's body need not be read as it comes.
 
-        It is the tap of the reply if the client wants one whole body, and a `NextRequest` if the
-        addon may send the server another request after this response, such as the refused request
-        with the refused trait left out.
+        If the client wants one whole body, this is the tap of the reply. It is a `NextRequest` if
+        the addon may send the server another request after this response. For example, the server
+        has refused a trait of the request, and the next request leaves it out.
         """
         record = RUNNING_RECORDS.get(flow.id)
         if record is None:

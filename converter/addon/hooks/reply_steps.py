@@ -44,7 +44,8 @@ class ReplySteps:
 
     async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
         """Handle a response's head. Make a `Tap` the stream function of a streamed reply, before
-        the reply's first byte. Let a response that the addon leaves alone be streamed unchanged.
+        the reply's first byte. Let a response that the addon leaves alone be streamed unchanged;
+        `record` may then be `None`.
         """
         assert flow.response
         streamed = is_stream(flow.response.headers.get("content-type", ""))

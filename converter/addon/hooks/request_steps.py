@@ -214,9 +214,9 @@ async def read_untranslated(pending: PendingRequest) -> None:
 
 
 async def replace_model_name(pending: PendingRequest) -> None:
-    """Replace the model's name in the request by the name on the server, if a row of `think_models`
-    fits the client's name, or this name is a variant of a model's name (`Qwen3-8B-low`). If the row
-    or the variant has an effort or a budget of thinking, set these in the request too.
+    """Replace the model's name in the request by the server's name for the model, if a row of
+    `think_models` fits the name, or the name is a variant (`Qwen3-8B-low`). If the row or the
+    variant has an effort or a budget of thinking, set these in the request too.
     """
     record, request = pending.record, pending.record.request
     rows, name = record.exchange.settings.models, request.requested_model

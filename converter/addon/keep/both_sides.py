@@ -28,7 +28,7 @@ class BothSides:
     server_request: Request | None = None
     """The request as the server got it; None if the flow still has it."""
     server_response: Response | None = None
-    """The server's response, whose body is in `chunks`."""
+    """The server's response, whose body is in `chunks`; None before its head has come."""
     chunks: list[bytes] = field(default_factory=list)
     """The chunks of the server's body so far."""
     cuts: list[tuple[int, float]] = field(default_factory=list)

@@ -192,8 +192,8 @@ def outcome_of(flow: HTTPFlow, summary: Mapping[str, object]) -> str:
 
 
 def refusal_of(response: Response | None) -> str:
-    """Return an HTTP error as text for the flow's comment: `status 429: MESSAGE`. Empty for a
-    response that is no error.
+    """Return an HTTP error as text for the flow's comment: `status 429: MESSAGE`. Empty for None,
+    and for a response that is no error.
     """
     if response is None or response.status_code < 400:
         return ""

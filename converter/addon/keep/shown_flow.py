@@ -43,8 +43,9 @@ def backup_of(flow: Flow | None) -> Response | None:
 
 
 def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
-    """Return the settings and facts by which a flow's reply is to be read. `of_server`: True for
-    the reply that the server sent, False for the one that the client got.
+    """Return the settings and facts by which a flow's reply is to be read; the defaults if there is
+    no HTTP flow. `of_server`: True for the reply that the server sent, False for the one that the
+    client got.
 
     The server's reply is read as the addon read it when it came. The client's reply was written by
     the addon, so a tag in its text stays text. But if the flow has no backup, the addon changed
@@ -67,7 +68,8 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
 
 def facts_of(flow: Flow | None) -> dict[str, object]:
     """Return facts about a flow's reply: `first_byte` and `end` in seconds after the request, the
-    summary in the flow's notes, and `broke_off`, the reason, if the reply broke off.
+    summary in the flow's notes, and, if the reply broke off, the reason as `broke_off`. Empty if
+    there is no response.
     """
     if not isinstance(flow, HTTPFlow) or not flow.response:
         return {}

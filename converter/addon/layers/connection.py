@@ -193,7 +193,8 @@ class ReplyLayer(HttpLayer):
         self, event: GetHttpConnection, *, reuse: bool = True
     ) -> CommandGenerator[None]:
         """Find or open a connection to a server. While it is being opened, a timer checks whether
-        the server has reset it (`_check_openings`).
+        the server has reset it (`_check_openings`). `reuse`: True if an open connection may be used
+        again.
         """
         self._drop_closed_layers()
         for command in super().get_connection(event, reuse=reuse):

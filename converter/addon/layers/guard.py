@@ -221,8 +221,9 @@ def drop_queued_events(layer: Layer, kinds: tuple[type, ...]) -> None:
 
 
 def layer_within(layer: Any, kind: type) -> Any:
-    """Return `layer` if it is of this kind, else the first layer of this kind among its child, the
-    child's child and so on (a TLS layer has the HTTP layer as its child). `None` if there is none.
+    """Return `layer` if it is of this kind. Else return the first layer of this kind among its
+    child, the child's child and so on (a TLS layer has the HTTP layer as its child). Return `None`
+    if there is none.
     """
     while layer is not None and not isinstance(layer, kind):
         layer = getattr(layer, "child_layer", None)

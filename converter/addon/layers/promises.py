@@ -257,7 +257,8 @@ class StreamLayer(HttpStream):
 
     def send_response(self, already_streamed: bool = False) -> CommandGenerator[None]:
         """Send the client a whole response. If the client's stream began early, send the body as
-        the rest of this stream.
+        the rest of this stream. `already_streamed`: True if the client has got the body as a
+        stream, so that only its end is to be sent.
         """
         self._function = None
         if already_streamed or self._early_head is None:

@@ -81,7 +81,7 @@ def text_of_parts(parts: Iterable[Part]) -> str:
 
 
 def _text_of_part(part: Part) -> str:
-    """Return a part of a tool's result as text."""
+    """Return one part of a tool's result as text, as `text_of_parts` describes it."""
     match part:
         case TextBlock() | Raw() | ThinkingBlock():
             return part.text

@@ -141,7 +141,7 @@ def shows_colours(file: TextIO) -> bool:
 
 def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = False) -> str:
     """Return a whole transcript as text for a terminal. `more`: facts that were recorded while the
-    reply came, such as its times.
+    reply came, such as its times. `colour`: True to mark styles by escape sequences.
     """
     writer = TerminalWriter(colour)
     settings = ((name, in_words.as_text(value)) for name, value in transcript.settings.items())
