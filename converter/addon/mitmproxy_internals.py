@@ -15,7 +15,7 @@ from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layer import NextLayer
 
-if TYPE_CHECKING:  # mitmproxy's binary of mitmdump lacks the module that is imported here
+if TYPE_CHECKING:  # the official binary of mitmdump lacks this module
     from mitmproxy.addons.view import View
 
 

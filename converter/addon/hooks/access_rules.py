@@ -125,7 +125,7 @@ class AccessRules:
         marks = exchange.server_dialect.label.headers if exchange else ()
         if exchange:
             withhold_headers(headers, marks)
-        # the user configures this key for the one server of a reverse proxy
+        # the user configures a key for one server, and only a reverse proxy has just one server
         if is_reverse(flow):
             put_key(headers, marks)
         if withheld and not self._has_warned:

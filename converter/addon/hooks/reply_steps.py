@@ -59,7 +59,7 @@ class ReplySteps:
             return
         reader = record.refusal
         if reader and reader.left_out_traits and flow.response.status_code == 200:
-            # the server has accepted the request once the refused traits were left out
+            # the server has accepted the request without these traits: it refuses just them
             self._servers.learn_refusal(record.upstream, reader.first_body, reader.left_out_traits)
         streams = streamed and flow.response.status_code == 200
         readable = streams and not http_messages.is_compressed(flow.response)
@@ -110,7 +110,7 @@ class ReplySteps:
             rest = b"".join([*tap(http_messages.read_body(flow.response, notes)), *tap(b"")])
             kind = record.exchange.client_dialect.wire.framing.content_type
             http_messages.set_reply(flow.response, Answer(200, kind, rest))
-        # an open rewriter has begun a stream, but the response had no body or was an error
+        # an open rewriter began a stream, but the response then had no body or was an error
         elif record.rewriter is None or is_open:
             await self._rewrite_whole(flow.response, record, notes)
         if rewriter := record.rewriter:

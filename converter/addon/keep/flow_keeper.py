@@ -19,7 +19,7 @@ from converter.addon.keep.notes import METADATA, without_chunks
 from converter.addon.mitmproxy_internals import flow_backup, flow_list, remove_flow_backup
 from converter.addon.watcher import Watcher
 
-if TYPE_CHECKING:  # mitmdump's own binary lacks this module
+if TYPE_CHECKING:  # the official binary of mitmdump lacks this module
     from mitmproxy.addons.view import View
 
 OVERHEAD = 16 * 1024

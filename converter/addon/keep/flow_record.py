@@ -129,8 +129,8 @@ class FlowRecord:
             flow.metadata[METADATA] = without_chunks(notes) if self.sides.is_truncated else notes
         self.sides.back_up(flow)
         if flow.response and callable(flow.response.stream):
-            # The stream function refers to this record, so that a flow with it would keep the
-            # record in memory.
+            # With its stream function the flow would keep this record in memory, because the
+            # function refers to the record.
             flow.response.stream = True
 
     def summary(self) -> dict[str, object]:

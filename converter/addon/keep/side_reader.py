@@ -23,8 +23,8 @@ class SideReader:
         self._reader = ReplyReader(AS_WRITTEN)
         if of_server:
             expected = record.awaited.expected if record.awaited else Expected()
-            # Only these two facts are taken over. The limits of thinking are not, so that a thought
-            # which the addon cuts for the client is shown in full.
+            # Only these two facts are taken over, not the limits of thinking: a thought that the
+            # addon cuts for the client is shown in full.
             shown = Expected(expected.initial, expected.model)
             self._reader = ReplyReader(record.exchange.settings, expected=shown)
 

@@ -72,7 +72,7 @@ class HookTable:
             except AddonHalt:
                 return
             except Exception:
-                with safecall():  # logs the error; around every call it would cost time
+                with safecall():  # logs the error; a `safecall` around each call would cost time
                     raise
 
     def _arguments(self, event: Hook) -> list[Any]:

@@ -134,7 +134,7 @@ async def break_off() -> None:
             for handler in waiting.values():
                 await handler.server_event(Quit(QUITTING))
             while any(layer.exchanges for layer in busy):
-                await asyncio.sleep(0.01)  # the `error` hook of each exchange must end first
+                await asyncio.sleep(0.01)  # until the `error` hook of each exchange is over
             for handler in waiting.values():
                 await handler.drain_writers()
     except TimeoutError:

@@ -238,7 +238,7 @@ class StreamLayer(HttpStream):
         # an empty chunk is skipped, because a reader takes b"" for the body's end
         if watch and isinstance(event, ResponseData) and event.data:
             if isinstance(watch, StreamFunction):
-                # a tap that is a reader collects its pieces itself, in `late_pieces`
+                # a tap that is called as a reader keeps its pieces itself, in `late_pieces`
                 yield from call_in_turns(watch, event.data)
             else:
                 watch(event.data)
@@ -282,7 +282,7 @@ class StreamLayer(HttpStream):
         failing = super().handle_protocol_error(event)
         if isinstance(event, RequestProtocolError):
             yield from failing
-        # only the first failure: the close of the failed connection is reported as another one
+        # only the first failure counts: a second one comes when the failed connection is closed
         elif self.server_state != self.state_errored:
             yield from self._report_in_dialect(failing)
 

@@ -123,7 +123,7 @@ class Accumulator:
 
     def _end_thinking(self, event: events.ThinkingEnd) -> list[News]:
         """End a thought. Nothing is shown for this."""
-        self._blocks.end_thought("", event.note)  # "": people need no signature
+        self._blocks.end_thought("", event.note)  # "" is the signature, which people do not need
         return []
 
     def _add_tool_call(self, event: events.ToolCall) -> list[News]:

@@ -234,7 +234,7 @@ def tokens_of(
     ends = dict(pairwise(span[0] for span in described if span))
     described = [span and (span[0], ends.get(span[0], span[1])) for span in described]
     of_tools = sorted(span for span in described if span)
-    # the tools' bytes in the prompt are overwritten, so that no turn's text is found in them
+    # the bytes of the tools are overwritten with zeros, so that no turn's text is found in them
     for begin, end in of_tools:
         prompt = prompt[:begin] + bytes(end - begin) + prompt[end:]
     return [
