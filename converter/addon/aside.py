@@ -22,15 +22,15 @@ AT_ONCE = 128 * 1024
 """The most bytes of work that is done at once in the event loop, where it takes some milliseconds.
 Work on more bytes is done in a thread; to switch to the thread takes 0.1 milliseconds.
 """
-_IN_TURN = 1 << 20
+_MOST_BYTES = 1 << 20
 """The most bytes of a quick request (`is_quick`). To read, translate and write a megabyte takes 20
 milliseconds, if no part of the request repeats an earlier one.
 """
-_QUOTES = 1 << 15
+_MOST_QUOTES = 1 << 15
 """The most double quotes in a quick request. 4,000 short messages have this number of quotes, and
 take 50 milliseconds; an agent's body of 700 kB with 130 turns has a third of this number.
 """
-_VALUES = 1 << 16
+_MOST_VALUES = 1 << 16
 """The most JSON values in a quick request. Python's `json` reads an object of 65,536 values with
 short keys in 15 milliseconds.
 """
@@ -72,10 +72,10 @@ def is_quick(body: bytes) -> bool:
     """
     drawn = sample_of(body)
     apart = len(body) / max(len(drawn), 1)
-    few_strings = drawn.count(b'"') * apart <= _QUOTES
-    few_values = sum(map(drawn.count, (b",", b"[", b"{"))) * apart <= _VALUES
+    few_strings = drawn.count(b'"') * apart <= _MOST_QUOTES
+    few_values = sum(map(drawn.count, (b",", b"[", b"{"))) * apart <= _MOST_VALUES
     few_digits = 4 * sum(map(drawn.count, b"0123456789")) < len(drawn)
-    return len(body) <= _IN_TURN and few_strings and few_values and few_digits
+    return len(body) <= _MOST_BYTES and few_strings and few_values and few_digits
 
 
 def exempt_old_objects() -> None:

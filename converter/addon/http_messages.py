@@ -53,9 +53,9 @@ def header_values(headers: Headers) -> dict[str, str]:
     return values
 
 
-def remove_fields(headers: Headers, goes: Callable[[bytes], object]) -> None:
-    """Remove each header field for whose name, in lower case, `goes` returns a true value."""
-    kept = [field for field in headers.fields if not goes(field[0].lower())]
+def remove_fields(headers: Headers, is_unwanted: Callable[[bytes], object]) -> None:
+    """Remove the header fields whose name is unwanted. `is_unwanted` gets a name in lower case."""
+    kept = [field for field in headers.fields if not is_unwanted(field[0].lower())]
     if len(kept) < len(headers.fields):
         headers.fields = tuple(kept)
 

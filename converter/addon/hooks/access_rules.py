@@ -76,7 +76,7 @@ def _host_of(url: str) -> str:
         return "?."
 
 
-_CLOUD = (".anthropic.com", ".claude.com")
+_ANTHROPIC_DOMAINS = (".anthropic.com", ".claude.com")
 """Domains of Anthropic's own API. A server in one of them gets the client's keys of Anthropic's;
 for every other server they are removed.
 """
@@ -113,13 +113,13 @@ class AccessRules:
     def clean_headers(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
         """Remove the headers that a model server must not get. In a reverse proxy, put in the key
         that the user has configured for its server. Log a warning for the first key of Anthropic's
-        that is removed. A request to Anthropic's own API (`_CLOUD`) stays as it is.
+        that is removed. A request to Anthropic's own API (`_ANTHROPIC_DOMAINS`) stays as it is.
 
         `exchange`: `None` for traffic that the addon leaves alone. From such traffic only the keys
         are removed; cookies and personal headers stay.
         """
         headers = flow.request.headers
-        if f".{flow.request.host}".endswith(_CLOUD) and flow.request.scheme == "https":
+        if f".{flow.request.host}".endswith(_ANTHROPIC_DOMAINS) and flow.request.scheme == "https":
             return
         withheld = withhold_keys(headers)
         marks = exchange.server_dialect.label.headers if exchange else ()

@@ -22,7 +22,7 @@ from converter.core.dialects.error_words import server_message
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
 
-_PASSING = (QUITTING, "server closed connection")
+_TEMPORARY_FAULTS = (QUITTING, "server closed connection")
 """mitmproxy's reasons for failures after which the same request may soon succeed."""
 
 
@@ -87,7 +87,7 @@ class ExchangeListener(Listener):
         # `explain_fault` also says whether it was a second request that failed (`ContinuedReply`)
         tap = record.tap if record else None
         message = tap.explain_fault(reason) if tap else fault_message(flow, reason)
-        passing = reason in _PASSING
+        passing = reason in _TEMPORARY_FAULTS
         # 529 is the status of an overloaded server, after which clients retry later
         status, kind = (529, "overloaded_error") if passing else (502, "api_error")
         dialect = record.exchange.client_dialect if record else dialect_of(flow)

@@ -48,7 +48,7 @@ from converter.core.wire import json_text, long_json
 from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import UnreadableError
 
-_REFUSED = (RequestError, RequestTooLargeError, UnreadableError, AwayError, ConnectionError)
+_CLIENT_ERRORS = (RequestError, RequestTooLargeError, UnreadableError, AwayError, ConnectionError)
 """Errors that the client gets as a response, whatever the kind of exchange."""
 _COUNTING_FIELD = json_text.write({COUNTING: COUNTED})[:-1] + b","
 """`{"stream_options": ...,`: put in place of a body's first `{`, it requests counts of tokens."""
@@ -112,9 +112,9 @@ class RequestSteps:
                     flow.response = response
                     break
         except Exception as error:
-            # an error that is not in `_REFUSED` is the addon's fault: it is raised, and the server
+            # an error outside `_CLIENT_ERRORS` is the addon's fault: it is raised, and the server
             # gets the request as it came, unless the request must become a chat completion
-            if not (record.exchange.kind in WRITTEN_KINDS or isinstance(error, _REFUSED)):
+            if not (record.exchange.kind in WRITTEN_KINDS or isinstance(error, _CLIENT_ERRORS)):
                 raise
             away = isinstance(error, ConnectionError)
             shown = ConnectionError(fault_message(flow, str(error))) if away else error

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # the official binary of mitmdump lacks this module
 
 OVERHEAD = 16 * 1024
 """The estimated bytes of a flow without its bodies: headers, connections, times."""
-_OURS = ("", MOVED, NOTHING, TROUBLE)
+_ADDON_MARKERS = ("", MOVED, NOTHING, TROUBLE)
 """The markers of flows that no person has marked: none, or one of the addon's."""
 
 
@@ -99,7 +99,7 @@ class FlowKeeper(Watcher):
             self._stop_counting(flow_id)
             return None
         shown = "console_layout" in ctx.options and view.focus.flow is flow
-        stays = flow.marked not in _OURS or shown or flow.intercepted
+        stays = flow.marked not in _ADDON_MARKERS or shown or flow.intercepted
         return None if stays else flow
 
 

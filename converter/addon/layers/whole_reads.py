@@ -6,7 +6,7 @@ from typing import Any
 from converter.addon.bounds import LONGEST_HEAD
 from converter.addon.layers.guard import ChunkedReader, h11, unread_line_break
 
-_USUAL_SIZE = re.compile(rb"([0-9a-fA-F]{1,7})\r\n")
+_SIZE_LINE = re.compile(rb"([0-9a-fA-F]{1,7})\r\n")
 """The size line of an HTTP chunk as servers write it, without an extension."""
 
 
@@ -85,7 +85,7 @@ def take_complete_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
     data, at, pieces = bytes(buffer), len(pending), []
     if not data.startswith(pending):
         return []
-    while size := _USUAL_SIZE.match(data, at):
+    while size := _SIZE_LINE.match(data, at):
         begin = size.end()
         end = begin + int(size[1], 16)
         if end == begin or data[end : end + 2] != b"\r\n":

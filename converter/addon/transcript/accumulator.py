@@ -16,7 +16,7 @@ from converter.core.reply.growing_blocks import GrowingBlocks, GrowingCall
 
 _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
 """Fields that are not shown, because they have numbers for each token of a reply: thousands."""
-_SHOWN_INNER = ("role", "content", "refusal")
+_SHOWN_FIELDS = ("role", "content", "refusal")
 """Names of a delta's fields that `_add_opaque` leaves out, because other events show them."""
 _SHOWN_PARTS = ("text", "thinking")
 """Types of parts in a message's `content` that `_add_opaque` leaves out, because other events show
@@ -161,7 +161,7 @@ class Accumulator:
         """Keep the fields that the decoder does not know, to show them at the end. Return the parts
         of the field `content` that are neither text nor thinking, such as pictures.
         """
-        shown = (*_SHOWN_INNER, *event.covered)
+        shown = (*_SHOWN_FIELDS, *event.covered)
         inner = {name: value for name, value in event.inner.items() if name not in shown}
         for name, value in [*inner.items(), *event.outer.items()]:
             if name not in _NUMBERS and has_value(value):

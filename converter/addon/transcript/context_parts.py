@@ -28,13 +28,13 @@ MOST = 500
 """The most parts that are listed on the page. All smaller parts share one row, which has the sum of
 their tokens.
 """
-_PICTURE = 1000
+_PICTURE_TOKENS = 1000
 """The tokens of a picture of medium size, as an estimate for servers that report no count."""
 _TOOL, _PICTURES = "tool", "picture"
 """Kinds of parts."""
 _UNCALLED = " (never called)"
 """The end of the name of a tool that no exchange of the session has called."""
-_NOWHERE = " (not in the prompt)"
+_NOT_IN_PROMPT = " (not in the prompt)"
 """The end of the name of a part that the chat template leaves out of the prompt."""
 _KINDS = {
     ThinkingBlock: "thought",
@@ -121,13 +121,13 @@ def _count_parts(
     """
     strings, tools = [row.strings for row in rows], sum(row.kind == _TOOL for row in rows)
     pictures = sum(row.kind == _PICTURES for row in rows)
-    beyond = max(0, counted - len(pieces)) if counted else pictures * _PICTURE
+    beyond = max(0, counted - len(pieces)) if counted else pictures * _PICTURE_TOKENS
     rest = len(pieces)
     for row, tokens in zip(rows, tokens_of(pieces, strings[:tools], strings[tools:]), strict=True):
         rest -= tokens or 0
         seen = row.kind == _PICTURES
         in_prompt = seen or tokens is not None or not row.length
-        name = row.name if in_prompt else f"{row.name}{_NOWHERE}"
+        name = row.name if in_prompt else f"{row.name}{_NOT_IN_PROMPT}"
         yield ContextPart(row.kind, name, beyond // pictures if seen else tokens or 0)
     yield ContextPart("template", "the chat template's own text", rest)
 
@@ -168,10 +168,10 @@ def _part_rows(request_shown: Transcript, body: object, called: Collection[str])
         for part in turn.parts:
             if kind := _KINDS.get(type(part)):
                 kind = "system" if turn.role in SYSTEM else kind
-                picture = _PICTURE * BYTES_PER_TOKEN if isinstance(part, Media) else 0
+                picture = _PICTURE_TOKENS * BYTES_PER_TOKEN if isinstance(part, Media) else 0
                 length = sum(map(_byte_length, _strings_of(part))) or picture
                 name = _part_name(part, number, turn.role, calls)
-                yield _Row(kind, name, length, _sure_strings(part))
+                yield _Row(kind, name, length, _unchanged_strings(part))
     for text in request_shown.rest:
         yield _Row("turn", "unread", _byte_length(text), (text,))
 
@@ -198,7 +198,7 @@ def _strings_of(part: Part) -> Strings:
     return (part.text,) if isinstance(part, ThinkingBlock | TextBlock | ToolResult | Raw) else ()
 
 
-def _sure_strings(part: Part) -> Strings:
+def _unchanged_strings(part: Part) -> Strings:
     """Return the strings of a part that any chat template writes into the prompt unchanged. Of a
     call these are the name and the strings within its arguments, because some templates do not
     write arguments as JSON.

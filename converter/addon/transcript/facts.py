@@ -8,7 +8,7 @@ from converter.addon.transcript.turns import Facts
 from converter.core.reply.summary import ESTIMATED, SHORTEST, TIMES
 from converter.core.wire.printable import compact
 
-_COUNTED = ("failure", "text", "calls")
+_WITHOUT_LINE = ("failure", "text", "calls")
 """The names of facts that get no line, because the transcript itself shows the failure, the text
 and the calls.
 """
@@ -30,7 +30,7 @@ def fact_lines(facts: Facts) -> list[tuple[str, str]]:
     out")`), then a line for each other fact, with the fact's name as its label.
     """
     rows = [(label, text) for label, _, say in _ROWS if (text := say(facts))]
-    names_in_rows = {name for _, names, _ in _ROWS for name in names} | set(_COUNTED)
+    names_in_rows = {name for _, names, _ in _ROWS for name in names} | set(_WITHOUT_LINE)
     more = [
         (name.replace("_", " "), as_text(value))
         for name, value in facts.items()

@@ -27,17 +27,17 @@ from converter.core.wire.printable import (
 
 HIGHLIGHT: Final = "yaml"
 """The name of the syntax by which mitmproxy highlights this text."""
-_PLAIN = re.compile(r"[A-Za-z0-9/][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.ASCII)
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9/][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.ASCII)
 """Matches a value that needs no quotes in YAML."""
-_LABEL = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
+_PLAIN_KEY = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
 """Matches a key that needs no quotes in YAML."""
 _LONGEST_ROW = 400
 """The most characters of a field's value that is written on the same line as the field's key."""
 _LONGEST_KEY = 200
 """The most characters of a name that become a YAML key; the rest is cut off. YAML allows 1,024."""
-_BLOCK = "  "
+_INSET = "  "
 """The indent of the lines under a key."""
-_LINE = re.compile(r"^(?=[^\n])", re.MULTILINE)
+_LINE_START = re.compile(r"^(?=[^\n])", re.MULTILINE)
 """Finds the beginning of each line that is not empty, so that `_prefix_lines` can insert a prefix
 there.
 """
@@ -63,7 +63,7 @@ def _yaml_mapping(rows: Iterable[tuple[str, str]]) -> str:
 
 def _yaml_key(name: str) -> str:
     """Return a name as a YAML key: shortened, and quoted if needed."""
-    is_plain = _LABEL.fullmatch(name) and len(name) <= _LONGEST_KEY
+    is_plain = _PLAIN_KEY.fullmatch(name) and len(name) <= _LONGEST_KEY
     return name if is_plain else _quote(one_line(name[:_LONGEST_KEY]))
 
 
@@ -72,7 +72,7 @@ def _yaml_value(text: str) -> str:
     quoted, because JSON is YAML.
     """
     line = one_line(text)
-    return line if _PLAIN.fullmatch(line) or laid_out(line) != line else _quote(line)
+    return line if _PLAIN_VALUE.fullmatch(line) or laid_out(line) != line else _quote(line)
 
 
 def _quote(line: str) -> str:
@@ -92,13 +92,13 @@ def _yaml_turn(turn: ShownTurn) -> str:
         case []:
             return f"{_yaml_key(label)}:\n"
         case _:
-            return f"{_yaml_key(label)}:\n" + _prefix_lines("".join(map(_yaml_part, parts)), _BLOCK)
+            return f"{_yaml_key(label)}:\n" + _prefix_lines("".join(map(_yaml_part, parts)), _INSET)
 
 
 def _prefix_lines(text: str, prefix: str) -> str:
     """Return the text with `prefix` before each line that is not empty. It ends with a line end."""
     body = text.removesuffix("\n")
-    return _LINE.sub(prefix, body) + "\n"
+    return _LINE_START.sub(prefix, body) + "\n"
 
 
 def _scalar(name: str, text: str) -> str:
@@ -109,7 +109,7 @@ def _scalar(name: str, text: str) -> str:
     body = trimmed(text)
     if not body.strip():
         return f"{_yaml_key(name)}: {_quote(one_line(body))}\n"
-    return f"{_yaml_key(name)}: |{'2' if body[0].isspace() else ''}\n{_prefix_lines(body, _BLOCK)}"
+    return f"{_yaml_key(name)}: |{'2' if body[0].isspace() else ''}\n{_prefix_lines(body, _INSET)}"
 
 
 def _yaml_part(part: Part) -> str:
@@ -117,12 +117,12 @@ def _yaml_part(part: Part) -> str:
     if isinstance(part, ToolUse) and (arguments := object_of(part.arguments)):
         rows = "".join(_yaml_part(Field(name, value)) for name, value in arguments.items())
         note = _yaml_comment(shown.call_note(part))
-        return f"{_yaml_key(_join('call', part.name))}:{note}\n{_prefix_lines(rows, _BLOCK)}"
+        return f"{_yaml_key(_join('call', part.name))}:{note}\n{_prefix_lines(rows, _INSET)}"
     values = shown.part_json(part)
     kind, text, name = values["kind"], visible(without_data(values["text"])), values.get("name", "")
     if kind == "thinking":
         lines = trimmed(text).split("\n") if trimmed(text) else []
-        barred = (f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in lines)
+        barred = (f"{_INSET}#│ {line}".rstrip() + "\n" for line in lines)
         return f"thinking:{_yaml_comment(values['note'])}\n" + "".join(barred)
     if kind == "media":
         name, _, text = text.partition(" ")
