@@ -6,7 +6,7 @@ import enum
 
 
 class Mode(enum.Enum):
-    """The mode in which the engine begins to read a reply."""
+    """The mode in which the engine begins to read a reply: in the answer or in a thought."""
 
     ANSWERING = enum.auto()
     """In the answer. A closer with which the reply begins is dropped."""

@@ -186,7 +186,7 @@ _WORD = re.compile(r"(?<!\S)\S")
 
 
 class PhraseSearch(MarkSearch):
-    """A search for marks and phrases.
+    """A search for marks, and for phrases such as "Let me think".
 
     A phrase is a mark that consists of words, in upper or lower case. The first character of the
     mark (`POSITIONS`) is not searched for: it names the position at which the phrase counts.

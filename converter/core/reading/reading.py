@@ -13,7 +13,7 @@ from converter.core.reading.tool_calls.calls_read import Tools
 
 @dataclass(frozen=True, slots=True)
 class ThoughtLimits:
-    """The limits at which the addon ends the thoughts of a reply, and its steps then."""
+    """The limits of a reply's thoughts, and the addon's steps at a limit or without an answer."""
 
     budget: int | None = None
     """The most tokens that all thoughts of the reply may have together; `None` for no limit."""
@@ -67,7 +67,7 @@ NO_LIMITS = ThoughtLimits()
 
 @dataclass(frozen=True, slots=True)
 class ExpectedThoughts:
-    """Facts about the thoughts of a reply."""
+    """Facts about the thoughts of a reply that are known before it comes."""
 
     limits: ThoughtLimits = NO_LIMITS
     """The limits at which the addon ends thoughts."""
@@ -85,7 +85,7 @@ class ExpectedThoughts:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedCalls:
-    """Facts about the tool calls of a reply."""
+    """Facts about the tool calls of a reply that are known before it comes."""
 
     offered: bool = False
     """True if the request offers tools."""
@@ -109,9 +109,9 @@ class Expected:
     """The state in which the reply begins, as the addon knows or guesses it."""
     model: str = ""
     """The name of the model in the client's request."""
-    thoughts: ExpectedThoughts = ExpectedThoughts()  # a default may be shared if it is frozen
+    thoughts: ExpectedThoughts = ExpectedThoughts()  # one default for all: the class is frozen
     """Facts about the thoughts of the reply."""
-    calls: ExpectedCalls = ExpectedCalls()  # a default may be shared if it is frozen
+    calls: ExpectedCalls = ExpectedCalls()  # one default for all: the class is frozen
     """Facts about the tool calls of the reply."""
     off: bool = False
     """True if thinking is turned off, by the request or by the user's option. A closer in the reply

@@ -16,12 +16,12 @@ the thought.
 
 
 class RepeatedThought:
-    """A filter for the content of a reply whose thinking came in a field.
+    """A filter for the content of a reply whose thinking came in a field. If the content begins
+    with a thought in tags that repeats this thinking, the filter drops the thought.
 
-    `expect` takes the thinking of the field, `feed` the content. If the content begins with a
-    thought in tags that begins like the thinking of the field, this thought is dropped with its
-    tags. Only the first `HEAD` characters are compared, so that a long thought costs no more than a
-    short one.
+    `expect` takes the thinking of the field, `feed` the content. Only the first `HEAD` characters
+    of the two thoughts are compared, so that a long thought costs no more than a short one. The
+    tags are dropped too.
 
     Arguments:
         families: the families whose openers are recognised.

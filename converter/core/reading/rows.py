@@ -55,7 +55,9 @@ class Counts(enum.Enum):
     For openers of calls that are no special tokens. In a thought, the call may end the thought.
     """
     IN_THOUGHTS_WITH_TOOLS = enum.auto()
-    """As IN_THOUGHTS if the request offers tools, else as IN_ANSWERS."""
+    """In an answer, and in a thought too if the request offers tools: as IN_THOUGHTS with tools, as
+    IN_ANSWERS without.
+    """
     IN_ANSWERS = enum.auto()
     """In an answer. For openers of calls that do not end a thought: in a thought they are text."""
     AS_WHOLE_REPLY = enum.auto()

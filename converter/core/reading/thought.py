@@ -130,11 +130,12 @@ _WORD = re.compile(r"(?<=\s)(?=\S)")
 
 
 class Guess:
-    """A filter for a reply that is only guessed to begin in a thought (`Mode.GUESSED`).
+    """A filter for a reply that is only guessed to begin in a thought (`Mode.GUESSED`). It holds
+    the end of the thinking, which may be the answer.
 
     If the guess is wrong, the whole reply is an answer, and a client that gets it as thinking has
-    no answer. The end of the thinking is therefore held: a short reply as a whole, the last
-    paragraph of a longer one.
+    no answer. So the end of the thinking is held: a short reply as a whole, of a longer one the
+    last paragraph.
 
     - If a closer comes, the guess was right, and the held text is thinking.
     - If the reply stops without a closer, the held text is the answer: all of a short reply, or the

@@ -21,8 +21,9 @@ BLANKS = " \t\r\n"
 REMEMBERED = 64
 """How many characters of the text before the position are kept (`Context.text_before`)."""
 _BARE_CALL = re.compile(r"\bcall:[\w.-]++\{")
-"""The pattern for the beginning of a call in Gemma's syntax without the mark before it. A mark of
-calls behind it in the same line belongs to an argument of this call, and begins no call.
+"""The pattern for the beginning of a call in Gemma's syntax without the mark before it:
+`call:get_weather{`. A mark of calls behind it in the same line belongs to an argument of this call,
+and begins no call.
 """
 _MOST_UNREAD = 4096
 """How many characters may be fed before they are examined. The limit bounds the memory that a

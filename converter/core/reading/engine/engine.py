@@ -147,7 +147,7 @@ _CODE = re.compile(r"[^`\n]*+\n?")
 
 
 class Engine:
-    """The engine, for the text of one choice.
+    """The engine: it reads the text of one choice, and returns thinking, text and calls as events.
 
     `feed` and `flush` return events: `Text`, `Thinking`, `ThinkingEnd`, `LateCloser` and
     `ToolCall`. If neighbours of one kind are joined, the events do not depend on where the text was
@@ -259,8 +259,8 @@ class Engine:
         if finish != STOP:
             self._emit_thought(self.thought.feed(answer))
         self._emit_thought(self.thought.end())
-        # The reply was guessed to begin in a thought, but no closer has come: the guess was wrong,
-        # and the held text is read again, as the answer.
+        # `answer` is the end of a thought that was only guessed and has no closer, or the text
+        # behind the calls of a thought. As the model has ended the reply, it is read as the answer.
         if finish == STOP and answer:
             self._state, self._context, self.thought.row = State.HEAD, Context(), None
             self._select_marks()
@@ -867,7 +867,7 @@ class Engine:
         return begins_prose(behind, self._source.last)
 
     def _drop_mark(self, length: int) -> None:
-        """Drop the next `length` characters, an ignored mark."""
+        """Drop the next `length` characters: a mark without an effect."""
         self._source.take(length)
         self._step_behind(Mark.SILENT)
 

@@ -20,8 +20,8 @@ end, at which a closer may stand.
 
 
 class Evidence:
-    """The facts about one choice. They come from its text (`read_text`), its events (`note_event`)
-    and its finish (`note_finish`).
+    """The evidence of where one choice began. It comes from its text (`read_text`), its events
+    (`note_event`) and its finish (`note_finish`).
 
     Attributes:
         answered: True once an event has come that shows that thinking has ended: text, a call or

@@ -193,7 +193,7 @@ class ReadCall:
 
 @dataclass(slots=True)
 class CallLog:
-    """The calls in a reply's text."""
+    """A log of the calls that stand in a reply's text."""
 
     read: list[ReadCall] = field(default_factory=list)
     """The calls that were emitted, or wait in a draft, in the order of the text."""

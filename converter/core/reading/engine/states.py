@@ -189,7 +189,7 @@ _TEXTLESS_IN_ANSWER = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED)
 _STAYS_IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
 """The states in a thought in which a dropped mark leaves the state as it is."""
 _STAYS_IN_TEXT = (*_TEXTLESS_IN_ANSWER, State.UNDECIDED_HEAD, State.UNDECIDED_BEHIND)
-"""The states in text in which a dropped mark leaves the state as it is."""
+"""The states outside thoughts in which a dropped mark leaves the state as it is."""
 NEXT_STATE = {
     **{(state, Mark.OPEN): State.OPENED for state in _OPENING},
     **{(state, Mark.WITH_ATTRIBUTES): State.THINKING for state in _OPENING},
