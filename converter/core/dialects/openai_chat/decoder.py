@@ -279,10 +279,13 @@ class OpenAIDecoder(DialectDecoder):
         if inner or outer or more:
             yield Opaque(NAME, inner, outer, index, tuple(blocks))
         yield from thoughts
-        yield from (
-            MappedField(row.block, row.key, inner[name], index) for name, row in blocks.items()
-        )
-        yield from answer
+        for name, row in blocks.items():
+            yield MappedField(row.block, row.key, inner[name], index)
+        for event in answer:
+            if not isinstance(event, Thinking):
+                yield event
+            elif new := self._mergers[index].feed("content[]", event.text):
+                yield replace(event, text=new)
         reason = choice.get("finish_reason")
         word = string_of(reason).strip()
         if word or (reason is not None and not isinstance(reason, str)):
@@ -322,12 +325,11 @@ class OpenAIDecoder(DialectDecoder):
             return self._read_parts(content, inner, index)
         events: list[Event] = []
         for name, text in (("content", content), ("refusal", inner.get("refusal"))):
-            if text is None or text == "":
-                continue
-            if not isinstance(text, str):
+            if isinstance(text, str) and text:
+                del inner[name]
+                events.append(Text(text, index, name == "refusal"))
+            elif text not in (None, ""):
                 raise MisshapenError
-            del inner[name]
-            events.append(Text(text, index, name == "refusal"))
         return events
 
     def _read_parts(self, parts: list[object], inner: dict[str, object], index: int) -> list[Event]:
@@ -344,10 +346,8 @@ class OpenAIDecoder(DialectDecoder):
             kind = part.get("type")
             if kind == "text":
                 events.append(Text(string_of(part.get("text")), index, own=own))
-            elif kind == "thinking" and (
-                new := self._mergers[index].feed("content[]", thinking_in([part]))
-            ):
-                events.append(Thinking(new, index, own))
+            elif kind == "thinking":
+                events.append(Thinking(thinking_in([part]), index, own))
         return events
 
 
