@@ -79,7 +79,7 @@ class _Reader:
     stray: bool = True  # True if a closer at the head of `rest` is dropped, as it closes nothing
     closer: str = ""  # the last thought's closer, if `rest` begins directly behind it; else empty
     bare: bool = False  # True if a lone closer in `rest` would show that a thought began the reply
-    frame_end: str = ""  # the closer of the answer's tags, if their opener was read
+    answer_closer: str = ""  # the closer of the answer's tags, if their opener was read
     call: str = ""  # the opener of the tool call with which `rest` begins; else empty
     ended: bool = False  # True if only blanks and special tokens stand between a thought and `rest`
     called: bool = False  # True if only blanks stand between a tool call and `rest`
@@ -116,7 +116,7 @@ class _Reader:
                 continue
             self._skip_mark(kind, match)
         text, blanks = self.rest.rstrip(), self.rest[len(self.rest.rstrip()) :]
-        yield Block("text", before + text.removesuffix(self.frame_end) + blanks)
+        yield Block("text", before + text.removesuffix(self.answer_closer) + blanks)
 
     def _skip_mark(self, kind: str, match: re.Match[str]) -> None:
         """Remove the text up to the mark `match`, which is no thought, and the mark unless it
@@ -126,9 +126,9 @@ class _Reader:
         self.stray = kind == "stray" or (kind == "silent" and self.stray and not before.strip())
         self.called = self.called and self.stray
         self.bare = self.bare and kind == "silent"
-        if kind == "frame":
+        if kind == "answer":
             tags = [row.answer_tags for row in self.families if self.closer in row.closes]
-            self.frame_end = [*filter(None, tags)][-1][1]
+            self.answer_closer = [*filter(None, tags)][-1][1]
         again = self.ended and kind in ("stray", "silent") and not before.strip()
         self.ended = kind == "bare" or again
         self.closer = parts["stray"] or parts["bare"] or ""
@@ -155,7 +155,7 @@ class _Reader:
 
     def _kind(self, match: re.Match[str]) -> str:
         """Return the matching group's name; "no call" for a mark without a call; empty for text."""
-        kinds = ("torn", "tool", "thought", "stray", "bare", "frame", "silent")
+        kinds = ("torn", "tool", "thought", "stray", "bare", "answer", "silent")
         kind = next((name for name in kinds if match[name]), "")
         before = self.rest[: match.start()][-64:]
         addressed = re.search(r"\bto=[\w.-]+\s*\Z", before) and match[0].startswith("<|channel|>")

@@ -115,7 +115,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
     ]
     marks, torn = _marks_in(families, state), tuple(mark for row in families for mark in row.torn)
     closers = mark_patterns(_lone_closers(families, state))
-    frames = [
+    answers = [
         row.answer_tags[0]
         for row in families
         if row.answer_tags and state.at_start and state.closer in row.closes
@@ -128,7 +128,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
         "thought": [_thought_pattern(at, row, attributes and row.attributes) for at, row in rows],
         "stray": closers if state.stray else [],
         "bare": closers if state.bare else [],
-        "frame": mark_patterns(frames[-1:]),
+        "answer": mark_patterns(answers[-1:]),
         "silent": mark_patterns(
             [*(mark for row in families for mark in row.ignored), *_silent_closers(families, state)]
         ),
