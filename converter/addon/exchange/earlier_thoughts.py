@@ -204,7 +204,8 @@ def restore_thoughts(
 def with_switches(body: Mapping[str, object], history: TemplateHistory) -> Mapping[str, object]:
     """Return a request's fields with the entries of `chat_template_kwargs` without which the
     model's chat template would drop earlier thoughts (`TemplateHistory.switches`). An entry that
-    the client has set keeps its value. Return `body` itself if the request has no thought.
+    the client has set keeps its value. Return `body` itself if no message has a thought in the
+    template's field (`history.form`).
     """
     if not any(message.get(history.form) for message in _messages(body)):
         return body

@@ -338,7 +338,8 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
         try:
             is_list = isinstance(option.default, list)
             values[name] = option.read(reader.as_list(value) if is_list else value)
-        except (ValueError, RuntimeError) as error:  # RuntimeError: no user has the name in `~USER`
+        except (ValueError, RuntimeError) as error:
+            # `Path.expanduser` raises RuntimeError if the `USER` in `~USER` does not exist.
             advice = REMOVED.get(f"{name}={value}")
             hint = f"; {advice}" if advice else ""
             raise ValueError(f"think_{name}: {error}{hint}") from None

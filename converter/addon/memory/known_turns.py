@@ -77,8 +77,8 @@ class KnownTurns:
         return value, RepeatedTurns(before, read.kept)
 
     def keep(self, owner: str, turns: RepeatedTurns[Turn, KeptObject], size: int) -> None:
-        """Keep the turns of a request of `size` bytes, in place of the turns of the earlier request
-        that it continues.
+        """Keep the turns of a request of `size` bytes for the next request of its conversation. If
+        it continues an earlier request, that one is dropped.
         """
         before, request, turns.before = turns.before, turns.request, None
         if request is None or not request.lists:

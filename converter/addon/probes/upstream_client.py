@@ -100,8 +100,9 @@ class UpstreamClient:
 
     async def recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server:
         """Return the server's profile. The first call waits for the probes, later calls return the
-        stored profile. If the probes do not show the kind of the server, return the generic
-        profile. Raises ConnectionError if no server can be reached.
+        stored profile. If the probes do not show the kind of the server, or if it left earlier
+        probes unanswered, return the generic profile. Raises ConnectionError if no server can be
+        reached.
         """
         ask = partial(self._shared_task, upstream, partial(self._recognise, upstream, headers))
         if server := self.servers.server(upstream):
@@ -313,7 +314,8 @@ class UpstreamClient:
 
     async def _recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server | None:
         """Request all `IDENTITY_PATHS` of the server at the same time, and store the profile that
-        the replies show. Return the profile; `None` if the replies do not show it.
+        the replies show. Return the profile; `None` if the replies do not show it. If another
+        process has a lesson about the server's kind, return that profile without any request.
         """
         # A stored profile is to be checked, so the lessons of other processes are read anew. If no
         # profile is stored, a client's request waits for this method, and has just read them.

@@ -50,7 +50,8 @@ def is_kept(name: str, value: str | None) -> bool:
 
 def cut_link(link: object) -> object:
     """Return a link without the parts that may grant access: `https://me@a.b/c;d?e#f` ->
-    `https://a.b/c`. A value that is no link is returned unchanged.
+    `https://a.b/c`. A `data:` URL, or a value that is no text, is returned unchanged. A link that
+    cannot be parsed becomes `http://127.0.0.1:8000/`.
     """
     parts = parts_of_link(link) if isinstance(link, str) else None
     if parts is None:

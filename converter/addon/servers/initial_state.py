@@ -2,9 +2,9 @@
 already opened in the prompt.
 
 The templates of most thinking models end the prompt with an opener, so that the reply has only the
-closer. `RULES` has the rules, the surest first. docs/reading.md lists them by
-name: the function `state_by_prompt` is the rule **prompt**. If the user has set `think_start`, no
-rule is used.
+closer. `RULES` has the rules, the surest first. docs/reading.md explains each by its name: the
+function `state_by_prompt` is the rule **prompt**. If the user has set `think_start`, no rule is
+used.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -121,8 +121,9 @@ def call_style_of(model: str) -> CallStyle:
 
 
 def describe_tools(body: Mapping[str, object]) -> dict[str, object] | None:
-    """Return a chat-completions request in which tools, calls and results are text of the messages
-    (see the module's docstring); `None` if the request offers no tools.
+    """Return a chat-completions request without fields for tools: its system turn describes the
+    tools, and earlier calls and results are text in the messages. Return `None` if the request
+    offers no tools.
     """
     messages, tools = body.get("messages"), body.get("tools")
     if not isinstance(messages, list) or not isinstance(tools, list) or not tools:

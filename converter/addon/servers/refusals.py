@@ -1,5 +1,5 @@
-"""Requests that a server refuses because of one trait, and that the addon sends again without this
-trait.
+"""Finds out from an error which trait of a request a server refuses, and makes the request without
+this trait, to be sent again.
 
 Examples of traits: a keyword of a JSON schema that the server's grammar does not know; a picture
 for a model that cannot see; `tool_choice` on a server that reads no calls; an order of turns that
