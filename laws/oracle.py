@@ -83,7 +83,7 @@ class _Reader:
     call: str = ""  # the opener of the tool call with which `rest` begins; else empty
     ended: bool = False  # True if only blanks and special tokens stand between a thought and `rest`
     called: bool = False  # True if only blanks stand between a tool call and `rest`
-    resumes: Sequence[str] = ()  # the closers of the thought that the last call may only interrupt
+    resumes: Sequence[str] = ()  # closers of a thought that may go on behind the call that ended it
     unmarked: str = ""  # the text of a thought that ended in neither closer nor call
     torn: bool = False  # True if the text ended in an incomplete mark, which was dropped
     again: Sequence[str] = ()  # openers that are dropped if they stand within the thought
@@ -367,7 +367,7 @@ class _Reader:
         return self._take_unopened(closers, first)
 
     def _take_unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
-        """Remove a thought without opener; return its block. `first`: as in `_take_thought`."""
+        """Remove a thought without opener; return its block. `first`: marks at its beginning."""
         ended = re.search("|".join(mark_patterns(closers)) or "(?!)", self.rest)
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
@@ -387,7 +387,7 @@ _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(mark_patterns(CLOSERS))}))*")
 """The pattern of closers of calls, with blanks before them."""
 _LONGEST = 200
 """The most characters at the end of the unread text in which an incomplete mark is searched for."""
-_GROUPS = {"said": "closer", "word": "tail"}  # in `_thought_pattern`: group of text -> of closer
+_GROUPS = {"said": "closer", "word": "tail"}  # regex group of a thought's text -> of its closer
 
 
 def _last_paragraph(text: str) -> str:

@@ -28,9 +28,9 @@ _CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)  # any closer of a thoug
 _CALL_BEHIND_MARK = re.compile(
     rf"\s*(?:(?:{_CLOSER})\s*)?+(?:[\[{{]|<[^/])|"
     r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
-)  # a call begins so behind its mark: `{`, `[`, `<a`, `name(`, or a name and a line end
+)  # the beginning of a call behind its mark: `{`, `[`, `<a`, `name(`, or a name and a line end
 _CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")  # a word directly behind a mark, or below it
-_CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # all text behind a mark, if cut off in a call
+_CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # a reply's end that may be a cut-off call
 
 _TEXT_PATTERN = rf"""
     # the line of a fence; behind a fence of backticks, its line has no further backtick

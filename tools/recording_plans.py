@@ -250,8 +250,8 @@ ENFORCED = (
 )
 """Options by which the addon itself ends a thought, after 5 tokens."""
 LOOPING = r'root ::= "<think>\n" ("I do so so "){90} "</think>" | "42."'
-"""The grammar of a thought that repeats one sentence, or of an answer: the text that the model
-writes when the addon has ended such a thought.
+"""The grammar of a thought that repeats one sentence, or of the answer `42.`, which the model
+writes after the addon has ended such a thought.
 """
 THOUGHT = "The user wants the weather in Oslo. I call get_weather."
 """The thought of an earlier turn, in histories."""

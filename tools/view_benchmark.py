@@ -176,7 +176,7 @@ def watching_rows(
 
     `name`: the reply's name in the rows; `names`: attribute of `Cost` -> its name in the rows;
     `runs`: the number of measurements, of which the smallest counts; `start_page`: starts the
-    process that plays an open page; its second argument is a folder of temporary files.
+    process that acts as an open page; its second argument is a folder for temporary files.
     """
     costs: dict[bool, Cost] = {}
     with (
