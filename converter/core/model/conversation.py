@@ -1,7 +1,7 @@
-"""A request as values that are free of any dialect.
+"""A client's request as values of no dialect: turns, blocks, tools and settings.
 
-Each dialect has a module that reads a request into a `Conversation`. One module writes a
-`Conversation` as a request for chat completions, so that neither side knows the other dialect. All
+Each dialect has a module that reads its requests into a `Conversation`. One module writes a
+`Conversation` as a request of chat completions, so it need not know the client's dialect. All
 values are frozen. The reader has checked them, so that the writer need not check them again.
 """
 
@@ -23,7 +23,8 @@ class RequestError(ValueError):
         message: the path and the fault. `RequestError("messages.0.role", "Field required").message`
             is `messages.0.role: Field required`, as Anthropic's API words it.
         status: the HTTP status of the response with the error.
-        details: further fields of the error, if the dialect's errors have such fields.
+        details: further values of the error by their names, for dialects whose errors have fields
+            for them.
     """
 
     def __init__(self, path: str, problem: str, status: int = 400, **details: object) -> None:
@@ -120,7 +121,7 @@ class Document:
     title: str = ""
     """The title of the document; empty for none."""
     context: str = ""
-    """Text about the document that the client sent with it; empty for none."""
+    """Text that the client sent to explain the document; empty for none."""
 
 
 type ContentBlock = TextBlock | Image | Sound | Document
@@ -132,14 +133,14 @@ class ToolUse:
     """A call of a tool by the model."""
 
     id: str
-    """The id of the call, by which the result names it."""
+    """The id of the call. The tool's result has the same id (`ToolResult.tool_use_id`)."""
     name: str
     """The name of the tool."""
     arguments: str = ""
     """The arguments as JSON text."""
     read_from: str = ""
-    """Where the call was read, and its form ("text (hermes)"); empty if the server itself sent the
-    call as a tool call.
+    """Where the call was read, and in what form ("text (hermes)"). Empty if it was not read from
+    text, because the server itself sent it as a tool call.
     """
 
     @property
@@ -157,7 +158,7 @@ class ToolResult:
     """The result of a tool call."""
 
     tool_use_id: str
-    """The id of the call."""
+    """The id of the call whose result this is."""
     content: tuple[ContentBlock, ...] = ()
     """The text and other blocks of the result."""
     is_error: bool = False
@@ -193,7 +194,7 @@ class Tool:
     input_schema: Mapping[str, object]
     """The JSON schema of the tool's parameters."""
     description: str = ""
-    """What the tool does, for the model; empty for none."""
+    """A text that tells the model what the tool does; empty for none."""
     strict: bool = False
     """True if the arguments of calls must follow the schema exactly."""
 
@@ -203,7 +204,9 @@ class ToolChoice:
     """The client's choice whether the model may, must or must not call a tool."""
 
     mode: ToolChoiceMode
-    """The rule: with "required", the model must call some tool; with "named", the tool `name`."""
+    """The rule. "auto": the model may call tools; "none": it must not; "required": it must call
+    some tool; "named": it must call the tool `name`.
+    """
     name: str = ""
     """The name of the tool in the mode "named"; empty in all other modes."""
 
@@ -213,7 +216,9 @@ class ThinkingSwitch:
     """The thinking that the client requests."""
 
     mode: ThinkingMode
-    """Whether the model thinks; in the mode "adaptive" it decides itself."""
+    """When the model thinks. "enabled": always; "disabled": never; "adaptive": when it decides to
+    think; "between_tools": only between calls of tools.
+    """
     budget: int | None = None
     """The most tokens of thinking; `None` for no limit."""
     shown: bool = True
@@ -243,7 +248,7 @@ class Conversation:
     turns: tuple[Turn, ...]
     """The messages in order."""
     system: tuple[str, ...] = ()
-    """The texts of the system turn, which instruct the model."""
+    """The texts that instruct the model; they stand before all turns."""
     max_tokens: int | None = None
     """The most tokens of the reply; `None` if the client sets no limit."""
     tools: tuple[Tool, ...] = ()
@@ -265,18 +270,18 @@ class Conversation:
     output_schema: Mapping[str, object] | None = None
     """The JSON schema that the answer must follow; `None` for none."""
     output_name: str = ""
-    """The name of `output_schema`; empty if the dialect has no such field."""
+    """The name of `output_schema`; empty if the client sent none."""
     output_strict: bool | None = None
-    """True if the answer must follow `output_schema` exactly; `None` if the dialect has no such
-    field.
+    """True if the answer must follow `output_schema` exactly, False if not; `None` if the client
+    did not say.
     """
     user_id: str | None = None
-    """The client's id of its user; `None` for none."""
+    """The id that the client gives its user, for the server's records; `None` for none."""
     extensions: Mapping[str, object] = field(default_factory=dict)
     """Fields that are sent to the server unchanged, by their names."""
     notes: tuple[str, ...] = ()
-    """Lines for the log, one about each field or block that was left out."""
+    """Lines for the log: one about each field or block of the request that was left out."""
     own: object = field(default=None, compare=False, repr=False)
-    """A value that the client's dialect keeps here until it writes the reply. No other module reads
-    the value.
+    """A value that the module of the client's dialect keeps here, because it needs it when it
+    writes the reply. No other module reads it.
     """

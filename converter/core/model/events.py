@@ -2,8 +2,7 @@
 
 A decoder makes events from frames. The stages turn `Text` into `Text`, `Thinking` and `ToolCall`.
 An encoder writes events as frames. The deltas of a stream become events one by one; a whole reply
-becomes the same events with longer texts. Finish reasons are the words of chat completions (`stop`,
-`length`, `tool_calls`, `content_filter`). A server's word that means none of them stays as it is.
+becomes the same events with longer texts.
 
 Data that only one dialect has is in the field `own` of an event, with the dialect's name. An
 encoder of this dialect writes the data back, so that its client gets all that the server sent. The
@@ -20,7 +19,7 @@ class Own:
     """Data of an event that only one dialect can write back."""
 
     dialect: str
-    """The name of the dialect."""
+    """The name of the dialect that has the data, such as `anthropic`."""
     fields: Mapping[str, object] = field(default_factory=dict)
     """The fields as the server sent them, by name."""
     raw: bytes = b""
@@ -34,8 +33,10 @@ def own_fields(own: Own | None, dialect: str) -> Mapping[str, object] | None:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The beginning of a reply, with its id and model. In chat completions, another `Start` comes
-    if a later frame has another id, model or further field of its head.
+    """The beginning of a reply, with its id and model.
+
+    Each frame of chat completions repeats the id, the model and further fields (`created`). Another
+    `Start` comes if a later frame has other values in them.
     """
 
     id: str
@@ -43,7 +44,7 @@ class Start:
     model: str
     """The name of the model."""
     own: Own | None = None
-    """Further fields of the frame or body, as the server sent them."""
+    """Further fields of the frame or body that begins the reply, as the server sent them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +54,13 @@ class Text:
     text: str
     """The text, or a piece of it."""
     choice: int = 0
-    """The index of the choice."""
+    """The index of the choice: 0, unless the request asks for several replies (`n`)."""
     refusal: bool = False
     """True for text of a refusal."""
     own: Own | None = None
-    """`None` for nearly all text. Set if the server sent the content as a list with further parts
-    beside text and thinking (images): an `Opaque` then holds the list with all its parts, and this
-    text is a copy from it. So the text is not searched for tags, and no encoder of this dialect
-    writes it once more.
+    """`None` for nearly all text. Set if the server sent the content as a list that has other parts
+    than text and thinking (images). An `Opaque` then holds the whole list, and this text is a copy
+    from it: it is not searched for tags, and no encoder of this dialect writes it once more.
     """
 
 
@@ -71,11 +71,11 @@ class Thinking:
     text: str
     """The text, or a piece of it."""
     choice: int = 0
-    """The index of the choice."""
+    """The index of the choice: 0, unless the request asks for several replies (`n`)."""
     own: Own | None = None
-    """The reasoning fields of a chat completion in which the server sent the thought. `None` if the
-    thought was read from the text or from a part of the content, or came in another dialect.
-    Without fields if an `Opaque` holds the list with the thought, as in `Text.own`.
+    """The fields of a chat completion in which the server sent the thought, such as
+    `reasoning_content`. `None` if the thought was read from the text or from a part of the content,
+    or came in another dialect. An `Own` without fields if an `Opaque` already holds the thought.
     """
 
 
@@ -84,33 +84,35 @@ class ThinkingEnd:
     """The end of a thought. Thinking that follows is another block."""
 
     choice: int = 0
-    """The index of the choice."""
+    """The index of the choice: 0, unless the request asks for several replies (`n`)."""
     thought_type: str | None = None
-    """The attribute of the thought's tag, as in `<thinking thought_type="plan">`; `None` for a tag
-    without it.
+    """The attribute `thought_type` of the thought's tag, as in `<thinking thought_type="plan">`;
+    `None` for a tag without it.
     """
     confidence: float | None = None
-    """The attribute of the thought's tag, as in `<thinking confidence="0.7">`; `None` for a tag
-    without it.
+    """The attribute `confidence` of the thought's tag, as in `<thinking confidence="0.7">`; `None`
+    for a tag without it.
     """
     signature: str = ""
     """The vendor's proof that its model wrote the thought; empty for none."""
     around: tuple[str, str] = field(default=("", ""), compare=False)
-    """The line ends that were removed from the beginning and the end of the thought."""
+    """The line ends that were removed from the thought: at its beginning, and at its end."""
 
     @property
     def note(self) -> str:
-        """Type and confidence as text for people ("plan, confidence 0.7")."""
+        """Type and confidence as text for people ("plan, confidence 0.7"); empty if the tag of the
+        thought has neither.
+        """
         confidence = "" if self.confidence is None else f"confidence {self.confidence}"
         return ", ".join(filter(None, (self.thought_type, confidence)))
 
 
 @dataclass(frozen=True, slots=True)
 class LateCloser(ThinkingEnd):
-    """The closer of a thought that had ended before, at a tool call in it.
+    """The closer of a thought that has already ended, because the model wrote a tool call in it.
 
-    It is no event for clients. The engine emits it for the stage around it
-    (`converter/core/reading/engine/stage.py`), which from then on drops calls that repeat an
+    It is no event for clients. The engine that reads the text emits it for its stage
+    (`converter/core/reading/engine/stage.py`). From then on, the stage drops calls that repeat an
     earlier call: the model may write the call of its thought once more in its answer.
     """
 
@@ -121,12 +123,16 @@ NO_INDEX = -1
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A piece of a tool call. Any piece may have arguments. From the assembler, the first piece has
-    name and id; from a decoder, each piece has the parts of name and id that the server sent.
+    """A piece of a tool call. Any piece may have arguments.
+
+    In pieces from a decoder, name and id are as the server sent them, perhaps in parts. The
+    assembler, a stage, joins the parts: in its pieces, the first one has the whole name and id.
     """
 
     index: int
-    """The index of the call in the reply; `NO_INDEX` if the server sent none."""
+    """The number that tells this call from the reply's other calls; `NO_INDEX` if the server sent
+    none.
+    """
     id: str
     """The id of the call; empty in a piece without it."""
     name: str
@@ -134,25 +140,25 @@ class ToolCall:
     arguments: str
     """A piece of the arguments, as JSON text."""
     choice: int = 0
-    """The index of the choice."""
+    """The index of the choice: 0, unless the request asks for several replies (`n`)."""
     own: Own | None = None
     """The piece as the server sent it, under the name of its field (`tool_calls` or
-    `function_call`).
+    `function_call`); `None` for a call from another dialect or from text.
     """
     read_from: str = field(default="", compare=False)
     """Where the call was read, and its form ("text (hermes)"), for people; empty if the server
     itself sent the call as a tool call.
     """
     ends: bool = field(default=False, compare=False)
-    """True in the last piece of a call. If the piece comes from the assembler, the call's arguments
-    are whole; if it comes from a decoder, they may be cut off.
+    """True in the last piece of a call. If the piece comes from the assembler (the stage that joins
+    calls), the call's arguments are whole; if it comes from a decoder, they may be cut off.
     """
     misshapen: bool = False
     """True if the server's piece breaks the format of its dialect, so that `own` cannot be sent on.
     """
     free_text: bool = False
-    """True for a call of the type `custom`. Its arguments are plain text in a piece from a decoder,
-    and an object that holds this text in a piece from the assembler.
+    """True for a call of the type `custom`, whose arguments are plain text. A piece from a decoder
+    has this text; a piece from the assembler (the stage that joins calls) has an object with it.
     """
     is_value: bool = field(default=False, compare=False)
     """True if the server sent the arguments as an object and not as JSON text, so that the
@@ -170,18 +176,21 @@ class Finish:
     """The reason why a choice ended."""
 
     reason: str
-    """The finish reason, a word of chat completions."""
+    """The meaning of the server's word: a finish reason of chat completions (`stop`, `length`,
+    `tool_calls`, `content_filter`), `pause_turn` of the Messages API, or `error` if the reply is
+    not whole. A word that means none of these stays as it is.
+    """
     stop_sequence: str | None = None
-    """The stop string of the request that ended the choice; empty if the server does not name the
-    string; `None` if no stop string ended the choice.
+    """The stop string that ended the choice, one of those in the request. Empty if the server does
+    not say which one; `None` if no stop string ended the choice.
     """
     choice: int = 0
-    """The index of the choice."""
+    """The index of the choice: 0, unless the request asks for several replies (`n`)."""
     server_word: str = field(default="", compare=False)
     """The finish reason as the server wrote it."""
     at_limit: bool = field(default=False, compare=False)
-    """True if the reply, by the server's count, has all the tokens that the request allowed,
-    although the server's finish reason is not `length`.
+    """True if the limit of tokens probably cut the reply, although the server's finish reason is
+    not `length`: by the server's count, the reply has as many tokens as the request allows.
     """
 
 
@@ -196,7 +205,7 @@ times too low. Code has up to a third more tokens than this estimate.
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Numbers of tokens, as the server counted them."""
+    """The numbers of tokens of a request and its reply: the server's counts, or estimates."""
 
     input: int
     """The tokens of the prompt, including those that the server read from its cache."""
@@ -209,7 +218,9 @@ class Usage:
     thinking: int | None = None
     """The tokens of `output` that are thinking; `None` if not known."""
     own: Own | None = None
-    """The counts as the server sent them."""
+    """The fields of the counts as the server sent them; `None` if the addon has changed or made the
+    counts.
+    """
     estimated: bool = False
     """True if some number is the addon's estimate, because the server did not count the tokens."""
 
@@ -221,13 +232,15 @@ class Failure:
     """
 
     message: str
-    """The message for people."""
+    """What went wrong, for people."""
     kind: str = "api_error"
-    """The type of the error, such as `api_error`."""
+    """The error's type as the server named it (`overloaded_error`); `api_error` for none."""
     status: int = 0
     """The HTTP status that a response with this error would have; 0 if it is not known."""
     own: Own | None = None
-    """The server's frame with the error, if clients can read it; else `None`."""
+    """The server's frame with the error, if a client of the server's dialect can read it; else
+    `None`.
+    """
     code: str = field(default="", compare=False)
     """The error's `code` in OpenAI's APIs, such as `context_length_exceeded`; empty for none."""
 
@@ -239,65 +252,67 @@ class End:
     """
 
     own: Own | None = None
-    """The server's frame that ends the stream, or the fields of a response of the Responses API;
-    `None` for a whole body of another dialect, for Ollama, and if the addon ends the reply.
+    """The server's frame that ends the stream. In the Responses API: the fields of the whole
+    response. `None` for other whole bodies, for Ollama, and if the addon ends the reply.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Fields of a choice that have no event of their own."""
+    """Fields of a choice for which there is no other event, such as `logprobs`."""
 
     dialect: str
     """The name of the dialect that has the fields."""
     inner: Mapping[str, object]
-    """The fields in the delta or message, beside its content."""
+    """The fields of the choice's delta or message beside its text, thoughts and calls, such as
+    `role`. Content in a list with images stays in here whole (`Text.own`).
+    """
     outer: Mapping[str, object]
-    """The fields of the choice, beside its delta or message."""
+    """The fields that stand in the choice itself, beside its delta or message."""
     choice: int = 0
-    """The index of the choice."""
+    """The index of the choice: 0, unless the request asks for several replies (`n`)."""
     covered: tuple[str, ...] = ()
-    """The names in `inner` whose values are also emitted as a `MappedField`. Encoders of other
-    dialects write only the `MappedField`.
+    """The names of fields in `inner` that the decoder also emits as a `MappedField`. Encoders of
+    other dialects write only the `MappedField`.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class MappedField:
-    """The value of a server's field that the option `think_map` turns into a block of its own."""
+    """The value of a server's own field that becomes a block for the client (`think_map`)."""
 
     block: str
-    """The type of the block, as the option `think_map` names it."""
+    """The `type` of the block, as the user chose it in `think_map`."""
     key: str
-    """The name of the block's field that gets the value."""
+    """The name of the block's field in which the value is sent."""
     value: object
     """The server's value; a piece of the value if the server streams a string."""
     choice: int = 0
-    """The index of the choice."""
+    """The index of the choice: 0, unless the request asks for several replies (`n`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DialectBlock:
-    """An event of a stream, as the server sent it, that belongs to a block which only one dialect
-    has (`redacted_thinking`).
+    """A server-sent event about a block that only one dialect has (`redacted_thinking`), as the
+    server sent it. Encoders of other dialects leave it out.
     """
 
     dialect: str
-    """The name of the dialect."""
+    """The name of the dialect that has the block, such as `anthropic`."""
     event: Mapping[str, object]
-    """The JSON of the stream's event."""
+    """The server-sent event's data, parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpaqueFrame:
-    """A frame that the decoder does not read."""
+    """A frame from which the decoder makes no other event: a ping, or one that it cannot read."""
 
     own: Own
-    """The bytes of the frame."""
+    """The bytes of the frame, with the dialect that can send them on."""
     comment: bool = False
-    """True if the frame is not a part of the reply (a ping) and may be left out."""
+    """True for a frame such as a ping, which is no part of the reply and may be left out."""
     lost: bool = False
-    """True if the frame may have held text of the reply, so that the reply is not whole."""
+    """True if the frame cannot be read and may have held text, so that the reply is not whole."""
 
 
 type Event = (
@@ -321,11 +336,11 @@ _IN_PIECES = (Text, Thinking, ToolCall)
 
 
 def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> list[Joined]:
-    """Return the events. Events of one kind in a row are joined into one: text, thinking, or pieces
-    of one call.
+    """Return the events, with neighbours of one kind joined into one: text, thinking, or pieces of
+    one call. `[Text("a"), Text("b"), Thinking("c")]` -> `[Text("ab"), Thinking("c")]`.
 
-    `[Text("a"), Text("b"), Thinking("c")]` -> `[Text("ab"), Thinking("c")]`. `fields`: events whose
-    `own` has the same field names are joined too; the first event's `own` stays.
+    An event with `own` is not joined. If `fields` is True, it is joined to an event whose `own` has
+    the same field names; the first event's `own` stays.
     """
     groups: list[list[Joined]] = []
     for event in events:
@@ -337,7 +352,9 @@ def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> 
 
 
 def _can_join(last: Any, event: Any, fields: bool) -> bool:
-    """Return True if `event` can be joined to `last`, the event before."""
+    """Return True if `event` can be joined to `last`, the event before it. `fields`: True if events
+    with `own` may be joined, as in `joined`.
+    """
     kind = type(event)
     if type(last) is not kind or kind not in _IN_PIECES or last.choice != event.choice:
         return False

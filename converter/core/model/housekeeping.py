@@ -1,6 +1,5 @@
-"""Recognition of requests that a client's program sends by itself in the middle of a conversation.
-
-Such a request asks for a title of the conversation, or for a summary that replaces its turns.
+"""Recognises requests that a client's program, and not its user, makes in a conversation: for the
+conversation's title, or for a summary that will replace its turns.
 """
 
 import re
@@ -19,23 +18,25 @@ TITLE, COMPACTION = "title", "compaction"
 _HEAD = 4000
 """How many characters at the beginning of a text are searched for `_PATTERNS`."""
 _PATTERNS = (
-    # The texts of Claude Code 2.1 and Codex 0.169.
+    # Claude Code 2.1 and Codex 0.169 ask for a summary in these words.
     (
         COMPACTION,
         re.compile(r"Your task is to create a detailed summary of|CONTEXT CHECKPOINT COMP"),
     ),
-    # Codex, Open WebUI 0.6 and older versions of Claude Code.
+    # Codex, Open WebUI 0.6 and older versions of Claude Code ask for a title in these words.
     (TITLE, re.compile(r"\bGenerate a (?:concise|short|brief)\b[^.\n]{0,80}\btitle\b")),
     (TITLE, re.compile(r"\AYou are a title generator")),  # opencode 1.0
     (TITLE, re.compile(r"\A\s*<session>\n")),  # Claude Code 2.1
     (TITLE, re.compile(r"\bplease reply with a title for the chat\b")),  # Continue 1
 )
-"""Kind of request -> the pattern of a text in which a client's program asks for it."""
+"""Pairs: the kind of request, and a pattern of the words in which a client's program makes it."""
 _GOES_ON = re.compile(
     r"This session is being continued from a previous conversation"  # Claude Code 2.1
     r"|Another language model started to solve this problem and produced a summary"  # Codex 0.169
 )
-"""The pattern of the text before the summary of an earlier conversation."""
+"""The pattern of the sentence with which a client's program begins a message that holds the summary
+of an earlier conversation.
+"""
 
 
 def housekeeping_of(body: Mapping[str, object], path: str = "") -> str:
@@ -43,10 +44,11 @@ def housekeeping_of(body: Mapping[str, object], path: str = "") -> str:
     asks for a summary, and an empty string for all other requests.
 
     A request to a path that ends with `/compact`, or whose last item is a `compaction_trigger`,
-    always counts as `COMPACTION`. In all other requests, the patterns are searched for in the
-    system text, and in the last message if the model did not write this message. Of these requests,
-    those with tools do not count as `TITLE`, and those without any reply of the model do not count
-    as `COMPACTION`. `path`: the path to which the request was sent.
+    always counts as `COMPACTION`. In other requests, `_PATTERNS` are searched for in the system
+    text, and in the last message if it is not the model's. A request with tools never counts as
+    `TITLE` by a pattern, and one without any reply of the model never as `COMPACTION`.
+
+    `path`: the path to which the request was sent.
     """
     last = messages_of(body)[-1:]
     if path.partition("?")[0].endswith("/compact") or any(
@@ -67,7 +69,9 @@ def housekeeping_of(body: Mapping[str, object], path: str = "") -> str:
 
 
 def goes_on_from_summary(message: object) -> bool:
-    """Return True if a message holds the summary of an earlier conversation."""
+    """Return True if a message holds the summary of an earlier conversation, so that this
+    conversation continues the earlier one.
+    """
     return _is_item(message, "compaction") or any(
         _GOES_ON.search(text[:_HEAD]) for text in content_texts(message)
     )

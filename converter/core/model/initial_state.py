@@ -1,5 +1,5 @@
-"""The states in which a reply may begin: in the answer or in a thought. The option `think_start`,
-the stages and the rules that choose a state share these values.
+"""`InitialState`: whether a reply begins in the answer or in a thought. The option `think_start`,
+the stages and the rules that choose a state share its values.
 """
 
 import enum
@@ -9,8 +9,8 @@ class InitialState(enum.Enum):
     """The state in which a reply begins."""
 
     AUTO = "auto"
-    """Not decided. The rules in `converter.addon.servers.initial_state` choose a state. If they
-    choose none, the marks in a whole reply decide.
+    """The user has chosen no state. The rules in `converter.addon.servers.initial_state` then
+    choose one. In a whole reply, its marks decide if no rule expects a thought.
     """
     TEXT = "text"
     """The reply begins in the answer."""

@@ -1,11 +1,14 @@
-"""A bounded memory of kept replies by id, for clients that leave their history with the server, as
-in Responses with `previous_response_id`.
+"""A memory of replies by their ids, for clients that do not repeat earlier turns: a request of the
+Responses API may name only the reply before it (`previous_response_id`).
 
 An entry has only the messages that one request and its reply added to a conversation, and the id of
 the entry before. The history of an entry is this entry with all entries before it.
 
-If the memory is full, the least recently used entry is dropped. Reading a history counts as use of
-all its entries. An entry belongs to an owner: no other owner can find, continue or drop it.
+The memory is bounded. If it is full, the least recently used entry is dropped. Reading a history
+counts as use of all its entries. An entry belongs to an owner: no other owner can find, continue or
+drop it.
+
+Lessons about servers, and thoughts that a client does not send back, are kept in such a memory too.
 """
 
 from collections import OrderedDict
@@ -25,64 +28,67 @@ class AwayError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The bounds of a store."""
+    """How much a store keeps, and for how long."""
 
     count: int
     """The most entries that the store keeps."""
     size: int
     """The most bytes of all entries together."""
     seconds: float = 1e9
-    """How long an entry is kept after its last use."""
+    """How many seconds an entry is kept after its last use."""
 
     @property
     def keeps(self) -> bool:
-        """True if the bounds allow any entry."""
+        """True if a store with these bounds keeps anything; False if it has room for no entry."""
         return self.count > 0 and self.size > 0
 
 
 def utf8(name: str) -> bytes:
-    """Return an id or name as UTF-8. A half surrogate pair, which strict UTF-8 does not allow, is
-    encoded too, because clients may choose names that have one.
+    """Return an id or name as UTF-8. Half a surrogate pair is encoded too, although strict UTF-8
+    does not allow it, because a client may choose a name that has one.
     """
     return name.encode("utf-8", "surrogatepass")
 
 
 @dataclass(slots=True)
 class Entry:
-    """An entry of a store."""
+    """An entry of a store: the value that is kept, and the names by which it is found."""
 
     value: bytes
-    """The messages of a request and its reply, without those of earlier entries, as bytes."""
+    """What is kept, as bytes: the messages of a request and its reply, without those of earlier
+    entries; or the thoughts of a reply, or lessons about servers.
+    """
     previous: str = ""
-    """The id of the entry before; empty at the beginning of a conversation."""
+    """The id of the entry that this one continues; empty at the beginning of a conversation."""
     names: Sequence[str] = ()
     """Further names, beside the id, under which the entry is found."""
     used: float = 0.0
-    """The time of the last use, in seconds."""
+    """The time of the last use, in seconds by the store's clock."""
 
     @property
     def size(self) -> int:
-        """The number of bytes of the value and the further names, which count for `Bounds.size`."""
+        """How many bytes the entry takes of `Bounds.size`: its value and its further names."""
         return len(self.value) + sum(len(utf8(name)) for name in self.names)
 
 
 class Store:
     """Kept entries, by id. Any thread may use a store.
 
-    A subclass either keeps entries itself, and overrides the methods; or it stands before another
-    store, `store`, to which the methods here pass each call (`begin` runs its work here). It can
-    then override `_call`, through which all calls but `close` go, and `_stored`, which returns the
-    name that an entry has in `store`.
+    A subclass of one kind keeps entries itself, and overrides the methods. A subclass of the other
+    kind stands before another store, the attribute `store`: the methods of this class pass each
+    call on to it, except `begin`. Such a subclass may override `_call`, through which all calls but
+    `close` go, and `_stored`, which returns the name that an entry has in `store`.
 
     Attributes:
-        store: the other store; missing in a store that keeps entries itself.
+        store: the store to which calls are passed on; missing in a store that keeps entries itself.
     """
 
     bounds: Bounds
-    """The bounds of the store."""
+    """How much the store keeps, and for how long."""
     elsewhere: bool = False
-    """True if a call may take long (a file, Redis). From the event loop's thread, only `begin`,
-    `close` and methods that use `begin` may then be called. Any other method may raise AwayError.
+    """True if the entries are in a file or in Redis, so that a call may take long or raise
+    AwayError. The event loop's thread may then call only `begin`, methods that use `begin`, and
+    `close`.
     """
 
     def __init__(self, store: "Store") -> None:
@@ -94,8 +100,8 @@ class Store:
         return self._call(lambda: self.store.size)
 
     def begin(self, work: Callable[[], object]) -> Future[object] | None:
-        """Run `work`, which writes to the store, and return `None`. A store that is `elsewhere`
-        starts `work` in another thread and returns its future.
+        """Run `work`, which writes to the store, and return `None`. If `elsewhere` is True, start
+        `work` in another thread instead, and return its future.
         """
         work()
         return None
@@ -109,13 +115,14 @@ class Store:
             key: the id.
             value: the messages of a request and its reply, without those of earlier entries, as
                 bytes.
-            previous: the id of the entry before; empty at the beginning of a conversation.
+            previous: the id of the entry that this one continues; empty at the beginning of a
+                conversation.
             names: further names under which the entry is found. A name that another entry has is
                 left out.
-            moving_name: a name that always belongs to the newest entry of a conversation; empty for
-                none. The first entry gets it in `names`. Each later `keep` moves it to the new
-                entry, which then follows the entry that had it, whatever `previous` is. If no entry
-                has it, it is ignored.
+            moving_name: the name of a conversation, which always belongs to its newest entry; empty
+                for none. The new entry takes it from the entry that has it, and continues that
+                entry, whatever `previous` is. If no entry has it, it is ignored: the first entry of
+                a conversation must get it in `names`.
         """
         entry = self._stored(key), value, self._stored(previous), [*map(self._stored, names)]
         self._call(partial(self.store.keep, *entry, self._stored(moving_name)))
@@ -125,7 +132,9 @@ class Store:
         return self._call(partial(self.store.forget, self._stored(key)))
 
     def find(self, name: str) -> str:
-        """Return the id of the entry that has this further name; empty if there is none."""
+        """Return the id of the entry that has `name` among its further names (`Entry.names`); empty
+        if there is none.
+        """
         return self._call(partial(self.store.find, self._stored(name)))
 
     def get(self, key: str) -> bytes | None:
@@ -134,16 +143,16 @@ class Store:
         return values[0] if values else None
 
     def history(self, key: str) -> list[bytes] | None:
-        """Return the values of an entry's history, the oldest first; `None` if one of its entries
-        was dropped.
+        """Return the values of an entry and of all entries before it in the conversation, the
+        oldest first; `None` if one of them is not kept.
         """
         values = self.values(key)
         return None if values is None else values[::-1]
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
-        """Return the values of an entry's history, the newest first; `None` if one of its entries
-        was dropped. Each entry that was read counts as used. `one`: return only the value of the
-        entry itself.
+        """Return the values of an entry and of all entries before it in the conversation, the
+        newest first; `None` if one of them is not kept. Each entry that was read counts as used.
+        `one`: return only the value of the entry itself.
         """
         return self._call(partial(self.store.values, self._stored(key), one=one))
 
@@ -158,16 +167,14 @@ class Store:
         return operation()
 
     def _stored(self, name: str) -> str:
-        """Return the name or id that the entry `name` has in `store`, the other store."""
+        """Return the name or id that the entry `name` has in `store`, behind this store."""
         return name
 
 
 class BoundedStore(Store):
-    """A store that keeps entries itself, within its bounds. Subclasses keep them in this process or
-    in a file.
-
-    The store in Redis follows the same rules in Lua scripts, because Redis runs each script as one
-    step.
+    """A store that keeps entries itself, within its bounds: one subclass in this process, another
+    in a file. The store in Redis follows the same rules, but in Lua scripts, because Redis runs a
+    script as one step.
     """
 
     def __init__(self, bounds: Bounds) -> None:
@@ -177,8 +184,8 @@ class BoundedStore(Store):
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], moving_name: str = ""
     ) -> None:
-        """Keep an entry (parameters as in `Store.keep`), and drop others until the store is within
-        its bounds. An entry that alone exceeds the bounds is not kept.
+        """Keep an entry (parameters as in `Store.keep`). Drop older entries until the store is
+        within its bounds. An entry that exceeds the bounds by itself is not kept.
         """
         with self._operation():
             self._evict()
@@ -191,16 +198,17 @@ class BoundedStore(Store):
                 self._evict()
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
-        """Return the values of an entry's history, the newest first; with `one` only the value of
-        the entry itself. Return `None` if one of these entries was dropped, or if the history leads
-        back to an entry that it has already. Each entry that was read counts as used.
+        """Return the values of an entry and of all entries before it in the conversation, the
+        newest first; if `one` is True, only the value of the entry itself. Return `None` if one of
+        these entries is not kept, or if an entry stands before itself. Each entry that was read
+        counts as used.
         """
         values, seen = list[bytes](), set[str]()
         with self._operation():
             self._evict()
             while key and not (one and values):
                 entry = None if key in seen else self._use(key)
-                # The entry was dropped; or it was read already, and the history would never end.
+                # `None` also for an entry that was read before: the loop would never end.
                 if entry is None:
                     return None
                 seen.add(key)
@@ -217,18 +225,18 @@ class BoundedStore(Store):
         raise NotImplementedError
 
     def _use(self, key: str) -> Entry | None:
-        """Return the entry with this id, and note its use; `None` if there is none."""
+        """Return the entry with this id, and record its use; `None` if there is none."""
         raise NotImplementedError
 
     def _evict(self) -> None:
-        """Drop entries that were not used for too long, and the least recently used ones until the
-        store is within its bounds.
+        """Drop entries that were not used for `Bounds.seconds`. Then drop the least recently used
+        ones, until the store is within its bounds.
         """
         raise NotImplementedError
 
 
 class ProcessStore(BoundedStore):
-    """A store in this process. `now` returns the time in seconds."""
+    """A store that keeps its entries in this process. `now` returns the time in seconds."""
 
     def __init__(self, bounds: Bounds, now: Callable[[], float] = lambda: 0.0) -> None:
         super().__init__(bounds)
@@ -263,14 +271,14 @@ class ProcessStore(BoundedStore):
         self._entries.clear()
 
     def _add(self, key: str, entry: Entry) -> None:
-        """Add an entry with this id, as the one used last."""
+        """Add an entry with this id, which counts as used now."""
         entry.used = self._now()
         self._entries[key] = entry
         self._keys |= dict.fromkeys(entry.names, key)
         self._size += entry.size
 
     def _use(self, key: str) -> Entry | None:
-        """Return the entry with this id, and note its use; `None` if there is none."""
+        """Return the entry with this id, and record its use; `None` if there is none."""
         if entry := self._entries.get(key):
             self._entries.move_to_end(key)
             entry.used = self._now()
@@ -290,16 +298,14 @@ class ProcessStore(BoundedStore):
 
 
 class Memory(Store):
-    """The entries of one owner in a store that all owners share, as one exchange uses them.
+    """One owner's entries in a store that all owners share; each exchange has its own `Memory`.
 
-    In the store, each id and name has a prefix: the owner's name and a blank; none if `owner` is
-    empty. If `store` is `None`, the entries are kept in this process, within the bounds `count` and
-    `size`.
+    In the store, each id and name gets a prefix: `owner` and a blank; none if `owner` is empty. If
+    `store` is `None`, the entries are kept in this process, within the bounds `count` and `size`.
 
     Attributes:
-        writes: the writes that were begun, and whose end the exchange has not awaited yet.
-        waited: how many seconds the exchange has waited for the store so far, for writes and reads
-            together.
+        writes: the writes that were begun and that the exchange must still await.
+        waited: how many seconds the exchange has waited for reads and writes so far.
     """
 
     def __init__(
@@ -319,33 +325,38 @@ class Memory(Store):
         moving_name: str = "",
     ) -> None:
         """Begin to keep an entry, in place of an entry with the same id. An entry that is larger
-        than the store's bounds is not kept.
+        than the store's bounds is not kept. The write may end later (`writes`).
 
         Args:
             key: the id.
-            value: the entry's value.
-            previous: the id of the entry before; empty at the beginning of a conversation.
+            value: the messages of a request and its reply, without those of earlier entries, as
+                bytes.
+            previous: the id of the entry that this one continues; empty at the beginning of a
+                conversation.
             names: further names for the entry. A name that another entry has is left out.
-            moving_name: a name that always belongs to the newest entry of a conversation; empty for
-                none. The first entry gets it in `names`. Each later `keep` moves it to the new
-                entry, which then follows the entry that had it, whatever `previous` is. If no entry
-                has it, it is ignored.
+            moving_name: the name of a conversation, which always belongs to its newest entry; empty
+                for none. The new entry takes it from the entry that has it, and continues that
+                entry, whatever `previous` is. If no entry has it, it is ignored: the first entry of
+                a conversation must get it in `names`.
         """
         self.begin(partial(super().keep, key, value, previous, [*names], moving_name))
 
     def keep_agreed(self, key: str, value: bytes, disputed: bytes) -> None:
         """Begin to keep an entry with the value `value`. If an entry with this id has another
-        value, keep the value `disputed` in place of both.
+        value, keep the value `disputed` in place of both, so that neither is taken for the right
+        one.
         """
         self.begin(partial(self._keep_agreed, key, value, disputed))
 
     def _keep_agreed(self, key: str, value: bytes, disputed: bytes) -> None:
-        """Compare the values and keep the entry, for `keep_agreed`."""
+        """Do the work of `keep_agreed`: compare the kept value with `value`, and keep the entry."""
         agreed = self.get(key) in (None, value)
         super().keep(key, value if agreed else disputed, "", [])
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Begin `work`, which writes to the store, and add it to `writes` if it is not done yet."""
+        """Begin `work`, which writes to the store. If it runs in another thread, add its future to
+        `writes`.
+        """
         if write := self.store.begin(work):
             self.writes.append(write)
 
@@ -354,8 +365,8 @@ class Memory(Store):
         return super().find(name).removeprefix(self._prefix)
 
     def history(self, key: str) -> list[bytes] | None:
-        """Return the values of an entry's history, oldest first; `None` if an entry is gone. An
-        empty `key` has an empty history.
+        """Return the values of an entry and of all entries before it in the conversation, the
+        oldest first; `None` if one of them is not kept. Return an empty list for an empty `key`.
         """
         return super().history(key) if key else []
 

@@ -1,4 +1,4 @@
-"""Readers of a request's JSON that need not know its dialect: messages, roles, texts and calls.
+"""Functions that find messages, roles, texts and calls in a request's JSON, whatever its dialect.
 
 No function of this module raises, however wrong the JSON is.
 """
@@ -15,27 +15,31 @@ BILLING_LINES = re.compile(
     r"x-anthropic-billing-header:(?<=^x-anthropic-billing-header:)[^\n]*\n*", re.MULTILINE
 )
 """The pattern of a line `x-anthropic-billing-header: ...`, which Claude Code writes into its system
-text with another value in each request. The pattern begins with letters, which `re` finds fast.
-Only where these letters stand, it looks back for the beginning of the line.
+text with another value in each request. The pattern begins with letters, because `re` finds letters
+fast. Only where it finds them, the look-behind checks that a line begins there.
 """
 SYSTEM = ("system", "developer")
 """The roles of system messages."""
 SYSTEM_FIELDS = ("system", "instructions")
-"""The fields with the system text: `system` in requests of Messages, `instructions` in requests of
-Responses.
+"""The fields with the system text: `system` in the Messages API, `instructions` in the Responses
+API.
 """
 MESSAGE_FIELDS = ("messages", "input")
-"""The fields with the messages: `input` in requests of Responses, else `messages`."""
+"""The fields with the messages: `messages`, or in requests of the Responses API `input`."""
 _MARK = "cache_control"
-"""The field with which a client marks the end of a cached prompt. No model reads it."""
+"""The field with which a client marks where a part of the prompt ends that the server should cache.
+It is no text for the model.
+"""
 _HEAD = 4000
-"""How many characters at the beginning of a message are in its fingerprint. A client may later
-shorten a long result of a tool, and the message must still have the same fingerprint.
+"""How many characters at a message's beginning are in its fingerprint. The rest is left out because
+a client may shorten a tool's long result in its next request; the fingerprint must stay the same.
 """
 REMINDER = re.compile(
     r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
 )
-"""The pattern of a note that Claude Code puts into messages; it differs from request to request."""
+"""The pattern of a note that Claude Code puts into a message. In the next request, the same message
+may have another note or none.
+"""
 DATE = re.compile(
     r"[\dA-Z](?:(?<=\d)(?:\d{3}-\d\d-\d\d|\d?:\d\d)|(?<=[A-Z])[a-z]+day\b|(?<=\b2)0\d\d\b)"
 )
@@ -102,8 +106,8 @@ def content_parts(message: object) -> list[object]:
 
 
 def map_parts(message: object, change: Callable[[object], object]) -> object:
-    """Return a message with `change` applied to each part of its content; the message itself if its
-    content has no parts.
+    """Return a message with `change` applied to each part of its content. Return the message itself
+    if its content is plain text or absent.
     """
     parts = content_parts(message)
     if not parts or not isinstance(message, dict):
@@ -112,7 +116,9 @@ def map_parts(message: object, change: Callable[[object], object]) -> object:
 
 
 def content_texts(message: object) -> Iterator[str]:
-    """Yield the texts of a message's content, plain or in parts."""
+    """Yield the texts of a message's content: the content itself if it is plain text, or the text
+    of each part.
+    """
     content = content_of(message)
     if isinstance(content, str):
         yield content
@@ -137,8 +143,8 @@ def entries_of(message: object) -> list[Mapping[str, object]]:
 
 
 def texts_in(message: object) -> Iterator[tuple[bool, str]]:
-    """Yield each text of a message as a pair: True if it is a thought, and the text. A value that
-    is not a text is yielded as JSON.
+    """Yield each text of a message as a pair: True if the text is a thought, and the text. Other
+    values, such as calls, are yielded as JSON. The role is left out.
     """
     fields = message if isinstance(message, dict) else {"content": message}
     for key in sorted(fields.keys() - {"role", _MARK}):
@@ -150,7 +156,9 @@ def texts_in(message: object) -> Iterator[tuple[bool, str]]:
 
 
 def _text(part: object) -> str:
-    """Return the `text` of a message's part, or else the part as JSON; empty for `None`."""
+    """Return the field `text` of a message's part; the part as JSON if it has none. Return an empty
+    text for `None`.
+    """
     if isinstance(part, dict) and isinstance(text := part.get("text"), str):
         return text
     return "" if part is None else json.dumps(_without_cache_mark(part), ensure_ascii=False)
@@ -165,8 +173,10 @@ def _without_cache_mark(value: object) -> object:
 
 def fingerprint_of(message: object) -> str:
     """Return a text by which a message is recognised in the next request: its role, and the
-    beginning of its text. Thoughts are left out, as are dates, reminders and billing lines, which
-    change between requests. The fingerprint of a system message is its role alone.
+    beginning of its text (`_HEAD`). The fingerprint of a system message is only its role.
+
+    What clients change between requests is left out: thoughts, dates, Claude Code's reminders and
+    its billing line.
     """
     role = role_of(message)
     if role in SYSTEM:
@@ -181,8 +191,8 @@ def fingerprint_of(message: object) -> str:
 
 
 def shared_count(before: Sequence[object], now: Sequence[object]) -> int:
-    """Return how many messages at the beginning of the conversations `before` and `now` are equal,
-    or have the same fingerprint. No fingerprint is made of equal messages, which would take time.
+    """Return how many messages the conversations `before` and `now` share at their beginning. Two
+    messages count as shared if they are equal or have the same fingerprint.
     """
     for number, (one, other) in enumerate(zip(before, now, strict=False)):
         if one != other and fingerprint_of(one) != fingerprint_of(other):
@@ -191,20 +201,20 @@ def shared_count(before: Sequence[object], now: Sequence[object]) -> int:
 
 
 class PromptPart(NamedTuple):
-    """A tool, system text or message, as a part of the prompt."""
+    """One part of a request's prompt: a tool, the system text or a message."""
 
     name: str
     """The name of the part for people ("message 3 (user)")."""
     text: str
-    """All text of the part, the thoughts last."""
+    """All text of the part, with the thoughts at the end."""
     plain: str
-    """The text of the part without thoughts."""
+    """The text of the part without its thoughts."""
 
 
 def prompt_pieces(body: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Yield the parts of a request's prompt as pairs: the name of the part ("message 3 (user)"),
-    and the message, or a tool or system text in the form of a message. They come in the order that
-    chat templates have: tools, system text, messages.
+    """Yield the parts of a request's prompt as pairs: the part's name ("message 3 (user)"), and the
+    part as a message (a tool as `{"tool": ...}`). They come in the order in which chat templates
+    write them: tools, system text, messages.
     """
     tools = body.get("tools")
     for tool in tools if isinstance(tools, list) else []:
@@ -216,7 +226,9 @@ def prompt_pieces(body: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def prompt_part(name: str, message: object) -> PromptPart:
-    """Return the prompt's part for a pair that `prompt_pieces` yields."""
+    """Return the part of the prompt with this name, and with the texts of `message`. Both arguments
+    come from a pair that `prompt_pieces` yields.
+    """
     texts, thoughts = list[str](), list[str]()
     for is_thought, text in texts_in(message):
         (thoughts if is_thought else texts).append(text)
@@ -225,7 +237,9 @@ def prompt_part(name: str, message: object) -> PromptPart:
 
 
 def prompt_texts(body: Mapping[str, object]) -> dict[str, str]:
-    """Return the text of each part of the prompt, by the part's name ("message 3 (user)")."""
+    """Return the text of each part of a request's prompt. The keys are the names of the parts, such
+    as "message 3 (user)".
+    """
     return {name: prompt_part(name, piece).text for name, piece in prompt_pieces(body)}
 
 
@@ -236,8 +250,8 @@ def _tool_name(tool: object) -> str:
 
 
 def strings_of(value: object, levels: float = inf) -> Iterator[str]:
-    """Yield the strings in a JSON value, in their order. Objects and lists more than `levels` deep
-    are left out. Keys are not yielded.
+    """Yield the strings in a JSON value, in their order, without the keys of objects. `levels`: how
+    many levels of objects and lists are searched; deeper ones are left out.
     """
     left = [(value, levels)]
     while left:

@@ -3,15 +3,16 @@
 An agent's request repeats all messages of the agent's previous request and adds some at the end.
 `converter.core.wire.known_json` returns the same Python object for a repeated message, and this
 object is the key of the cache. If a client moves a cache mark (`cache_control`), only the messages
-that have or had the mark are read again. Changed metadata of the request costs nothing.
+that have or had the mark are read again. If only the request's metadata changes, none is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 
 
 class RepeatedTurns[Turn, Request]:
-    """The cache for one request: its messages as turns, as messages for the server, and as bytes.
-    The next request of the conversation takes from it all that it repeats.
+    """The cache of one request. It holds the request's messages in three forms: as turns, as
+    messages for the server, and as bytes. The conversation's next request takes those that it
+    repeats.
 
     Entries are found by the `id()` of a message object. Each entry also holds the object itself, so
     that Python cannot use the same `id()` for another object.
@@ -36,10 +37,10 @@ class RepeatedTurns[Turn, Request]:
         self._hashes: dict[int, tuple[object, bytes, bytes]] = {}
 
     def hash(self, history_hash: bytes, message: object, make: Callable[[], bytes]) -> bytes:
-        """Return the hash of a conversation up to and including `message`. The hash comes from the
+        """Return the hash of a conversation from its first message to `message`. It comes from the
         cache if the previous request had this message behind the same messages, else from `make()`.
 
-        `history_hash` is the hash of all messages before this one.
+        `history_hash`: the hash of all messages before `message`.
         """
         cached = self.before._hashes.get(id(message)) if self.before else None
         if cached is None or cached[1] != history_hash:
@@ -48,7 +49,9 @@ class RepeatedTurns[Turn, Request]:
         return cached[2]
 
     def mended(self, message: object, mend: Callable[[object], object]) -> object:
-        """Return the result of `mend(message)`, from the cache if the previous request had it."""
+        """Return the result of `mend(message)`: from the cache, if the previous request had this
+        message.
+        """
         cached = self.before._mended.get(id(message)) if self.before else None
         self._mended[id(message)] = cached = cached or (message, mend(message))
         return cached[1]
@@ -62,8 +65,8 @@ class RepeatedTurns[Turn, Request]:
             message: the parsed JSON of the message.
             reader: returns the turn, and True if the turn may not be cached, because the reading
                 also makes a note for the log.
-            basis: the facts of other messages on which the reading depends. The cached turn is
-                returned only if they are equal.
+            basis: the facts about other messages on which the reading depends. A cached turn counts
+                only if it was read with an equal `basis`.
         """
         cached = self.before._turns.get(id(message)) if self.before else None
         if cached is None or cached[1] != basis:
@@ -77,11 +80,11 @@ class RepeatedTurns[Turn, Request]:
     def translated(
         self, turns: Sequence[Turn], basis: object, write: Callable[[], list[dict[str, object]]]
     ) -> list[dict[str, object]]:
-        """Return the messages into which `turns`, some turns in a row, are translated for the
-        server: from the cache, or from `write()`.
+        """Return the messages for the server into which `turns`, some successive turns, are
+        translated: from the cache, or from `write()`.
 
-        The cached messages are returned only if the previous request had the same turns in a row,
-        and an equal `basis`: the facts on which the writing depends.
+        Cached messages count only if the previous request translated the same successive turns with
+        an equal `basis`. `basis`: the facts on which the translation depends.
         """
         key, before, self._basis = tuple(map(id, turns)), self.before, basis
         cached = before._runs.get(key) if before and before._basis == basis else None
@@ -89,8 +92,8 @@ class RepeatedTurns[Turn, Request]:
         return cached[1]
 
     def body(self, body: Mapping[str, object], write: Callable[[object], bytes]) -> bytes:
-        """Return the JSON of the request `body`: the bytes of repeated messages come from the
-        cache, all other bytes from `write`.
+        """Return the JSON of the request `body`. The bytes of repeated messages come from the
+        cache; all other bytes come from `write`, which returns the JSON of a value.
         """
         pieces = list[bytes]()
         for name, value in body.items():

@@ -11,8 +11,8 @@ FIELDS = (
     "reasoning_details",  # a list; OpenRouter, beside the same text in `reasoning`
     "thinking_blocks",  # a list; LiteLLM, beside the same text in `reasoning_content`
 )
-"""The names of the fields. If two fields hold the same thinking, the one that stands first in this
-list is read.
+"""The names of fields with thinking. If two fields hold the same thinking, the one that stands
+first in this list is read.
 """
 PARTS = ("thinking", "redacted_thinking", "reasoning")
-"""The `type` of content parts that hold thinking."""
+"""The values of `type` by which a part of a message's content is known to hold thinking."""
