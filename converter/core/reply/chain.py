@@ -1,7 +1,8 @@
-"""The stages of a reply: for each choice a chain, which takes and returns events.
+"""`Stages`: feeds each event of a reply through the chain of stages of its choice. Each stage takes
+an event and returns the events for the next stage.
 
-A chain lacks the stages that a reply does not need. The table of all stages, in their order, is
-`converter.core.reply.stages.STAGES`.
+Each choice has a chain of its own, with the stages that the reply needs. The table of all stages,
+in their order, is `converter.core.reply.stages.STAGES`.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ from converter.core.reply.thought_events import ThoughtEvent
 
 
 class Stage(Protocol):
-    """A step between decoder and encoder, for one choice."""
+    """A step between decoder and encoder, such as one that reads tags. Each choice has its own."""
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events that replace `event` for the next stage."""
@@ -36,26 +37,28 @@ class Stage(Protocol):
         """Return the events that the stage still holds; nothing if it is called again."""
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return what this stage does with the next text of this `kind`: the kind of event that it
-        returns for the text, and the characters at which it does something else. Return None if
-        the stage may do more than pass text on.
+        """Return two facts about the next text of this `kind`: the kind of event that this stage
+        returns for it, and the characters at which the stage does something else. Return None if
+        the stage may do something else at any character.
 
         Text without these characters is called plain. The fast path sends plain text to the client
-        without this stage; the stage gets it later, as one text. A stage that returns `ToolCall`
-        for text or thinking holds it as the text of a call, and nothing is sent.
+        without this stage; the stage gets it later, as one text. If the kind is `ToolCall` for text
+        or thinking, the stage holds the text, because it may be a call, and nothing is sent.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Objects that the stages of one choice share."""
+    """What the stages of one choice are made with: facts about the reply, and objects that the
+    stages share.
+    """
 
     reading: Reading
     """The settings and facts by which the stages read the reply."""
     index: int
-    """The index of the choice."""
+    """The index of the choice: 0, unless the request asks for several replies (`n`)."""
     reply: str
-    """A name of the reply. It stands in the ids of calls that are read from text."""
+    """A text by which the ids of calls in this reply differ from those of other replies."""
     ids: CallIds
     """Gives unique ids to the calls of all choices."""
     findings: Findings
@@ -65,28 +68,30 @@ class Choice:
 
     @property
     def expected(self) -> Expected:
-        """Facts that are known before the reply comes, such as the model's name and the limits."""
+        """What is known of the reply before it comes, such as the model's name and the limits."""
         return self.reading.expected
 
 
 type StageTable = Sequence[Callable[[Choice], Stage | None]]
-"""Functions, in the order of the stages, that return the stage for a choice; `None` if the reply
-does not need this stage.
+"""A function for each stage, in the order of the stages. It returns the stage for a choice; `None`
+if the reply does not need this stage.
 """
 
 
 LONGEST = 1 << 16
-"""The most characters of text that a stage gets at once, which it reads in some milliseconds. A
-search with a regular expression lets no other thread run meanwhile.
+"""The most characters of text that a stage gets at once. It reads them in some milliseconds. During
+a longer search with a regular expression, all other threads would have to wait.
 """
 
 
 class Stages:
-    """All stages of a reply: leads each event through the chain of its choice.
+    """All stages of a reply. It feeds each event to the stages of the event's choice, one after
+    another.
 
     Arguments:
-        before: the stages of the first reply, if this reply continues it (`continuation`). Their
-            findings and their thought events are taken over.
+        before: the stages of the first reply, if this is a second reply that continues it
+            (`converter/core/reply/continuation.py`). Their findings and their thought events are
+            taken over.
 
     Attributes:
         findings: the facts that all stages have learned about the reply.
@@ -96,31 +101,34 @@ class Stages:
         self._table, self._reading = table, reading
         self._chains: dict[int, list[Stage]] = {}
         self._thoughts: list[ThoughtEvent] = before.take_thoughts() if before else []
-        # `_failed`: True behind a failure, after which only an `End` is returned.
-        # `_open`: the indexes of the choices that have had events since their last finish.
+        # `_failed`: True once a failure was returned; only an `End` may follow it.
+        # `_open`: the indexes of the choices whose stages may hold events, because the choice has
+        # had events since its last finish.
         self._failed, self._open = False, set[int]()
         self._name = id_suffix(reading.expected.thoughts.task) or "0"
         self._ids = CallIds(reading.expected.calls.ids, self._name, reading.expected.model)
         self.findings: Findings = before.findings if before else Findings()
 
     def feed_all(self, events: Sequence[Event]) -> list[Event]:
-        """Return the events that the stages return for `events`. A long text goes through the
-        stages in pieces, and is returned as one text.
+        """Return the events that come out of the last stage for `events`. A long text is fed to the
+        stages in pieces, and returned as one text.
         """
         pieces, feed = cut_long_texts(events), self.feed
         out = [staged for event in pieces for staged in feed(event)]
         return out if pieces is events else joined(out)
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that the stages return for `event`. At the end of the reply, return
-        the held events too. After a failure, return an `End`, and nothing for any other event.
+        """Return the events that come out of the last stage for `event`. If it is the end of the
+        reply or a failure, return the held events before it. After a failure, return only an `End`,
+        and nothing for any other event.
         """
         if self._failed:
             return [event] if isinstance(event, End) else []
         match event:
             case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
                 out = _feed_through(self._chain(event.choice), [event])
-                is_over = out and type(out[-1]) is Finish  # behind a finish, no stage holds events
+                # A finish comes out behind all held events, so that no stage holds any then.
+                is_over = out and type(out[-1]) is Finish
                 (self._open.discard if is_over else self._open.add)(event.choice)
             case End() | Failure():
                 out = [*self.close(), event]
@@ -144,10 +152,12 @@ class Stages:
         return held
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return what all stages of the first choice do together with the next text of this
-        `kind`: the kind of event that the last one returns, and the characters at which any of them
-        does more than pass text on. Return None if a stage may do more to any text, or if this
-        choice has had no event. The fast path rewrites no text of other choices.
+        """Return the facts of `Stage.plain` for the first choice, for all its stages together: the
+        kind of event that the last stage returns for the next text of this `kind`, and the
+        characters at which any stage does something else. Return None if a stage may do so at any
+        character, or if this choice has had no event.
+
+        There is no such method for other choices: the fast path does not rewrite their text.
         """
         not_plain = ""
         for stage in self._chains.get(0, ()):
@@ -155,7 +165,7 @@ class Stages:
                 return None
             before, kind, not_plain = kind, kinds[0], not_plain + kinds[1]
             if before is not ToolCall and kind is ToolCall:
-                break  # the stage holds the text of a call: later stages do not get it
+                break  # this stage holds the text, which may be a call: later stages do not get it
         return (kind, not_plain) if 0 in self._chains else None
 
     def take_thoughts(self) -> list[ThoughtEvent]:
@@ -165,7 +175,7 @@ class Stages:
         return thoughts
 
     def _chain(self, index: int) -> list[Stage]:
-        """Return the chain of the choice with this index; at its first event, build it."""
+        """Return the chain of stages of the choice with this index; at the first call, build it."""
         if index not in self._chains:
             shared = self._ids, self.findings, self._thoughts
             choice = Choice(self._reading, index, self._name, *shared)
@@ -174,7 +184,7 @@ class Stages:
 
 
 def _feed_through(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
-    """Return the events that the last of `stages` returns, if the first one gets `events`."""
+    """Return the events that come out of the last of `stages` if `events` are fed to the first."""
     for stage in stages:
         fed = map(stage.feed, events)
         events = next(fed) if len(events) == 1 else [staged for each in fed for staged in each]
@@ -182,8 +192,9 @@ def _feed_through(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[
 
 
 def cut_long_texts(events: Sequence[Event]) -> Sequence[Event]:
-    """Return the events, with each text of more than `LONGEST` characters cut into pieces, except a
-    refusal and a text with `own`. Return the object `events` itself if no text is longer.
+    """Return the events, with each text of more than `LONGEST` characters cut into pieces. A
+    refusal and a text with `own` stay whole, because they are not searched for tags. Return the
+    object `events` itself if no text is longer.
     """
     if not any(isinstance(event, Text) and len(event.text) > LONGEST for event in events):
         return events

@@ -1,6 +1,6 @@
-"""A reply that is continued by a second reply. The addon stops reading the first one within a
-thought that is too long or repeats itself, ends this thought, and requests the rest of the turn.
-The client gets both as one reply.
+"""A reply that is continued by a second reply. If a thought is too long or repeats itself, the
+addon reads no more of the first reply, ends the thought, and requests the rest of the turn. The
+client gets both as one reply.
 """
 
 from collections.abc import Sequence
@@ -11,25 +11,25 @@ from converter.core.reading.findings import Findings
 from converter.core.reply.token_counts import TokenCounts
 
 CUT: list[Event] = [Finish("length"), End()]
-"""The events that end a reply whose thought the addon has ended, and which no second reply
-continues. The client sees that a limit has cut the reply.
+"""The events that end the client's reply if the addon has ended a thought and no second reply
+comes. By the finish `length`, the client sees that the reply was cut at a limit.
 """
 
 
 class Continuation:
-    """The state of a reply that a second reply may continue.
+    """Where a reply stands that a second reply may continue: in the first, in the second, or over.
 
     Attributes:
-        pauses: True if the caller will request the second reply. The rewriter then stops reading
-            where the thought was ended.
+        pauses: True if the caller requests the second reply, so that the rewriter must read no more
+            of the first. False if the second reply comes in the same bytes, as in a replay.
         unused: how many bytes at the end of the last chunk the rewriter has not read, because they
             came after the addon had ended the thought or the answer.
         stopped: True once the addon has ended the thought or the answer, so that the caller should
             read no more of this response. `ContinuedReply` sets it to False for the next response.
         is_over: True if the client gets nothing more of either reply.
-        first_tokens: the number of tokens of the first reply.
-        rest: the events that end a reply which no second reply continues.
-        reply_id: the id of the first reply.
+        first_tokens: the number of tokens of the first reply; 0 until the second one begins.
+        rest: the events that end the reply if no second one comes; empty until then.
+        reply_id: the id of the first reply; empty until it has come.
     """
 
     def __init__(self, findings: Findings) -> None:
@@ -43,22 +43,23 @@ class Continuation:
 
     @property
     def goes_on(self) -> bool:
-        """True if the events that come next belong to the second reply."""
+        """True if the second reply is expected or has begun; False in the first reply."""
         return self._second is not None
 
     @property
     def is_due(self) -> bool:
-        """True if the addon has ended a thought since the last call of `begin`, or has ended the
-        answer at a stop string.
+        """True if `begin` must be called, because the addon has ended a thought since its last
+        call, or has ended the answer at a stop string.
         """
         stopped = self._findings.stopped and not self.is_over
         return stopped or self._findings.ends.by_addon > self._ends
 
     def begin(self, tokens: TokenCounts) -> bool:
-        """Prepare for the second reply and return True; or end the reply and return False.
+        """Prepare for the second reply and return True. If there can be none, end the reply and
+        return False: the addon has ended the answer and not a thought, the server cannot continue
+        the turn, or this is already the second reply.
 
-        The reply ends if the addon has ended the answer, if the server cannot continue the turn, or
-        if this is the second reply already. `tokens`: the token counts of the first reply.
+        `tokens`: the token counts of the first reply.
         """
         self._ends, self.stopped = self._findings.ends.by_addon, True
         if self._findings.stopped or self._second or not self._findings.ends.turn:
@@ -70,18 +71,19 @@ class Continuation:
 
     def refuse(self) -> None:
         """End the reply without a second one: set `rest` to the events that the client then gets.
-        They are `CUT` behind a thought that the addon ended, and an `End` alone at a stop string.
+        If the addon ended a thought, they are those of `CUT`; if it ended the answer at a stop
+        string, only an `End`, because the client has got the finish.
         """
         self.is_over, self.rest = True, [End()] if self._findings.stopped else CUT.copy()
 
     def take_rest(self) -> list[Event]:
-        """Return the events that end the reply; nothing when called again."""
+        """Return the events that end the reply (`rest`); nothing when called again."""
         rest, self.rest = self.rest, []
         return rest
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """Return the events for the client. In the second reply, adapt them to the first reply
-        (`SecondReply`).
+        """Return the events for the client: in the first reply `events` as they are, in the second
+        reply adapted to the first (`SecondReply`).
         """
         if not self.reply_id:
             self.reply_id = next((event.id for event in events if isinstance(event, Start)), "")
@@ -89,14 +91,14 @@ class Continuation:
 
 
 class SecondReply:
-    """Adapts the events of the second reply to the first one: removes the second reply's beginning
-    (`Start`), and replaces its token counts by the counts of both replies together.
+    """Makes the second reply's events the rest of the first reply: removes its beginning (`Start`),
+    and replaces its token counts by the counts of both replies together.
 
     Arguments:
         first: the server's token counts of the first reply; None if it sent none.
         first_tokens: the number of tokens of the first reply, by the server's count if it sent one,
             else estimated from the text.
-        added: the number of tokens that the addon added behind the first reply, to end the thought.
+        added: about how many tokens the addon added behind the first reply, to end the thought.
     """
 
     def __init__(self, first: Usage | None, first_tokens: int, added: int = 0) -> None:
@@ -106,7 +108,7 @@ class SecondReply:
         self._thinks = False
 
     def feed(self, events: Sequence[Event]) -> list[Event]:
-        """Return the events for the client."""
+        """Return the events for the client, made from `events` of the second reply."""
         heads = any(isinstance(event, Start) for event in events)
         # An `Opaque` in the frame of a `Start` is removed too: it has the role `assistant`, which
         # the client has got with the first reply.
@@ -122,8 +124,8 @@ class SecondReply:
         """Return the token counts of both replies together. `second`: the second reply's counts.
 
         The prompt of the second request contains all text of the first reply. The model wrote this
-        text, so its tokens count as output. The text with which the addon ended the thought counts
-        neither as input nor as output.
+        text, so its tokens are taken from the input and added to the output. The text with which
+        the addon ended the thought counts neither as input nor as output.
 
         vLLM 0.32 and SGLang 0.5.23 with a reasoning parser count all tokens of a continued turn as
         thinking, even if they are text. So the second reply's count of thinking is used only if

@@ -8,34 +8,32 @@ wrote for it, the fast path learns the *route*: how to write text of this kind f
 
 # Why a frame that the fast path rewrites equals the frame that the full way would write.
 #
-# The full way is encoder(stages(decoder(frame))). Say g is the frame from which the route was
-# learned, and f is a later frame. Then each of the three does the same to f as to g:
+# The full way is encoder(stages(decoder(frame))). Say g is the frame from which the fast path has
+# learned, and f is a later frame that it rewrites. Each of the three treats f like g:
 #
-# Decoder. f and g have the same bytes before and behind the text, and g had its text once
-#    (`_shape_of`). The text is plain: the inside of one JSON string, without quotation marks,
-#    control characters and escapes that JSON writers spell differently. So f is the same JSON as g
-#    except for this one string (or this one piece of a call's arguments). A decoder whose state
-#    depends on the text, because it merges the text of two fields, has to agree
-#    (`Decoder.record_unparsed`).
-# Stages. Each stage says what plain text becomes, and at which characters it acts (`Stage.plain`);
-#    it returns None while it holds text. Text without these characters leaves the stage at once.
-#    However a text is cut, the stages emit the same message. So they may get the text later and
-#    joined, as long as they get it before the next text (`settle`).
-# Encoder. The frame that was written for g is cut at its text (`FrameTemplate`). A plain text has
-#    only one spelling as a JSON string, so that any plain text fits between the pieces. Three cases
-#    differ:
-#    - The encoder may have written frames before g's that began a block (`Encoder.in_blocks`), and
-#      blanks before g's text that it had held. Only the frame with the text is split.
-#    - g's text may also stand elsewhere in its frame by chance (`text`, `:`). Such a route is
-#      `_unsure` until another text was written as the pieces predict.
-#    - A frame may have a number, which is counted on, and an encoder may count or collect text: it
-#      gets the text (`Encoder.record_unparsed_text`).
+# Decoder. f and g have the same bytes before and behind the text, and g had its text only once
+#    (`_shape_of`). f's text is plain: it has no quotation marks, no control characters and no
+#    escapes that JSON writers spell differently. So f is the same JSON as g, except for one string
+#    (or a piece of a call's arguments in it). Some decoders compare the text of two fields. Such a
+#    decoder is asked whether it would treat f like g (`Decoder.record_unparsed`).
+# Stages. Each stage says which kind of event a plain text becomes, and at which characters it does
+#    something else (`Stage.plain`). Text without these characters leaves the stage at once. The
+#    stages emit the same message wherever a text is cut. So they may get the text of several frames
+#    later and as one, but before any text that is not plain (`settle`).
+# Encoder. The frame that it wrote for g is cut at g's text (`FrameTemplate`), and f's text is put
+#    in its place: a plain text has only one spelling as a JSON string. Three cases need care:
+#    - Before g's frame, the encoder may have written frames that began a block
+#      (`Encoder.in_blocks`). Only the frame with the text is cut.
+#    - g's text may be such (`text`, `:`) that its frame has the same string elsewhere. Such a route
+#      is not used (`_unsure`) until a second text was written as the cut frame predicts.
+#    - An encoder may number its frames, or count and collect text. It is given the text of the
+#      rewritten frames, and returns the number of the first (`Encoder.record_unparsed_text`).
 #
-# While a stage holds the text of a call, the stages get the text as above, and nothing is written
-# (`_HELD`).
+# While a stage holds text that may be a tool call, the full way would write nothing. The fast path
+# then writes nothing either, and the stages get the text later, as above (`_HELD`).
 #
 # A frame of another shape goes the full way, after `settle`. `tests/core/reply/test_fast_path.py`
-# compares both ways over all recordings and over drawn replies.
+# compares both ways over all recordings and over randomly drawn replies.
 
 import json
 import re
@@ -60,18 +58,23 @@ from converter.core.reply.chain import LONGEST, Stages
 from converter.core.wire import json_text
 
 _DIGITS = b"0123456789"
-"""The bytes of a frame's number, which stands behind the field name `FrameTemplate.counter`."""
+"""The digits of which the number of a frame consists (`FrameTemplate.counter`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameTemplate:
-    """A frame for the client, cut at its text: `{"text":"Hi"}` -> `{"text":` and `}`."""
+    """A frame for the client, cut at its text, so that other text can be put there: `{"text":"Hi"}`
+    -> `{"text":` and `}`.
+    """
 
     pieces: tuple[bytes, ...]
-    """The bytes around the text, which stands between each two pieces as a JSON string."""
+    """The bytes of the frame without its text. Between each two pieces, the text stands as a JSON
+    string.
+    """
     counter: bytes = b""
-    """The name of the field with the frame's number, as `"number":`; empty if frames have no
-    numbers. The first piece has the name, but no number, which `write` adds.
+    """The field name behind which a frame's number stands, with quotes and colon:
+    `"sequence_number":`. Empty if frames have no numbers. `pieces` have this name, but no number;
+    `write` adds it.
     """
 
     @property
@@ -80,12 +83,12 @@ class FrameTemplate:
         return len(self.pieces) - 1
 
     def is_sure(self, frame: bytes, text: str) -> bool:
-        """Return True if the frame was certainly cut at its text, and not at an equal string.
+        """Return True if the frame was certainly cut at its text, and not at another string that is
+        equal to the text by chance. `frame`: the frame before it was cut. `text`: its text.
 
-        `frame`: the frame before it was cut. `text`: the text at which it was cut. The result is
-        False if `text` occurs several times in the frame, is the name of a field, or is also the
-        end of a longer string or of a line. The longer string may be the text that the client
-        gets, if the encoder put blanks before `text` that it had held.
+        The result is False if `text` occurs several times in the frame, is the name of a field
+        (`"text":`), or also ends a longer string or a line (`event: text`). Such a longer string
+        may be the text that the client gets: the encoder may have put held blanks before `text`.
         """
         written = json_text.write(text)[1:]
         ends = frame.count(written) + frame.count(written[:-1] + b"\n")
@@ -96,8 +99,9 @@ class FrameTemplate:
         return _unnumbered(frame, self.counter) == json_text.write(text).join(self.pieces)
 
     def write(self, texts: Sequence[bytes], first: int) -> bytes:
-        """Return the bytes of a frame for each text. `texts`: JSON strings without their quotation
-        marks. `first`: the number of the first frame, which the next ones count on.
+        """Return the bytes of frames, one for each of `texts`, which are JSON strings without their
+        quotation marks. `first`: the number of the first frame; each next frame has the next
+        number.
         """
         if self.counter:
             begin, counter, behind = self.pieces[0].partition(self.counter)
@@ -112,14 +116,16 @@ class FrameTemplate:
 
 
 def template_of(frame: bytes, text: str, counter: bytes = b"") -> FrameTemplate:
-    """Return `frame` cut at `text`, and without its number. `counter`: the name of the field with
-    this number, as `"number":`; empty if frames have no numbers.
+    """Return `frame`, cut at `text` and without its number. `counter`: the field name behind which
+    the number stands (`"sequence_number":`); empty if frames have no numbers.
     """
     return FrameTemplate(tuple(_unnumbered(frame, counter).split(json_text.write(text))), counter)
 
 
 def _unnumbered(frame: bytes, counter: bytes) -> bytes:
-    """Return `frame` without the digits behind `counter`, the name of the field with its number."""
+    """Return `frame` without its number: the digits behind the field name `counter`. Return `frame`
+    itself if `counter` is empty.
+    """
     if not counter:
         return frame
     begin, name, rest = frame.partition(counter)
@@ -127,15 +133,18 @@ def _unnumbered(frame: bytes, counter: bytes) -> bytes:
 
 
 MOST_WAITING = 2048
-"""The characters of rewritten text behind which the next frame is parsed. Before that, the stages
-get all rewritten text as one text (`FastPath.settle`).
+"""How many characters of rewritten text may wait for the stages. If more wait, the next frame is
+not rewritten but parsed. Before it, the stages get the waiting text as one text
+(`FastPath.settle`).
 """
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
-"""Escape that all JSON writers write alike (the character behind the backslash, as a regular
-expression) -> the character that it stands for.
+"""The escapes that all JSON writers write alike: the character behind the backslash, as a regular
+expression -> the character for which the escape stands.
 """
 _ESCAPE_IN_JSON = r'\\\\(?:[bfnrt/]|\\["\\])'
-"""The pattern of an escape in a call's arguments, which are JSON within a JSON string."""
+"""The pattern of an escape in a call's arguments. They are JSON within a JSON string, so that each
+backslash of theirs is written as two.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +156,7 @@ class _Shape:
     behind: bytes
     """The bytes behind the text."""
     sample: TextEvent
-    """The event of a frame of this shape, with empty text."""
+    """The event that the decoder returns for a frame of this shape, with empty text."""
 
     def fits(self, raw: bytes) -> bool:
         """Return True if the frame `raw` has this shape: its bytes before and behind the text."""
@@ -157,9 +166,10 @@ class _Shape:
     def plain_texts(
         self, raws: Sequence[bytes], begin: int, plain: Callable[[bytes], object]
     ) -> list[bytes]:
-        """Return the texts of the frames from the index `begin` on, up to the first frame that has
-        another shape, or a text that is not plain. Plain text needs no stage and is spelled in
-        JSON in one manner only. `plain`: returns a match if a text is plain, else `None`.
+        """Return the texts of the frames `raws` from the index `begin` on. Stop before the first
+        frame that has another shape, or text that is not plain. `plain`: returns a match if a text
+        is plain, else `None`. A text is plain if no stage must get it now, and if it has only one
+        spelling in JSON.
         """
         pieces: list[bytes] = []
         before, behind, fits = len(self.before), len(self.behind), self.fits
@@ -173,31 +183,32 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """The route of text of one kind (thinking, answer, arguments): how it is written."""
+    """The way in which text of one kind (thinking, answer, arguments) is written for the client."""
 
     sample: TextEvent
     """The event that the stages return for text of this kind, with empty text."""
     template: FrameTemplate | None
-    """The frame to write for the client; `None` if the server's frames are sent as they came."""
+    """The client's frame without text; `None` if the server's frames are sent as they came."""
 
 
 _HELD = _Route(ToolCall(0, "", "", ""), None)
-"""The route of text of a call that a stage holds: nothing is written."""
+"""The route of text that a stage holds because it may be a tool call: nothing is written for it."""
 
 type _Ready = tuple[_Shape, TextKind, Callable[[bytes], object], _Route, bool]
 """All that `FastPath.rewrite` needs: the shape; the kind of event that the stages return for its
-text; a function that returns a match for plain text; the route; and True if the stages return the
-event as it was read.
+text; a function that returns a match if a text is plain; the route; and True if the stages return
+the very event that the decoder returned.
 """
 
 
 class FastPath:
-    """The fast path of one stream: its shape, and its routes by kind of text.
+    """The fast path of one stream. It remembers the shape of the server's frames, and for each kind
+    of text (thinking, answer, arguments) the route: how it is written for the client.
 
     Arguments:
-        note: a function that each call of `rewrite` calls with the events of the rewritten frames.
-        counter: the name of the field with the number of a client's frame; empty if frames have no
-            numbers.
+        note: a function that gets the events of all frames that a call of `rewrite` has rewritten.
+        counter: the name of the field in which the client's frames are numbered; empty if they have
+            no numbers.
 
     Attributes:
         changes: True if the last frames that were rewritten differ from the server's frames.
@@ -219,24 +230,25 @@ class FastPath:
         self._shape: _Shape | None = None
         self._routes: dict[TextKind, _Route] = {}
         self._unsure: dict[TextKind, str] = {}
-        """Kind of text whose route is not certain (`FrameTemplate.is_sure`) -> the text from which
-        the route was learned. The entry is removed when the encoder has written another text in the
-        same way.
+        """Kind of text whose route may be wrong (`FrameTemplate.is_sure`) -> the text from which
+        the route was learned. The route is used only when the encoder has written a second text in
+        the same way; the entry is then removed.
         """
         self._ready: _Ready | None = None
         self._waiting: list[TextEvent] = []
 
     def rewrite(self, raws: Sequence[bytes], begin: int) -> tuple[int, bytes]:
-        """Rewrite the first frames of `raws`, from the index `begin` on, as far as they have the
-        learned shape. Return the number of rewritten frames, and the client's bytes for them.
+        """Rewrite the frames of `raws` from the index `begin` on, up to the first one that has not
+        the learned shape. Return how many frames were rewritten, and the client's bytes for them;
+        0 and no bytes if the next frame must be parsed.
         """
         ready = self._prepare()
         if ready is None:
             return 0, b""
         shape, kind, plain, route, stays = ready
         texts = shape.plain_texts(raws, begin, plain)
-        # The stage that holds a call gets the text later and as one. It takes a bounded number of
-        # characters (`Engine.plain`): rewrite only the frames whose text fits.
+        # The stage that holds a call gets the texts later, as one text, which must not be too long
+        # for it (`Engine.plain`). So only so many frames are rewritten that their text fits.
         if route is _HELD:
             sizes = accumulate(map(len, texts), initial=self.waiting)
             texts = texts[: sum(size <= 2 * MOST_WAITING for size in sizes) - 1]
@@ -254,8 +266,8 @@ class FastPath:
         return len(texts), route.template.write(texts, first) if route.template else b"".join(taken)
 
     def settle(self) -> None:
-        """Feed the stages with the text that was rewritten without them. This may change which
-        texts are plain, so the next `rewrite` asks the stages again.
+        """Feed the stages with the text of the frames that were rewritten without them. Behind this
+        text, other texts may be plain than before: the next `rewrite` asks the stages again.
         """
         self._ready = None
         if self._waiting:
@@ -266,8 +278,9 @@ class FastPath:
             self._stages.feed_all([joined])
 
     def _prepare(self) -> _Ready | None:
-        """Return all that `rewrite` needs (`_Ready`). Return None if the next frame must be parsed,
-        because no text is plain now, no sure route was learned, or too much text waits.
+        """Return all that `rewrite` needs (`_Ready`). Return None if the next frame must be parsed:
+        the stages may change any text now, no sure route was learned, or too much text waits for
+        the stages.
         """
         if self.waiting > MOST_WAITING:
             return None
@@ -282,18 +295,19 @@ class FastPath:
     def learn(
         self, raw: bytes, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> None:
-        """Learn shape and route from a frame that was parsed. Forget the shape and the routes of
-        earlier frames if they differ.
+        """Learn shape and route from a frame that was parsed. If they differ from those of earlier
+        frames, forget the earlier ones.
 
         Arguments:
-            raw: the server's frame; empty if nothing can be learned from its bytes, because the
-                frame was mended, or waits with its finish for the token counts (`PendingFinish`).
+            raw: the server's frame; empty if nothing can be learned from it, because it was mended,
+                or waits with its finish for the token counts (`PendingFinish`).
             read: the events that the decoder returned.
             staged: the events that the stages returned.
             out: the frames that the encoder wrote.
         """
         event, became = _only_text_event(read), _only_text_event(staged)
-        # The stages hold the text of the frame: for frames of this shape nothing is written now.
+        # The stages hold the frame's text, which may be a call. So nothing is written for it now,
+        # and nothing for the next frames of this shape.
         if event and not (_without_opaque(staged) or out or isinstance(event, ToolCall)):
             fits = self._shape and self._shape.fits(raw)
             self._shape = self._shape if fits else _shape_of(raw, event)
@@ -303,7 +317,8 @@ class FastPath:
             return
         written = out[-1] if len(out) == 1 or (out and self.encoder.in_blocks) else b""
         if not (event and became and model_text(event) == model_text(became)) or not written:
-            # The frame began or ended a block, or had no text: it shows no route.
+            # The frame has no text, or a stage has changed it, or a block began or ended: such a
+            # frame does not show how the next text is written.
             self._routes.clear()
             if self._shape and not self._shape.fits(raw):
                 self._shape = None
@@ -323,9 +338,11 @@ class FastPath:
     def _fits_route(
         self, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> bool:
-        """Return True if the learned shape and route can stay. They can if a frame of this shape
-        was written as the route would write it, or has no text, or has text that a stage holds.
-        `read`, `staged`, `out`: as in `learn`.
+        """Return True if the learned shape and routes can stay behind a frame of this shape: it was
+        written as its route would write it, or it has no text, or a stage holds its text.
+
+        `read`, `staged`, `out`: the events of the decoder and of the stages, and the frames of the
+        encoder, as in `learn`.
         """
         bare, became = _without_opaque(read), _without_opaque(staged)
         if not became:
@@ -337,13 +354,13 @@ class FastPath:
         text, template = model_text(event), route.template
         gives = template.writes(out[0], text) if template else json_text.write(text) in out[0]
         if gives and self._unsure.get(type(event), text) != text:
-            del self._unsure[type(event)]  # the encoder wrote a second text by this route
+            del self._unsure[type(event)]  # a second text was written as this route predicts
         return gives
 
 
 def decode_texts(texts: Sequence[bytes]) -> str | None:
-    """Return the texts as one string; None if one of them is not valid UTF-8. `texts`: JSON strings
-    without their quotation marks.
+    """Return the joined texts, decoded; None if one of them is not valid UTF-8. `texts`: JSON
+    strings without their quotation marks.
     """
     joined = b"".join(texts)
     try:
@@ -354,9 +371,9 @@ def decode_texts(texts: Sequence[bytes]) -> str | None:
 
 
 def _only_text_event(events: Sequence[Event]) -> TextEvent | None:
-    """Return the only event besides `Opaque`, if the fast path can rewrite others like it: text,
-    thinking or arguments of the first choice, and nothing else (such as a refusal, or the name of
-    a call). Return None for any other `events`.
+    """Return the event of a frame that the fast path can rewrite; None if `events` are those of
+    another frame. Such a frame has one event beside `Opaque`: answer, thinking or a call's
+    arguments of the first choice. A refusal, or a call's name, makes it another frame.
     """
     match _without_opaque(events):
         case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as event]:
@@ -384,13 +401,13 @@ def _without_text(event: TextEvent) -> TextEvent:
 
 
 def _without_opaque(events: Sequence[Event]) -> list[Event]:
-    """Return the events without `Opaque` events of the first choice."""
+    """Return the events without those `Opaque` events that belong to the first choice."""
     return [event for event in events if not (isinstance(event, Opaque) and event.choice == 0)]
 
 
 def _shape_of(raw: bytes, event: TextEvent) -> _Shape | None:
-    """Return the shape of the frame `raw`, which has the event `event`; None if the text of the
-    event does not stand in the frame exactly once, or the frame is too long.
+    """Return the shape of the frame `raw`, whose event is `event`. Return None if the event has no
+    text, if the text does not stand exactly once in the frame, or if the frame is too long.
     """
     text = model_text(event)
     if not text or len(raw) > LONGEST:
@@ -406,11 +423,11 @@ def _shape_of(raw: bytes, event: TextEvent) -> _Shape | None:
 
 @lru_cache(maxsize=256)
 def _matcher(not_plain: str, in_json: bool) -> Callable[[bytes], object]:
-    """Return a function that takes a JSON string without its quotation marks. The function returns
-    a match if this is plain text, else None.
+    """Return a function that tells whether a text is plain: it returns a match if so, else None.
+    The text is given to it as a JSON string without its quotation marks.
 
-    `not_plain`: the characters that plain text must not have. `in_json`: True if the text is JSON
-    itself (a call's arguments), in which a backslash belongs to the character behind it.
+    `not_plain`: the characters that plain text must not have. `in_json`: True if the text is itself
+    JSON (a call's arguments), in which a backslash belongs to the character behind it.
     """
     single = "".join(re.escape(one) for one in sorted(set(not_plain)) if one.isascii())
     wide = "".join(f"(?!{re.escape(one)})" for one in sorted(set(not_plain)) if not one.isascii())

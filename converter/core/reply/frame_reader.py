@@ -1,5 +1,5 @@
-"""The frames of a server's reply, and the events of each: chunk -> FrameDecoder -> frame -> Decoder
--> event.
+"""`FrameReader`: cuts a server's bytes into frames, mends faulty frames, and decodes each frame to
+events (chunk -> FrameDecoder -> frame -> Decoder -> event).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from converter.core.wire.sse import Frame, FrameDecoder, WholeBody
 
 
 class FrameReader:
-    """Reads the frames of one reply. `cutter` cuts the server's bytes into frames; `read` decodes
-    one frame, so that the caller knows to which frame an event belongs.
+    """Reads the frames of one reply. Its `cutter` cuts the server's bytes into frames, and its
+    method `read` decodes one frame, so that the caller knows from which frame an event comes.
 
     Arguments:
         server: the dialect of the server.
         form: the form (stream or whole body) in which the server sends.
         fields: the user's field map (`think_map`): a server's own field -> a block.
-        cutter: the cutter of the first reply, if this reply continues it in the same response. It
-            may hold the bytes of an incomplete frame.
+        cutter: the cutter of the first reply, if this is a second reply that continues it in the
+            same response. It may hold bytes of an incomplete frame. Else None.
     """
 
     def __init__(
@@ -35,8 +35,8 @@ class FrameReader:
         self._mend, self._framing = server.wire.mend, server.wire.framing
 
     def read(self, frame: Frame) -> tuple[Frame, list[Event]]:
-        """Return the frame and its events. If the frame cannot be decoded but can be mended, return
-        the mended frame and its events.
+        """Return `frame` and its events. If the decoder cannot read the frame, but can read it when
+        its JSON is mended, return the mended frame and its events.
         """
         events = self.decoder.feed(frame)
         if not _is_lost(events) or (mended := self._mended(frame)) is None:
@@ -45,21 +45,22 @@ class FrameReader:
         return (frame, events) if _is_lost(rescued) else (mended, rescued)
 
     def _mended(self, frame: Frame) -> Frame | None:
-        """Return a readable frame in place of `frame`, which cannot be read: its JSON without
-        faults; a frame without bytes if the client need not get it; None if it cannot be mended.
+        """Return a frame in place of `frame`, which the decoder cannot read: a frame with its
+        mended JSON, or one without bytes if the client need not get it. Return None if it cannot be
+        mended.
         """
         if (frame.data or b"").lstrip().startswith(b":"):
-            # A comment of OpenRouter (`: OPENROUTER PROCESSING`) that a gateway sends as data. In
-            # server-sent events it becomes a comment again. A blank line behind it would make some
-            # clients read an event without data (`SilentFrames`), so there is none. Lines of JSON
-            # have no comments: send nothing.
+            # OpenRouter sends a comment (`: OPENROUTER PROCESSING`), which a gateway passes on as
+            # data. In server-sent events it becomes a comment again, without a blank line: at a
+            # blank line, some clients would read an event without data (`SilentFrames`). Lines of
+            # JSON cannot have comments, so nothing is sent.
             comment = b"" if self._framing.bare else (frame.data or b"").strip() + b"\n"
             return Frame(comment, None, comment=True)
         try:
             rescued = json_text.rescue(frame.data or frame.raw)
         except json_text.UnreadableError:
             return None
-        if not rescued and not frame.is_body:  # data `null` or `{}`: send nothing
+        if not rescued and not frame.is_body:  # `null` or `{}` tells the client nothing
             return Frame(b"", None)
         data = json_text.write(self._mend(rescued))
         raw = data if frame.is_body else self._framing.write(data, frame.event)
@@ -67,5 +68,7 @@ class FrameReader:
 
 
 def _is_lost(events: Sequence[Event]) -> bool:
-    """Return True if one of a frame's events says that the frame could not be read (`lost`)."""
+    """Return True if the decoder could not read the frame of these `events`: one of them is an
+    `OpaqueFrame` with `lost`.
+    """
     return any(isinstance(event, OpaqueFrame) and event.lost for event in events)

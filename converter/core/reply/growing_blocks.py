@@ -1,4 +1,4 @@
-"""The blocks of one choice, put together from its events: text, thoughts and calls."""
+"""Puts the events of one choice together to blocks: text, thoughts and tool calls."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -16,11 +16,11 @@ class _GrowingText:
     kind: type[TextBlock | ThinkingBlock]
     """The type of the block: text of the answer, or a thought."""
     label: str = ""
-    """Of a text, the field from which it came if that is not the content (`refusal`); of a thought,
-    facts for people (`ThinkingEnd.note`).
+    """In a text: the field from which it came (`refusal`), empty for the content. In a thought:
+    facts about it for people (`ThinkingEnd.note`).
     """
     signature: str = ""
-    """The signature of a thought."""
+    """The vendor's proof that its model wrote the thought; empty for none, and for a text."""
     pieces: list[str] = field(default_factory=list)
     """The text of the block so far, in pieces."""
 
@@ -41,8 +41,8 @@ class GrowingCall:
     name: str = ""
     """The name of the tool; empty until a piece has it."""
     read_from: str = ""
-    """Where the call was read, and its form: `text (hermes)`. Empty if the server itself sent the
-    call as a tool call.
+    """Where the call was read, and in what form (`text (hermes)`). Empty if it was not read from
+    text, because the server itself sent it as a tool call.
     """
     pieces: list[str] = field(default_factory=list)
     """The JSON of the arguments so far, in pieces."""
@@ -63,9 +63,10 @@ class GrowingCall:
 
 
 class GrowingBlocks[Other]:
-    """The blocks of one choice, in the order in which they began. A caller may `append` parts of
-    its own type `Other` between them, such as images. `Other` is `Never` for a caller without such
-    parts.
+    """The blocks of one choice so far, in the order in which they began.
+
+    A caller may `append` parts of a type `Other` between them, such as images; `Other` is `Never`
+    for a caller that has no such parts.
     """
 
     def __init__(self) -> None:
@@ -81,9 +82,10 @@ class GrowingBlocks[Other]:
         )
 
     def feed(self, event: Event) -> None:
-        """Add an event of the choice. Text goes to the open block of its kind; a piece of a call
-        goes to the call with its index and id. If there is none, the event begins a block or a
-        call.
+        """Add an event of the choice. Text and thinking are added to the open block if that is of
+        the same kind; else they begin a block. A piece of a call is added to the call with its
+        index and id, or begins one. Other events change nothing, except that a `ThinkingEnd` ends
+        the block.
         """
         match event:
             case Text():
@@ -96,8 +98,9 @@ class GrowingBlocks[Other]:
                 self.call_of(event.index, event.id)[0].add(event)
 
     def grow(self, kind: type[TextBlock | ThinkingBlock], text: str, label: str = "") -> bool:
-        """Add text of the answer or of a thought. Return True if it begins a block. `label`: the
-        field from which text of the answer came, if that is not the content.
+        """Add text of the answer or of a thought. Return True if it begins a block, False if it is
+        added to the open one. `label`: the field from which text of the answer came; empty for the
+        content.
         """
         entry = self._open
         fresh = entry is None or (entry.kind, entry.label) != (kind, label)
@@ -118,16 +121,16 @@ class GrowingBlocks[Other]:
         self._open = None
 
     def append(self, part: Other) -> None:
-        """Add a part of another type, which is complete."""
+        """Add a complete part of the caller's type, and end the open text or thought."""
         self._open = None
         self._entries.append(part)
 
     def call_of(self, key: Hashable, id: str = "") -> tuple[GrowingCall, bool]:  # noqa: A002
-        """Return the call to which a piece belongs, and True if the piece begins the call.
+        """Return the call to which a piece belongs, and True if the piece begins this call.
 
         `key`: the index of the piece, or another value by which the caller tells calls apart. `id`:
-        the id in the piece; empty if it has none. A piece with the key of a call but another id
-        begins another call.
+        the id in the piece; empty if it has none. A piece with the key of an earlier call, but with
+        another id, begins a new call.
         """
         call = self._calls.get(key)
         if call is not None and not (id and call.id and id != call.id):
@@ -135,8 +138,8 @@ class GrowingBlocks[Other]:
         return self.begin_call(key), True
 
     def begin_call(self, key: Hashable) -> GrowingCall:
-        """Begin a call and return it. Further pieces with `key` belong to this call, until another
-        call begins with the same key.
+        """Begin a call and return it. Later pieces with this `key` belong to it, until another call
+        begins with the same key.
         """
         self._open = None
         call = self._calls[key] = GrowingCall()

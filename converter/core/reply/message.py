@@ -1,4 +1,4 @@
-"""A model's reply as one value, for programs that use the core as a library."""
+"""`Message`: a model's whole reply as one value, for programs that use the core as a library."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from converter.core.reply.growing_blocks import GrowingBlocks
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A reply of a model."""
+    """A model's whole reply."""
 
     blocks: tuple[Block, ...] = ()
     """Thoughts, text and tool calls, in the order in which the model wrote them."""
@@ -43,8 +43,8 @@ class Message:
 
 
 def message_of(events: Iterable[Event], choice: int = 0) -> Message:
-    """Return the reply that consists of `events`. `choice`: the index of the choice to return, if
-    the reply has several.
+    """Return the reply that consists of `events`. `choice`: the index of the choice to return; the
+    others are left out.
     """
     merged = joined(events)
     failure = next((event.message for event in merged if isinstance(event, Failure)), "")

@@ -1,5 +1,5 @@
-"""Replacement of the model's name in a reply, if the client requested the model by another name
-than the server's.
+"""Puts the client's name for the model into a reply, if the client requested the model by another
+name than the server's.
 """
 
 import json
@@ -15,12 +15,15 @@ _STRING = re.compile(rb'\s*("(?:[^"\\]|\\.)*+")', re.DOTALL)
 _NAME = b'"model"'
 """The key of the field with the model's name, as JSON writes it."""
 _REPLIES = (b'"message"', b'"response"')
-"""Fields of a frame's JSON whose value is an object with the field `model` of the reply."""
+"""The fields of a frame's JSON whose value may be the reply, an object with a field `model`: in the
+Messages API and in the Responses API.
+"""
 
 
 def bytes_with_model(raw: bytes, name: str) -> bytes:
-    """Return the bytes of a frame or body with `name` in the reply's field `model`. Other fields of
-    this name, such as an argument of a call, are not changed.
+    """Return the bytes of a frame or body with `name` as the value of the reply's field `model`.
+    Other fields called `model`, such as an argument of a call, are not changed. Return `raw` itself
+    if the reply has no such field.
     """
     depth, holder = 0, b""
     for token in _TOKENS.finditer(raw):
@@ -35,7 +38,9 @@ def bytes_with_model(raw: bytes, name: str) -> bytes:
 
 
 def frame_with_model(frame: Frame, model: str) -> Frame:
-    """Return the frame with `model`, the client's name for the model, in the field `model`."""
+    """Return the frame with `model`, the client's name for the model, as the value of the reply's
+    field `model`.
+    """
     raw = bytes_with_model(frame.raw, model)
     data = raw if frame.data == frame.raw else frame.data and bytes_with_model(frame.data, model)
     return replace(frame, raw=raw, data=data)

@@ -1,12 +1,12 @@
-"""Frames with a finish, which wait for the token counts behind them or for the end of the reply.
-There are two reasons:
+"""Holds a frame with a finish back until the token counts, a stronger finish or the reply's end has
+come. There are two reasons:
 
-- The counts show that the limit of tokens cut a reply, even if the server's finish is `stop`.
-- A gateway may send a second finish: `tool_calls`, then `stop`.
+- If the counts reach the request's limit of tokens, the limit has cut the reply, even if the
+  server's finish is `stop`.
+- A gateway may send a second finish: `tool_calls`, then `stop`. Only the stronger one counts.
 
-So a frame with a finish waits for the next frame. If the next frame has text, which some servers
-send late, the finish waits for another frame. If neither counts nor a stronger finish come, the
-frame goes on as it came.
+So a frame with a finish waits for the next frame. If that has text, which some servers send late,
+it waits for one frame more. If neither counts nor a stronger finish come, it goes on as it came.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,27 +27,27 @@ from converter.core.model.events import (
 from converter.core.wire.sse import Frame
 
 _TEXT_EVENTS = (Text, Thinking, ToolCall)
-"""Types of events with text of the model. If the frame after a finish has one, the finish waits for
-one more frame.
+"""Types of events with text of the model. If the frame behind a finish has such an event, the
+finish waits for one more frame.
 """
 _STRENGTH = ("stop", "tool_calls", "content_filter", "length", NOT_WHOLE)
-"""Finish reasons from weak to strong. Of a choice's two finishes the stronger one counts."""
+"""Finish reasons from weak to strong. If a choice has two finishes, the stronger one counts."""
 _ENDED = ("stop", "tool_calls")
 """Finish reasons that some servers send although the limit has cut the reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFrame:
-    """A server's frame and its events."""
+    """A server's frame, and the events that the decoder has read in it."""
 
     came: Frame
     """The frame as the server sent it."""
     frame: Frame
-    """The frame that was decoded: `came`, or the mended frame."""
+    """The frame that was decoded: `came` itself, or a mended one in its place."""
     events: Sequence[Event]
-    """The events of the frame."""
+    """The events of the frame, perhaps without some that were removed (`without`)."""
     intact: bool = True
-    """True if no event was removed from `events`."""
+    """True if no event was removed, so that the frame may be sent as it came."""
 
     @property
     def finishes(self) -> list[Finish]:
@@ -55,43 +55,48 @@ class ReadFrame:
         return [event for event in self.events if isinstance(event, Finish)]
 
     def without(self, leaves_out: Callable[[Event], bool]) -> "ReadFrame":
-        """Return the frame without the events for which `leaves_out` returns True."""
+        """Return the frame without the events for which `leaves_out` returns True. Return the same
+        object if there are none.
+        """
         events = [event for event in self.events if not leaves_out(event)]
         whole = len(events) == len(self.events)
         return self if whole else replace(self, events=events, intact=False)
 
 
 class PendingFinish:
-    """Takes the frames of one reply and returns them, but holds frames with a finish for a while.
+    """Takes the frames of one reply and returns them. Frames with a finish are returned later, as
+    the module says.
 
-    `limit`: the most tokens that the reply may have, by its request; 0 if there is no limit.
+    `limit`: the most tokens that the request allows the reply; 0 if there is no limit.
     """
 
     def __init__(self, limit: int = 0) -> None:
         self._limit = limit
         self._frames: list[ReadFrame] = []
-        # The indexes of the choices whose finish was returned, and which have had no text since. A
+        # The indexes of the choices whose finish was already returned, without any text since. A
         # second finish of such a choice is dropped.
         self._gone: set[int] = set()
 
     @property
     def holds(self) -> bool:
-        """True if a finish waits; False if no finish waits, or if each waiting finish says that
-        the reply is not whole.
+        """True if a finish waits that lets the reply be whole. A finish that says that the reply is
+        not whole (`NOT_WHOLE`) does not count.
         """
         return any(each.reason != NOT_WHOLE for read in self._frames for each in read.finishes)
 
     def feed(self, read: ReadFrame) -> list[ReadFrame]:
-        """Take the next frame. Return the frames that need not wait, or not any longer."""
+        """Take the next frame. Return the frames that go on now: frames that have waited long
+        enough, and the new one if it need not wait.
+        """
         kinds = {type(event) for event in read.events}
         if not (self._frames or self._gone or Finish in kinds):
-            return [read]  # nearly all frames: no finish has come so far
+            return [read]  # no finish has come so far, as in nearly all frames: save the work below
         spoke = {event.choice for event in read.events if isinstance(event, _TEXT_EVENTS)}
         self._gone -= spoke
         out = self._take_beside(spoke)
         new = {finish.choice: _strength(finish) for finish in read.finishes}
         out += self._drop_finishes(lambda finish: _strength(finish) < new.get(finish.choice, -1))
-        if Failure in kinds:  # drop a finish `error`, because the failure says more
+        if Failure in kinds:  # a finish `error` is dropped, because the failure says more
             out += self._drop_finishes(lambda finish: finish.reason == NOT_WHOLE)
         has_one = self._gone.union(each.choice for it in self._frames for each in it.finishes)
         read = read.without(lambda event: isinstance(event, Finish) and event.choice in has_one)
@@ -99,7 +104,7 @@ class PendingFinish:
         self._frames += [read] if waits else []
         counts = [event for event in read.events if isinstance(event, Usage)]
         says_more = Finish in kinds or bool(spoke and spoke <= has_one)
-        # No finish and no counts can follow an end, a failure, or an unreadable frame, which may
+        # Behind an end or a failure, neither a finish nor counts can come. An unreadable frame may
         # have been the end.
         lost = any(isinstance(event, OpaqueFrame) and event.lost for event in read.events)
         if counts or not says_more or lost or {End, Failure} & kinds:
@@ -107,10 +112,10 @@ class PendingFinish:
         return out if waits or not (read.events or read.intact) else [*out, read]
 
     def close(self, counts: Usage | None = None) -> list[ReadFrame]:
-        """Return all waiting frames, because nothing more can come for them.
+        """Return all waiting frames, because nothing more can come that would change their finish.
 
-        `counts`: the server's token counts of the reply; None if it has sent none. If they show
-        that the limit cut the reply, the finishes are marked as `at_limit`.
+        `counts`: the server's token counts of the reply; None if it has sent none. If they reach
+        the request's limit, the finishes are marked as `at_limit`.
         """
         frames, self._frames = self._frames, []
         self._gone.update(finish.choice for read in frames for finish in read.finishes)
@@ -119,9 +124,9 @@ class PendingFinish:
         return [replace(read, events=[*map(_mark_at_limit, read.events)]) for read in frames]
 
     def _take_beside(self, choices: set[int]) -> list[ReadFrame]:
-        """Take all events except finishes from the waiting frames of `choices`, and return them in
-        frames of their own. The caller has got further text of these choices, which must be sent
-        behind these events and before the finish.
+        """Split the waiting frames that have a finish of one of `choices`: return frames with all
+        their other events, and let the finishes wait on. The caller has got more text of these
+        choices, and must send it behind those events, but before the finish.
         """
         mixed = [read for read in self._frames if any(it.choice in choices for it in read.finishes)]
         self._frames = [it.without(_no_finish) if it in mixed else it for it in self._frames]
@@ -129,8 +134,8 @@ class PendingFinish:
         return [read for read in beside if read.events]
 
     def _drop_finishes(self, drops: Callable[[Finish], bool]) -> list[ReadFrame]:
-        """Remove the waiting finishes for which `drops` returns True. Return the frames that then
-        have no finish left, but other events: they need not wait any longer.
+        """Remove the waiting finishes for which `drops` returns True. A frame without a finish need
+        not wait any longer: return those of them that have other events.
         """
         frames = [
             read.without(lambda event: isinstance(event, Finish) and drops(event))
@@ -141,7 +146,7 @@ class PendingFinish:
 
 
 def _no_finish(event: Event) -> bool:
-    """Return True if the event is not a finish."""
+    """Return True if the event is not a `Finish`."""
     return not isinstance(event, Finish)
 
 
@@ -151,6 +156,8 @@ def _strength(finish: Finish) -> int:
 
 
 def _mark_at_limit(event: Event) -> Event:
-    """Return the event; a finish that may hide a cut (`_ENDED`) is returned as `at_limit`."""
+    """Return the event. A finish that some servers send for a cut reply (`_ENDED`) is returned with
+    `at_limit` set, unless a stop string ended the choice.
+    """
     ends = isinstance(event, Finish) and event.stop_sequence is None and event.reason in _ENDED
     return replace(event, at_limit=True) if isinstance(event, Finish) and ends else event

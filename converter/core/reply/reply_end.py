@@ -1,9 +1,9 @@
 """The decision whether a reply is whole. It is made only here, for all dialects and both forms.
 
-A stream is whole if it has a finish, each choice with thinking, text or calls has its own, and each
-frame could be read; a cut-off frame behind all these finishes does no harm. A whole body for which
-the decoder emits an `End` is whole without a finish. In any other reply a `Failure` is the last
-event before the server's own end.
+A stream is whole if each choice that has thinking, text or calls also has a finish (there must be
+at least one), and if each frame could be read. A last frame that is cut off does no harm behind all
+finishes. Outside the Responses API, a whole body needs no finish: it is whole if the decoder emits
+an `End` for it. In any other reply, a `Failure` is the last event before the end.
 """
 
 from collections.abc import Sequence
@@ -29,32 +29,41 @@ from converter.core.wire.bounds import FRAME_LIMIT
 BAD_GATEWAY = 502
 """The HTTP status for a reply that cannot be read or is not whole."""
 CUT_SHORT = "the server's reply was cut short: it ended without a finish"
-"""The message for a reply that has begun, but lacks a choice's finish, or that ends in a frame."""
+"""The message for a reply that lacks the finish of a choice, or that ends in the middle of a frame.
+"""
 UNFINISHED = "the server ended its reply as {word}: the reply is not whole"
-"""The message for a finish that says that the reply is not whole. `word`: the server's finish."""
+"""The message for a finish that says that the reply is not whole. `word`: the server's finish
+reason.
+"""
 UNKNOWN = "the server ended its reply as {word}, which may mean that the reply is not whole"
-"""The message for a finish of the server's own, which clients of other dialects do not know."""
+"""The message for a finish reason that only this server has, so that the client cannot get it.
+`word`: the server's finish reason.
+"""
 EMPTY = "the server's reply was empty"
-"""The message for a reply with no bytes, or with nothing but blanks, comments and an end."""
+"""The message for a reply that has no bytes, or only blanks, comments and an end."""
 UNREAD = "the server's reply is no {reply}: {words}"
-"""The message for bytes that are no reply. `reply`: the expected kind; `words`: the bytes'
-beginning.
+"""The message for bytes that are no reply. `reply`: what the dialect calls its replies; `words`:
+the error message in the bytes, or their beginning.
 """
 LOST = "the server sent a frame that cannot be read: {words}"
-"""The message for an unreadable frame in the middle of a reply. `words`: the frame's beginning."""
+"""The message for an unreadable frame in the middle of a reply. `words`: the error message in the
+frame, or its beginning.
+"""
 TOO_LONG = f"the server sent a frame of more than {FRAME_LIMIT >> 20} megabytes"
 """The message for a frame that is longer than `FRAME_LIMIT`."""
 _LONG = FRAME_LIMIT - 16
-"""The most bytes of an unreadable frame that was not cut. A frame with more bytes was cut because
-it is too long. The number is a little lower than the limit of the cutter, which may hold back a
-line end.
+"""The most bytes of an unreadable frame that is not reported as too long (`TOO_LONG`). The number
+is a little lower than `FRAME_LIMIT`, because the frame decoder holds back the last bytes of a frame
+that is too long: the frame's end may begin in them.
 """
 _SAMPLE = 200
 """The most characters of unreadable bytes that an error quotes."""
 _TEXT_EVENTS = (Text, Thinking, ToolCall)
-"""Types of events that are a choice's content: the choice then needs a finish."""
+"""The types of events that are content. A choice that has such an event needs a finish."""
 _USUAL = frozenset((*_TEXT_EVENTS, Opaque))
-"""Types of events that never show a fault, so that a frame with these alone needs no check."""
+"""The types of events that never show that a reply is not whole. A frame with no others needs no
+check.
+"""
 
 
 class ReplyEnd:
@@ -62,8 +71,8 @@ class ReplyEnd:
 
     Arguments:
         server: the dialect of the server, for error messages.
-        keeps_reasons: True if the client has the server's dialect, so that any finish reason can be
-            sent to it.
+        keeps_reasons: True if the client has the server's dialect, so that it can get a finish
+            reason that only this server has.
 
     Attributes:
         failure: the failure that says why the reply is not whole; None if it is whole so far.
@@ -79,7 +88,7 @@ class ReplyEnd:
 
     def feed(self, events: Sequence[Event]) -> Sequence[Event]:
         """Return `events`. If one of them shows that the reply is not whole, return a `Failure` in
-        place of it, and behind it only an `End`.
+        its place (before it, if it is an `End`). Behind a failure, return nothing but an `End`.
         """
         if self.failure is None and _USUAL.issuperset(map(type, events)):
             self._spoke.update(
@@ -95,12 +104,14 @@ class ReplyEnd:
         return checked
 
     def close(self) -> list[Event]:
-        """Return a failure if the server's bytes end before the reply is whole; else nothing."""
+        """Return a failure, because the server's bytes have ended before the reply is whole. Return
+        nothing if it is whole, or has a failure already.
+        """
         return [] if self.failure or self._is_over or self._is_whole else [self._missing_end()]
 
     def broke_off(self, reason: str) -> list[Event]:
-        """Return a failure for a reply that broke off, with the reason `reason`; nothing if the
-        reply has a failure already.
+        """Return a failure with the message `reason`, because the reply broke off. Return nothing
+        if it has a failure already.
         """
         return [] if self.failure else [self._fail(reason)]
 
@@ -109,16 +120,16 @@ class ReplyEnd:
         self.failure = self.failure or failure
 
     def give_up(self) -> None:
-        """Report no missing finish in `close`. The caller knows why none was read: it sent a frame
-        as it came without reading it, or the client has disconnected.
+        """Let `close` return no failure, even if no finish was read. The caller knows why: it sent
+        a frame as it came without reading it, or the client has disconnected.
         """
         self._is_over = True
 
     def keeps(self, events: Sequence[Event]) -> bool:
-        """Return True if the frame of these events may be sent to the client unchanged.
+        """Return True if the frame with these events may be sent to the client as it came.
 
-        After a failure, this is True only for the server's own frame with the error or with the end
-        of the reply. A decoder sets `own` if clients can read that frame.
+        After a failure, this is True only for the server's frame with the error, or with the end of
+        the reply. The decoder gives such an event an `own` if clients can read its frame.
         """
         if self.failure is None:
             return True
@@ -131,7 +142,7 @@ class ReplyEnd:
 
     @property
     def status(self) -> int:
-        """The HTTP status of the failure: the server's, else 502."""
+        """The HTTP status for the failure: the one that the server's error has, else 502."""
         return (self.failure.status if self.failure else 0) or BAD_GATEWAY
 
     @property
@@ -141,7 +152,7 @@ class ReplyEnd:
 
     @property
     def _is_whole(self) -> bool:
-        """True if the reply has a finish, and each choice with content has one."""
+        """True if the reply has a finish, and each choice with thinking, text or a call has one."""
         return bool(self._finished) and self._spoke <= self._finished
 
     def _check(self, event: Event) -> Sequence[Event]:
@@ -156,8 +167,8 @@ class ReplyEnd:
             ):
                 self._finished.add(event.choice)
             case Finish():
-                # A word of the server's own may mean that the reply is not whole. A client of
-                # another dialect cannot get this word, so it gets a failure.
+                # An unknown finish reason may mean that the reply is not whole. A client of another
+                # dialect cannot get the server's word for it, so it gets a failure.
                 sentence = UNFINISHED if event.reason == NOT_WHOLE else UNKNOWN
                 word = self._readable_part(event.server_word.encode())
                 return [self._fail(sentence.format(word=word))]
@@ -170,8 +181,8 @@ class ReplyEnd:
             case OpaqueFrame(comment=False):
                 self._unknown = self._unknown or event.own.raw.strip()
             case End():
-                # An end without `own` needs no finish: the end of a whole body (the Responses API
-                # apart), of Ollama's reply after its finish, or of a reply that the addon ends.
+                # An end without `own` needs no finish. It is the end of a whole body (not in the
+                # Responses API), the end that Ollama sends with its finish, or the addon's own.
                 missing = [self._missing_end()] if event.own and not self._is_whole else []
                 self._is_over = True
                 return [*missing, event]
@@ -187,8 +198,8 @@ class ReplyEnd:
     def _fail_unreadable(self, raw: bytes) -> Sequence[Event]:
         """Return a failure for bytes that cannot be read: a frame or the whole reply.
 
-        A frame without a line end is the last one, and shows that the reply was cut. Return nothing
-        for it if the reply is whole without it.
+        A frame without a line end is the last one, and was cut off. Return nothing for it if the
+        reply is whole without it.
         """
         is_frame = beginning_of(raw) in (None, FirstBytes.FIELD)
         if len(raw) > _LONG:
@@ -204,7 +215,9 @@ class ReplyEnd:
         return self.failure
 
     def _unread(self, text: str) -> str:
-        """Return the failure's message for bytes that are no reply. `text`: their readable part."""
+        """Return the message of the failure for bytes that are no reply. `text`: a short line about
+        them, from `_readable_part`.
+        """
         return UNREAD.format(reply=self._server.reply, words=text)
 
     def _readable_part(self, raw: bytes) -> str:
@@ -216,8 +229,9 @@ class ReplyEnd:
 
 
 def without_frames(events: Sequence[Event]) -> list[Event]:
-    """Return the events without the server's own frames: no `OpaqueFrame`, and no `own` in a
-    `Failure` or an `End`. A client cannot get frames of a stream in a whole body, or the reverse.
+    """Return the events without the bytes of the server's frames: no `OpaqueFrame`, and no `own` in
+    a `Failure` or an `End`. They are of no use if the server sends a stream and the client gets a
+    whole body, or the server sends a whole body and the client gets a stream.
     """
     return [
         replace(event, own=None) if isinstance(event, (Failure, End)) else event

@@ -1,4 +1,6 @@
-"""Notes on what is unusual in a reply, for the user's log: one line each."""
+"""Notes for the user's log, one line each, on what was unusual in a reply: a missing mark, a
+thought that repeats itself or that was ended.
+"""
 
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.findings import Findings
@@ -11,20 +13,25 @@ _CORRECTIONS = {
         "closer missing: the reply was read as beginning inside a thought, and no closer came"
     ),
 }
-"""The initial state in which the reply really began, unlike the expected one -> the note."""
+"""The state in which the reply really began, if it was read as beginning in the other one -> the
+note.
+"""
 _UNREAD = (
     "{opener} begins the text, and no family reads it, "
     "try --set think_tags=auto --set think_tags='{opener} {closer}'"
 )
-"""The note on an opener that no family reads. `opener`, `closer`: the likely pair of marks."""
+"""The note on text that begins with an unknown opener (`<mine>`). `opener`, `closer`: the pair of
+marks that the model probably writes around its thoughts.
+"""
 MISREAD = ("opener missing", "closer missing", "no family reads it")
-"""Texts that stand in a note if a reply was read wrongly."""
+"""Texts by which a note is recognised that says that a reply was read wrongly."""
 _CUT = "the reply ends at a thought, as `length`, because no second request could continue it"
-"""The note on a thought that the addon ended, and behind which no second reply came."""
+"""The note on a thought that the addon ended, if no second reply then continued the reply."""
 NO_ANSWER = "the reply holds a thought and no answer, and its finish is `stop`"
-"""The note on a reply that the model ended by itself behind a thought."""
+"""The note on a reply that consists of a thought, although the model ended it by itself (`stop`).
+"""
 _SAMPLE = 200
-"""The most characters that a note quotes of a thought that repeats itself."""
+"""The most characters that a note quotes of the words that a thought repeats."""
 
 
 def notes_of(findings: Findings) -> list[str]:

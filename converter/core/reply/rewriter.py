@@ -32,11 +32,12 @@ NO_CONTEXT = ReplyContext()
 
 
 class Rewriter:
-    """Takes the server's bytes, cut anywhere, and returns the client's bytes. Never raises: if
-    decoder, a stage or encoder raises for a frame, the frame is sent as it came, or the reply ends
-    with an error.
+    """Takes the server's bytes, cut anywhere, and returns the client's bytes. Never raises: if the
+    decoder, a stage or the encoder raises for a frame, the frame is sent as it came, or the reply
+    ends with an error.
 
-    If the addon ends a thought, the reply may be continued by a second reply (`continuation`).
+    If the addon ends a thought, it may request a second reply, which this object then rewrites as
+    the rest of the first (`converter/core/reply/continuation.py`).
 
     Arguments:
         table: the table of stages.
@@ -51,9 +52,9 @@ class Rewriter:
     Attributes:
         form: the form in which the client gets the reply.
         end: the decision whether the reply is whole.
-        continuation: the state of a second reply that may continue this one.
-        events: the client's events in the bytes that the last call of a method returned.
-        thoughts: the thought events of the last call.
+        continuation: whether a second reply continues this one, or may do so.
+        events: the events that are in the bytes which the last call of a method returned.
+        thoughts: the thought events of the thoughts that ended in the last call of a method.
         changed: True if a frame was not sent as it came.
         closed: True once the last bytes of the reply were returned.
         findings: facts that the stages learned, for the log and the next reply.
@@ -105,7 +106,9 @@ class Rewriter:
         return self._reader.cutter.held()
 
     def _fast_path(self) -> FastPath | None:
-        """Return a new fast path for the current reader and stages; `None` if none may be used."""
+        """Return a new fast path for the current decoder and stages; `None` if this reply must take
+        the full way: decoder, stages and encoder for each frame.
+        """
         if not self._splices:
             return None
         counter = self._client.wire.counter
@@ -113,7 +116,7 @@ class Rewriter:
 
     def rename_model(self, name: str) -> None:
         """From now on, write `name` instead of the server's name of the model."""
-        # Without the fast path, because the name must be replaced in each frame.
+        # No fast path: it would send frames as they came, with the server's name of the model.
         self._model, self._fast = name, None
         self._splices = False
 
@@ -127,19 +130,23 @@ class Rewriter:
 
     @property
     def failure(self) -> str:
-        """The reason of an error that the client got instead of a whole reply; empty if the reply
-        is whole so far.
+        """The message of the error that ended the client's reply before it was whole; empty if
+        there was none so far.
         """
         return self._encoder.failure or (self._faults[0] if self._broken else self.end.reason)
 
     @property
     def finished(self) -> bool:
-        """True if the server has sent a finish reason."""
+        """True if a finish has come, from the server or from the addon. One that says that the
+        reply is not whole does not count.
+        """
         return self._finished or self._pending.holds
 
     @property
     def notes(self) -> list[str]:
-        """Notes for a person, one line each. They are complete after `close`."""
+        """Notes for a person on what was unusual in the reply, one line each. They are complete
+        after `close`.
+        """
         spoiled = self._spoiled.notes("passed as they came" if self._same_dialect else "left out")
         ended_itself = not self._reading.expected.stops
         unanswered = [NO_ANSWER] if ended_itself and self.summary.is_unanswered else []
@@ -176,8 +183,8 @@ class Rewriter:
         return self._finish_call(out)
 
     def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
-        """Return all bytes for the client. `body`: the complete reply. `at`: the time at which it
-        came, in seconds since the request. The same as `feed` and `close`.
+        """Return all bytes for the client, as `feed` and then `close` would. `body`: the complete
+        reply. `at`: the time at which it came, in seconds since the request.
         """
         out = self.feed(body, at)
         events, thoughts = self.events, self.thoughts
@@ -186,14 +193,17 @@ class Rewriter:
         return out
 
     def close(self) -> list[bytes]:
-        """Return the last bytes of a stream, or the whole body."""
+        """Return the last bytes for the client, because the server's reply has ended. If the client
+        wants a whole body, these are its only bytes.
+        """
         self.closed, self.events = True, []
         if self.continuation.is_over:
             return self._finish_call(self._end_reply([], self.continuation.take_rest, b""))
         frames = self._reader.cutter.close()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
         out += self._guarded(self._finish, b"")
-        # The addon has ended a thought or the answer in the last bytes: no second reply comes.
+        # The addon has ended a thought or the answer in the response's last bytes. The response is
+        # over, so no second reply will be requested.
         if self.continuation.is_due:
             self.continuation.refuse()
             return self._finish_call(self._end_reply(out, self.continuation.take_rest, b""))
@@ -201,8 +211,9 @@ class Rewriter:
         return self._finish_call(self._end_reply(out, self.end.close, whole))
 
     def leave(self) -> list[bytes]:
-        """End a thought that the server was asked to end, but has not ended: prepare for the second
-        reply, or end the reply. Return the client's bytes; nothing if there is no such thought.
+        """End the thought that the server was asked to end, because the server does not end it.
+        Prepare for the second reply, or end the reply if no second one is possible. Return the
+        client's bytes; nothing if no such thought is open.
         """
         self.events, out = [], list[bytes]()
         if self.findings.ends.pending:
@@ -211,15 +222,15 @@ class Rewriter:
         return self._finish_call(out)
 
     def refuse(self, reason: str) -> None:
-        """End the reply behind the thought that the addon ended, because no second reply comes.
-        `reason`: a note that says why.
+        """End the reply at the thought that the addon ended, because no second reply comes.
+        `reason`: a note for the log that says why none comes.
         """
         self._faults.append(reason)
         self.continuation.refuse()
 
     def _end_thought(self) -> list[bytes]:
-        """Prepare for the second reply behind a thought that the addon ended, and return nothing.
-        If the reply cannot be continued, end it, and return the client's last bytes.
+        """Prepare for the second reply, because the addon has ended a thought, and return nothing.
+        If no second reply can continue this one, end it, and return the client's last bytes.
         """
         if not self.continuation.begin(self._tokens):
             return self._encoder.feed(self._note(self._with_counts(self.continuation.take_rest())))
@@ -230,15 +241,15 @@ class Rewriter:
         self._stages = Stages(self._table, reading, self._stages)
         self.end, self._fast = ReplyEnd(self._server, self._same_dialect), self._fast_path()
         self._pending = PendingFinish()
-        # With this `Start`, a second reply without bytes is not reported as `EMPTY`: the client has
-        # got the first reply already.
+        # Without this `Start`, a second reply without bytes would be reported as an empty reply
+        # (`EMPTY`), although the client has got the first reply.
         self.end.feed([Start("", "")])
         return []
 
     def abort(self, reason: str) -> list[bytes]:
-        """Return the last bytes of a reply that broke off: the held text, then an error in the
-        client's dialect with `reason`. If the finish has come, the reply is whole and gets no
-        error.
+        """Return the last bytes for the client, because the server's reply broke off: the held
+        text, then an error in the client's dialect with the message `reason`. If the finish has
+        come, the reply is whole and gets no error.
         """
         if self.finished:
             return self.close()
@@ -253,11 +264,12 @@ class Rewriter:
         return [] if self.closed or self._broken else self._encoder.ping()
 
     def _finish_call(self, out: list[bytes]) -> list[bytes]:
-        """Set `thoughts` and `summary` at the end of a method that returns bytes, and return `out`,
-        these bytes.
+        """Bring `thoughts` and `summary` up to date, and return `out`. Each method that returns
+        bytes ends with a call of this one.
 
-        After the last call, drop the fast path. It refers to this object; without this cycle of
-        references, the reply's memory is freed at once, and not by the garbage collector.
+        Once the reply is closed, drop the fast path, which refers to this object. Without this
+        cycle of references, Python frees the reply's memory at once, and not by its garbage
+        collector.
         """
         self._fast = None if self.closed else self._fast
         self.thoughts = self._stages.take_thoughts()
@@ -272,16 +284,16 @@ class Rewriter:
     def _end_reply(
         self, out: list[bytes], drain: Callable[[], list[Event]], whole: bytes
     ) -> list[bytes]:
-        """Return `out` and the bytes of the reply's end: the events that stages hold, and the
-        events that `drain` returns.
+        """Return `out`, and behind it the bytes of the reply's end: first for the events that the
+        stages hold, then for the events that `drain` returns.
 
-        `whole`: the server's body, if nothing of it was sent. It is sent as it came if a stage or
-        the encoder raises.
+        `whole`: the server's body if nothing of it was sent yet; else empty. It is sent as it came
+        if a stage or the encoder raises.
         """
 
         def rest_of() -> list[bytes]:
-            """Return the bytes for the events that the stages hold and `drain` returns, and the
-            encoder's end.
+            """Return the bytes for the held events and the events of `drain`, and the bytes with
+            which the encoder ends a reply.
             """
             if self._fast:
                 self._fast.settle()
@@ -292,18 +304,21 @@ class Rewriter:
         rest = self._guarded(rest_of, whole)
         ends = self._client.wire.framing.ends
         if out and rest and not out[-1].endswith(ends):
-            out.append(ends[0])  # the server's last frame, sent as it came, lacks its line end
+            # The last frame was sent as it came, and the server did not end it with a blank line.
+            out.append(ends[0])
         return [*out, *rest]
 
     def _rewrite(self, frame: Frame) -> list[bytes]:
-        """Return the client's bytes for a frame, in which the model's name is replaced first."""
+        """Return the client's bytes for a frame of the server. If the client uses another name for
+        the model, this name is first put into the frame.
+        """
         named = frame_with_model(frame, self._model) if self._model else frame
         return self._guarded(lambda: self._rewrite_frame(named), frame.raw)
 
     def _guarded(self, work: Callable[[], list[bytes]], raw: bytes) -> list[bytes]:
-        """Return the bytes that `work` returns; if it raises, the bytes of `_handle_fault`;
-        nothing if an error has ended the reply before. `raw`: the server's frame that `work`
-        handles.
+        """Return the bytes that `work` returns. If it raises, return the bytes of `_handle_fault`
+        instead. If an error has already ended the reply, do not call `work` and return nothing.
+        `raw`: the server's frame that `work` handles.
         """
         if self._broken:
             return []
@@ -313,8 +328,8 @@ class Rewriter:
             return self._handle_fault(error, raw)
 
     def _rewrite_frame(self, came: Frame) -> list[bytes]:
-        """Return the client's bytes for a frame of the server, and for frames with a finish that
-        have waited for this frame. If the frame itself has a finish, it waits.
+        """Return the client's bytes for a frame of the server. A frame with a finish waits: its
+        bytes are returned with those of a later frame, or at the end (see `PendingFinish`).
         """
         if self._fast:
             self._fast.settle()
@@ -323,18 +338,18 @@ class Rewriter:
         self._tokens.read(read)
         passing = self._pending.feed(ReadFrame(came, frame, read))
         if self._fast and not (passing and passing[-1].came is came):
-            # While a finish waits, each frame must be parsed. An empty frame makes the fast path
-            # forget what it has learned.
+            # This frame waits with its finish, and while it waits, each later frame must be parsed.
+            # So the fast path is given an empty frame, at which it forgets what it has learned.
             self._fast.learn(b"", read, (), ())
         return self._send_all(passing)
 
     def _send_all(self, frames: Sequence[ReadFrame]) -> list[bytes]:
-        """Return the client's bytes for frames that need not wait. Stop behind a frame in which the
-        addon ends a thought or the answer.
+        """Return the client's bytes for frames that need not wait. If the addon ends a thought or
+        the answer in one of them, leave out the frames behind it.
 
-        In this case, also set `_is_of_next`: True if a frame behind that one has other events than
-        counts and the end. `feed` then reads the server's last frame again, as the first one of
-        the second reply.
+        In this case, also set `_is_of_next`: True if a frame that was left out has other events
+        than counts and the end. `feed` then reads the server's last frame once more, as the first
+        one of the second reply.
         """
         out: list[bytes] = []
         for number, each in enumerate(frames, 1):
@@ -349,7 +364,7 @@ class Rewriter:
         return out
 
     def _finish(self) -> list[bytes]:
-        """Return the client's bytes for frames with a finish that waited until the end of the
+        """Return the client's bytes for the frames that still wait with a finish at the end of the
         reply.
         """
         if self._fast:
@@ -366,8 +381,8 @@ class Rewriter:
             and not self.continuation.goes_on
             and frame.is_body == (self.form is Form.WHOLE)
         )
-        # A frame may be sent as it came although a stage has added a `ThinkingEnd`: the dialects in
-        # which this is possible (`keeps_raw`) write nothing for it.
+        # A `ThinkingEnd` that a stage has added does not count as a change of the frame: the
+        # dialects whose frames are sent as they came (`keeps_raw`) write nothing for it.
         spoken = [event for event in events if not isinstance(event, ThinkingEnd)]
         unchanged = passes and each.intact and spoken == read and self.end.keeps(read)
         shown = events if passes or not self._same_dialect else without_frames(events)
@@ -379,8 +394,9 @@ class Rewriter:
         return out
 
     def _rewrite_fast(self, fast: FastPath, raws: list[bytes], index: int, out: list[bytes]) -> int:
-        """Rewrite frames of `raws` with the fast path, from `index` on. Append the client's bytes
-        to `out`, and return the number of rewritten frames.
+        """Rewrite frames of `raws`, from the index `index` on, by the fast path. Append the
+        client's bytes to `out`, and return how many frames were rewritten; 0 if the next frame must
+        be parsed.
         """
         try:
             taken, written = fast.rewrite(raws, index)
@@ -395,13 +411,15 @@ class Rewriter:
         return taken
 
     def _with_counts(self, events: Sequence[Event], is_last: bool = False) -> list[Event]:
-        """Return the events, with token counts if they end a reply that has none; no counts behind
-        a failure.
+        """Return the events. If they end a reply without token counts, add counts to them, unless
+        the reply has failed. `is_last`: True if no further events follow.
         """
         return [*events] if self.end.failure else self._tokens.with_counts(events, is_last)
 
     def _note(self, events: list[Event]) -> list[Event]:
-        """Record finish, counts and failure among the client's events, and return the events."""
+        """Return `events`, which the client will get. Record the finish, the token counts and the
+        failure among them, and add them all to the attribute `events`.
+        """
         for event in events:
             match event:
                 case Failure():
@@ -414,9 +432,9 @@ class Rewriter:
         return events
 
     def _handle_fault(self, error: Exception, raw: bytes) -> list[bytes]:
-        """Return the client's bytes for a frame for which decoder, a stage or encoder raised: the
-        frame `raw` itself, or, if the client has another dialect, an error that ends the reply.
-        Record the error for `notes`.
+        """Return the client's bytes for the frame `raw`, for which the decoder, a stage or the
+        encoder has raised `error`. They are the frame itself, or, if the client has another dialect
+        than the server, an error that ends the reply. Record the error for `notes`.
         """
         message, status = fault_of(error)
         if message not in self._faults and len(self._faults) < MOST_FAULTS:
@@ -427,7 +445,7 @@ class Rewriter:
         self._broken, self._fast = True, None
         try:
             return [*self._encoder.feed([Failure(message, status=status)]), *self._encoder.close()]
-        except Exception:  # the encoder raises again: write the error without it
+        except Exception:  # the encoder itself has the fault: write the error without it
             body = self._client.error(message, "api_error", 500)
         if self.form is Form.WHOLE:
             return [body]

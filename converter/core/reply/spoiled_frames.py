@@ -1,4 +1,6 @@
-"""Counts the frames of a reply that the decoder cannot read, and those whose JSON was mended."""
+"""Counts a reply's frames that the decoder could not read, and those whose JSON was mended, for
+notes in the log.
+"""
 
 from collections.abc import Sequence
 
@@ -11,32 +13,36 @@ _SAMPLE = 200
 
 
 class SpoiledFrames:
-    """Counts the frames that could not be read, and those that were mended."""
+    """The counts of a reply's frames that the decoder could not read, and of those that were
+    mended.
+    """
 
     def __init__(self) -> None:
         self._unread = self._mended = 0
         self._first = b""
 
     def count(self, frame: Frame, mended: Frame, read: Sequence[Event]) -> None:
-        """Count a frame.
+        """Count `frame` if it could not be read or was mended.
 
         Arguments:
             frame: the frame as it came.
-            mended: the frame that was read: the same object, or a mended one.
-            read: the events of the frame.
+            mended: the frame that was decoded: `frame` itself, or a mended one in its place.
+            read: the events that the decoder returned for `mended`.
         """
         if mended is not frame:
             strict = json_text.readable(frame.data or b"", json_text.read_strictly)
             self._mended += not strict
         for event in read:
             match event:
-                # A frame that may have held text (`lost`) does not count: its client gets an error.
+                # A frame that may have held text (`lost`) needs no note: the client gets an error.
                 case OpaqueFrame(comment=False, lost=False) if event.own.raw.strip():
                     self._first = self._first or event.own.raw[:_SAMPLE]
                     self._unread += 1
 
     def notes(self, done: str) -> list[str]:
-        """Return the notes. `done`: what was done with unreadable frames, such as `left out`."""
+        """Return a note on the unreadable frames and one on the mended frames; no note if there
+        were none. `done`: what was done with unreadable frames, such as `left out`.
+        """
         notes = []
         if self._unread:
             first = f"the first: {self._first!r}"

@@ -1,4 +1,6 @@
-"""The stages between decoder and encoder: one row for each, in their order."""
+"""`STAGES`, the table of all stages between decoder and encoder, in their order. For each stage it
+has a function that makes the stage for a choice.
+"""
 
 from converter.core.calls.assembler import Assembler, Offer
 from converter.core.calls.forbidden import ForbiddenCalls
@@ -19,39 +21,43 @@ from converter.core.reply.thought_events import ThoughtEventStage
 
 
 def _field_answer(choice: Choice) -> Stage:
-    """Return the stage that finds an answer in a reasoning field."""
+    """Return the stage that finds an answer in a field in which the server should send thinking."""
     closers = tuple(mark for row in families_of(choice.reading) for mark in row.closes)
     return FieldAnswer(choice.expected, closers, choice.findings)
 
 
 def _reading(choice: Choice) -> Stage:
-    """Return the stage that reads thinking, text and calls from the text."""
+    """Return the stage that reads the text: it divides it into thinking, answer and calls."""
     named = [choice.reply, str(choice.index or "")]
     ids = "".join(f"{part}_" for part in ("call", *filter(None, named)))
     return ReadingStage(choice.reading, choice.index, choice.findings, ids)
 
 
 def _assembler(choice: Choice) -> Stage:
-    """Return the stage that joins the pieces of calls and checks the calls."""
+    """Return the stage that joins the pieces of each call, and checks its name and arguments."""
     expected, calls, typed = choice.expected, choice.findings.calls, choice.reading.types_values
     offer = Offer(expected.calls.schemas, expected.stops, call_in_name, typed)
     return Assembler(offer, choice.ids, calls.mended_calls, calls.typed_arguments)
 
 
 def _stop_strings(choice: Choice) -> Stage | None:
-    """Return the stage that ends the answer at a stop string; `None` if the request has none."""
+    """Return the stage that ends the answer at a stop string of the request; `None` if the addon
+    need not look for any.
+    """
     cuts, behind = choice.expected.cuts, choice.expected.cuts_behind
     return StopStrings(cuts, behind, choice.findings) if cuts else None
 
 
 def _ender(choice: Choice) -> Stage | None:
-    """Return the stage that ends thoughts at a limit; `None` if the thoughts have no limit."""
+    """Return the stage that ends thoughts at a limit; `None` if neither the thoughts nor the reply
+    have a limit.
+    """
     limits, ends = choice.expected.thoughts.limits, choice.expected.limit
     return ThoughtEnder(limits, choice.findings) if ends or limits != NO_LIMITS else None
 
 
 def _thought_events(choice: Choice) -> Stage | None:
-    """Return the stage that collects thought events; `None` for a reply that needs none."""
+    """Return the stage that makes a thought event for each thought; `None` if nobody wants them."""
     task, context = choice.expected.thoughts.task, choice.expected.thoughts.context
     return ThoughtEventStage(task, context, choice.thoughts) if task else None
 
@@ -70,5 +76,6 @@ STAGES: StageTable = (
     lambda of: ThinkingHider() if of.expected.thoughts.hidden else None,
     lambda of: ThoughtFolder(of.index) if of.expected.thoughts.folds else None,
 )
-"""The stages in their order: for each a function that returns `None` if a reply does not need it.
+"""A function for each stage, in the order of the stages. It returns the stage for a choice; `None`
+if the reply does not need it.
 """

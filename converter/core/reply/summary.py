@@ -1,4 +1,5 @@
-"""A reply at a glance: how long thinking and text are, when they came, and the finish.
+"""`Summary`: the length of a reply's thinking and text, when they came, its calls, token counts and
+finish.
 
 The caller passes the events that reach the client, each with its time. No function here reads a
 clock.
@@ -21,8 +22,8 @@ from converter.core.model.events import (
 from converter.core.reply.token_counts import counts_of
 
 LONGEST_NAME = 300
-"""The most characters of a model's name that are kept with the flow, because the server may send a
-name of any length.
+"""The most characters of a model's name that are kept with the flow. There is a bound because a
+server may send a name of any length.
 """
 
 _COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls")
@@ -30,15 +31,15 @@ _COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls
 ESTIMATED = "tokens_estimated"
 """The key of `Summary.values` whose value is True if the token counts are estimates."""
 TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
-"""The names of the times in `Summary.values`. If the bytes of a reply came without times, code that
-shows the values must leave these entries out.
+"""The keys of `Summary.values` whose values are times. Code that shows a reply from a file leaves
+them out, because it does not know when the reply's bytes came.
 """
 
 
 @dataclass(slots=True)
 class Summary:
-    """Counts and times of one reply. A time is in seconds since the request; None if there was no
-    such event.
+    """Counts and times of one reply. Each time is in seconds since the request; None if there was
+    no such event.
     """
 
     model: str = ""
@@ -56,13 +57,13 @@ class Summary:
     calls: int = 0
     """The number of calls."""
     calling: int = 0
-    """How many characters of a call in the text are held."""
+    """How many characters of text are held now because they may be a tool call."""
     read_from: list[str] = field(default_factory=list)
     """The names of the forms of the calls that were read from the text."""
     usage: Usage | None = None
     """The token counts that the client got; `None` if it got none."""
     timings: Mapping[str, object] = field(default_factory=dict)
-    """The field `timings` of llama.cpp."""
+    """The field `timings` of llama.cpp, with token counts and speeds; empty for other servers."""
     first_byte: float | None = None
     """The time of the first bytes."""
     first_thought: float | None = None
@@ -76,15 +77,15 @@ class Summary:
     end: float | None = None
     """The time of the last bytes."""
     _began: dict[int, float] = field(default_factory=dict)
-    """Choice -> the time at which its open thought began."""
+    """The index of a choice -> the time at which its open thought began."""
 
     def arrived(self, at: float) -> None:
-        """Record that bytes of the reply came at the time `at`."""
+        """Record that bytes of the reply came at the time `at`, in seconds since the request."""
         self.first_byte = at if self.first_byte is None else self.first_byte
         self.end = at
 
     def feed(self, event: Event, at: float) -> None:
-        """Add an event that came at the time `at`."""
+        """Count an event that came at the time `at`, in seconds since the request."""
         match event:
             case Thinking() if event.text:
                 self._add_thinking(event, at)
@@ -107,14 +108,15 @@ class Summary:
                 pass
 
     def close(self, at: float) -> None:
-        """End the open thoughts, because the reply is over."""
+        """End the open thoughts at the time `at`, because the reply is over."""
         for choice in list(self._began):
             self._end_thought(choice, at)
 
     @property
     def counted(self) -> Usage | None:
-        """The token counts: the server's `usage`, with the cached tokens from llama.cpp's `timings`
-        if `usage` lacks them; without `usage`, the counts in `timings`.
+        """The token counts: those that the client got (`usage`), else those in llama.cpp's
+        `timings`; None without either. If `usage` lacks the cached tokens, they come from
+        `timings`.
         """
         usage, timed = self.usage, counts_of(self.timings)
         if usage and timed and usage.cached is None:
@@ -123,12 +125,16 @@ class Summary:
 
     @property
     def is_unanswered(self) -> bool:
-        """True if the model stopped by itself after a thought, without text or a call."""
+        """True if the model stopped by itself (`stop`) behind a thought, without an answer or a
+        call.
+        """
         answered = self.first_text is not None or self.calls
         return self.finish == "stop" and bool(self.thoughts) and not answered
 
     def values(self) -> dict[str, object]:
-        """Return the known counts and times as plain values by name, for a flow's metadata."""
+        """Return the counts and times that are known, for a flow's metadata. Most keys are names of
+        attributes; token counts have keys such as `output_tokens`.
+        """
         usage, tokens = self.counted, ("input", "output", "thinking", "cached")
         values = {
             **{name: getattr(self, name) for name in _COUNTED},
@@ -152,14 +158,16 @@ class Summary:
             self.first_thought = at if self.first_thought is None else self.first_thought
 
     def _add_text(self, event: Text, at: float) -> None:
-        """Count text of the answer, which ends an open thought."""
+        """Count text of the answer. Text that is not blank ends the choice's open thought."""
         self.text += len(event.text)
         if not event.text.isspace():
             self._end_thought(event.choice, at)
             self.first_text = at if self.first_text is None else self.first_text
 
     def _add_call(self, event: ToolCall, at: float) -> None:
-        """Count a call at the piece with its name; each piece ends an open thought."""
+        """Count a piece of a call: only the piece with the call's name counts as a call, but each
+        piece ends the choice's open thought.
+        """
         self._end_thought(event.choice, at)
         self.calls += bool(event.name)
         if event.read_from and event.read_from not in self.read_from:
@@ -174,8 +182,8 @@ class Summary:
 
 
 def describe_thinking(summary: Mapping[str, object]) -> str:
-    """Return a line about the thinking of a reply: `2 thoughts, 1,240 chars in 3.1 s`. `summary`:
-    the result of `Summary.values`.
+    """Return a line about a reply's thinking: `2 thoughts, 1,240 chars in 3.1 s`, or `no thought`.
+    `summary`: the result of `Summary.values`.
     """
     count, characters, seconds = map(summary.get, ("thoughts", "thinking", "thinking_time"))
     if not count:
@@ -186,6 +194,6 @@ def describe_thinking(summary: Mapping[str, object]) -> str:
 
 
 SHORTEST = 0.05
-"""The shortest thinking time that is shown, in seconds. A whole reply comes at once, so that its
-thinking time is not known.
+"""The shortest thinking time that is shown, in seconds. A shorter one means nothing: the reply came
+whole, and all its events at once.
 """

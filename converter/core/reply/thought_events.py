@@ -2,7 +2,8 @@
 the thoughts of models.
 
 A thought in tags ends with its `ThinkingEnd`. A thought in a reasoning field of chat completions
-has no such event, and so ends at the next text that is not blank, call, finish or failure.
+has no such event. It ends at the next text that is not blank, or at a call, the finish, a failure
+or the end of the reply.
 """
 
 from collections.abc import Sequence
@@ -25,13 +26,14 @@ type ThoughtEvent = dict[str, object]
 
 
 class ThoughtEventStage:
-    """A stage that collects the thought events. All events of the reply pass it unchanged.
+    """A stage that makes a thought event for each thought. It returns all events unchanged.
 
-    CR and LF at both ends of a thought are removed. A thought of blanks alone has no thought event.
+    CR and LF at both ends of a thought are removed. A thought of nothing but blanks gets no thought
+    event.
 
     Arguments:
-        task: the id of the exchange.
-        context: the id of the conversation.
+        task: the id of the exchange, for the field `taskId`.
+        context: the id of the conversation, for the field `contextId`.
         ended: the list to which the thought events are added.
     """
 
@@ -62,8 +64,9 @@ class ThoughtEventStage:
         return []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return `kind` and no characters, because this stage passes all text on. Return None for
-        text of the answer or of a call while a thought is open, because the text ends the thought.
+        """Return `kind` and no characters, because text of this kind may skip this stage now (see
+        `Stage.plain`). Return None for text of the answer or of a call while a thought is open,
+        because this stage must see that such text ends the thought.
         """
         return None if kind is not Thinking and self._thought else (kind, "")
 

@@ -1,4 +1,6 @@
-"""The token counts of one reply: the server's counts, or an estimate."""
+"""`TokenCounts`: the token counts of one reply, as the server counts them or as estimated from the
+text.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,8 +18,9 @@ from converter.core.model.events import (
 from converter.core.wire.json_text import as_object
 
 _FULL_FRAME = 2 * BYTES_PER_TOKEN
-"""The most bytes of text in a frame with one token. If the frames of a reply have more on average,
-as vLLM and llama.cpp send them under load, its tokens are estimated from the bytes.
+"""The most bytes of text in a frame that counts as one token. Under load, vLLM and llama.cpp send
+several tokens in a frame. So if a reply's frames have more bytes on average, its tokens are
+estimated from the bytes.
 """
 
 
@@ -25,13 +28,13 @@ class TokenCounts:
     """The token counts of one reply.
 
     Arguments:
-        prompt: a function that returns an estimate of the prompt's tokens; None if the client wants
-            no estimates.
+        prompt: a function that returns an estimate of the prompt's tokens; None if the client gets
+            only counts that the server sends.
 
     Attributes:
         usage: the counts that the client got; None if it got none.
-        first: the server's counts of the first reply, if the second reply continues it; None if the
-            server sent none.
+        first: the server's counts of the first reply, once a second reply continues it; None before
+            that, and if the server sent none.
     """
 
     def __init__(self, prompt: Callable[[], int] | None) -> None:
@@ -42,7 +45,7 @@ class TokenCounts:
         self._tokens_before = self._text_size = self._frame_count = 0
 
     def read(self, events: Sequence[Event]) -> None:
-        """Count the text in the events of a frame, and keep the server's counts."""
+        """Read the events of a frame: count their text, and keep the server's counts among them."""
         text = ""
         for event in events:
             if isinstance(event, Usage) and (event.input or event.output):
@@ -55,13 +58,15 @@ class TokenCounts:
             self.count(text, 1)
 
     def count(self, text: str, frame_count: int) -> None:
-        """Count `text`, which came in `frame_count` frames."""
+        """Add the bytes of `text`, and the `frame_count` frames in which it came, to the sums from
+        which tokens are estimated.
+        """
         self._text_size += len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
         self._frame_count += frame_count
 
     def go_on(self) -> int:
-        """Return the number of tokens of the first reply, by the server's count or an estimate.
-        Begin to count the second reply, which continues it.
+        """End the counting of the first reply and begin that of the second, which continues it.
+        Return the number of tokens of the first reply, by the server's count or an estimate.
         """
         counted, by_size = self._server_counts, self._text_size > _FULL_FRAME * self._frame_count
         written = self._text_size // BYTES_PER_TOKEN if by_size else self._frame_count
@@ -81,12 +86,12 @@ class TokenCounts:
         return [*events[:index], *self.missing(), *events[index:]]
 
     def missing(self) -> list[Usage]:
-        """Return the counts to add to a reply that ends without counts: the counts that the server
-        sent elsewhere, as in llama.cpp's `timings`, else an estimate; nothing if the client wants
-        no estimates.
+        """Return the counts to add to a reply that ends without counts: those that the server sent
+        elsewhere, as in llama.cpp's `timings`, else an estimate. Return nothing if the client has
+        got counts, or gets only counts that the server sends.
 
-        The reply's tokens are estimated from the length of its text, whatever frames the text came
-        in, so that a stream and a whole reply have the same counts.
+        The estimate depends only on the length of the text, and not on the frames in which it came,
+        so that a stream and a whole reply have the same counts.
         """
         if self.usage or self._prompt is None:
             return []
@@ -99,8 +104,8 @@ class TokenCounts:
 
 
 def counts_of(timings: Mapping[str, object]) -> Usage | None:
-    """Return the token counts in `timings`, a field that llama.cpp sends even if the client did not
-    request counts; None if there are none.
+    """Return the token counts in the field `timings`; None if it has none. llama.cpp sends this
+    field even if the request does not ask for token counts.
     """
     read, cached, written = (timings.get(name) for name in ("prompt_n", "cache_n", "predicted_n"))
     if type(read) is not int or type(written) is not int:
