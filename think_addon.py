@@ -1,10 +1,10 @@
-"""Bring a local model's thinking to where the client expects it: `mitmdump -s think_addon.py --mode
+"""The script that mitmproxy loads, with the addon's hooks: `mitmdump -s think_addon.py --mode
 reverse:http://localhost:8000`.
 
-This file has only the hooks, which are the methods that mitmproxy calls. Each hook looks up the
-addon's record of its flow, and calls the next step of the exchange. All other code that uses
-mitmproxy is in `converter.addon` and `converter.extras`; `converter.core` has nothing to do with a
-proxy.
+The addon brings a local model's thinking to where the client expects it. This file has only the
+hooks, which are the methods that mitmproxy calls. Each hook looks up the addon's record of its
+flow, and calls the next step of the exchange. All other code that uses mitmproxy is in
+`converter.addon` and `converter.extras`; `converter.core` has nothing to do with a proxy.
 """
 
 import time
@@ -17,8 +17,8 @@ from mitmproxy.http import HTTPFlow
 try:
     import converter as _converter  # noqa: F401  # first, so that its absence gets a message
 except ModuleNotFoundError:
-    # SystemExit, because mitmproxy (12.3) would show an ImportError with its traceback, and start
-    # without the addon
+    # SystemExit, because at an ImportError, mitmproxy (12.3) would show its traceback and go on
+    # without the addon.
     raise SystemExit(
         "the folder `converter` is missing beside think_addon.py: copy both, or install think-addon"
     ) from None
@@ -57,17 +57,17 @@ from converter.addon.watcher import ExtraServices, Watcher, Watchers
 from converter.addon.watcher import load_addons as addons_of
 
 KEPT_BY = ("save_stream_file", "hardump")
-"""The options of mitmproxy's that make it write flows, with their bodies, to a file."""
+"""The options of mitmproxy by which it saves flows, with their bodies, to a file."""
 WATCHERS_BEFORE = ("prompt_cache",)
-"""Packages of `converter/extras` whose watchers are called before `FlowKeeper`, so that they can
-add lines to the flow's comment.
+"""The packages of `converter/extras` whose watchers are called before `FlowKeeper`, so that they
+can still add lines to the flow's comment. Any of them may be deleted.
 """
 WATCHERS = ("watch", "recordings", "traces", "page")
-"""Packages of `converter/extras` whose watchers are called after `FlowKeeper`, in this order. Each
-package of `WATCHERS` and of `WATCHERS_BEFORE` may be deleted.
+"""The packages of `converter/extras` whose watchers are called after `FlowKeeper`, in this order.
+Any of them may be deleted.
 """
 BODIES_SHOWN = 3
-"""The lowest value of mitmproxy's option `flow_detail` at which mitmdump prints bodies."""
+"""The least value of mitmproxy's option `flow_detail` with which mitmdump prints bodies."""
 
 
 class ThinkAddon:
@@ -108,9 +108,9 @@ class ThinkAddon:
             self._requests.reopen_stores(self._settings)
 
     def running(self) -> None:
-        """Finish mitmproxy's start: refuse unknown options, exempt all loaded objects from the
-        garbage collector, and have mitmproxy keep streamed bodies if people may look at them or
-        save them.
+        """Do the last work before the first exchange: refuse unknown options, exempt all loaded
+        objects from the garbage collector, which would take long to visit them, and have mitmproxy
+        keep the bodies of streams if people may look at them or save them.
         """
         options.refuse_unknown_options()
         exempt_old_objects()
@@ -118,13 +118,15 @@ class ThinkAddon:
             ctx.options.update(store_streamed_bodies=True)
 
     def requestheaders(self, flow: HTTPFlow) -> Awaitable[None] | None:
-        """Decide by the request's head whether the addon acts on the exchange. If not, the request
-        passes through the proxy unchanged, without being collected first.
+        """Decide by the request's head whether the addon acts on the exchange. If it does not, the
+        request's body passes through the proxy as it comes, and need not be complete first.
         """
         if not flow.live or flow.response:
-            return None  # a flow from a file, or one that another addon (proxyauth) has answered
+            # The flow comes from a file, or another addon (such as proxyauth) has answered it.
+            return None
         forget(flow)
-        host = self._listener.hosts.pop(flow, None)  # None without our layers
+        # The host is None if the exchange does not go through the addon's own layers.
+        host = self._listener.hosts.pop(flow, None)
         flow.response = self._access.refusal(flow, host, self._settings) or identity_response(flow)
         if flow.response:
             return None
@@ -139,20 +141,23 @@ class ThinkAddon:
         return self._begin_if_private(flow, exchange)
 
     async def _begin_if_private(self, flow: HTTPFlow, exchange: Exchange) -> None:
-        """Act on the request of a forward proxy if its server is on this machine or in a private
-        network; else let it pass.
+        """Act on the request, which came to a forward proxy, if its server is on this machine or in
+        a private network. Let the request pass if not.
         """
         self._begin_exchange(flow, exchange if await is_to_private_host(flow) else None)
 
     def _begin_exchange(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
-        """Remove the headers that the server must not get, and make the exchange's record. `None`:
-        the addon does not act on the request, which passes as it comes.
+        """Make the record of the exchange, with which the later hooks go on. If `exchange` is
+        `None`, the addon does not act on the request: make no record, and let it pass as it comes.
+
+        Remove the headers that the server must not get, unless the request passes through a forward
+        proxy without the addon.
         """
         headers = flow.request.headers.copy()
         if exchange or is_reverse(flow):
             self._access.clean_headers(flow, exchange)
         if exchange is None:
-            # `stream` may already be a stream function of another addon, which stays
+            # Another addon may have set `stream` to its stream function, which must stay.
             flow.request.stream = flow.request.stream or not must_hold_request()
         else:
             full = self._may_be_viewed() or bool(self._settings.record)
@@ -168,8 +173,8 @@ class ThinkAddon:
         if record is None:
             return
         if flow.response or is_replayed_by_the_server(flow):
-            # another addon has answered, or server replay will answer with a saved response, which
-            # was rewritten before it was saved
+            # Another addon has answered. Or mitmproxy's server replay will answer with a saved
+            # response, which was already rewritten when it was saved.
             del RUNNING_RECORDS[flow.id]
             return
         await self._requests.run(record)
@@ -187,29 +192,29 @@ class ThinkAddon:
             await self._replies.begin(flow, RUNNING_RECORDS.get(flow.id))
 
     async def response(self, flow: HTTPFlow) -> None:
-        """Complete the exchange: rewrite a reply that came whole, and log the notes on the exchange
-        in one line.
+        """Finish the exchange, because the response is complete: rewrite a reply that came whole,
+        and log the notes on the exchange in one line.
         """
         if record := RUNNING_RECORDS.pop(flow.id, None):
             await self._replies.complete(record)
         hide_key(flow.request.headers)
 
     def error(self, flow: HTTPFlow) -> None:
-        """Close an exchange whose connection, to the server or to the client, broke."""
+        """Finish the exchange, because its connection to the server or to the client broke."""
         record = RUNNING_RECORDS.pop(flow.id, None)
         if record and flow.error:
             self._replies.break_off(record)
         hide_key(flow.request.headers)
 
     def _settings_in_force(self) -> settings.Settings:
-        """Return the settings for the exchanges that begin now."""
+        """Return the settings that hold for exchanges that begin now."""
         return self._settings
 
     def _may_be_viewed(self) -> bool:
-        # `is not None`, because the list of flows is empty, and so false, at first
         """Return True if people may see the flows' bodies: in mitmweb, in the console, in
         mitmdump's output or in a saved file.
         """
+        # The list of flows is None outside mitmweb and the console. In them it is empty at first.
         viewed = flow_list() is not None or (value_of("flow_detail") or 0) >= BODIES_SHOWN
         return viewed or any(map(value_of, KEPT_BY))
 

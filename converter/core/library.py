@@ -1,9 +1,10 @@
-"""The core as a library, for programs that are no proxy. It needs the standard library only.
+"""The core as a library, for programs that are no proxy: translates a request, rewrites or reads a
+reply. It needs only Python's standard library.
 
     translated = translate(body, client="anthropic")
     # send translated.body to a chat completions server, and read the chunks of its reply
     yield from rewrite(chunks, client="anthropic", request=translated)
-    message = read(reply)
+    message = read(reply)  # or: read a complete reply as one value
 
 Dialects are passed by name, such as `anthropic`; `DIALECTS` in `converter.core.dialects.table` has
 all of them.
@@ -30,19 +31,19 @@ from converter.core.reply.stages import STAGES
 from converter.core.wire import json_text
 
 READING = Reading(choose([AUTO]))
-"""How a reply is read by default: it begins in text, and thoughts are searched with the tags of the
-families in `auto`: tags that ordinary answers do not mention.
+"""The settings by which a reply is read by default. It begins in the answer, not in a thought.
+Thoughts are found by the tags of the families in `auto`, which ordinary answers do not mention.
 """
 PLAIN = RequestSettings()
-"""The settings for a server about which nothing is known."""
+"""The fields that a request may have for a server about which nothing is known."""
 CONTEXT = ReplyContext(signature="think-addon")
-"""How a reply is written if its request is not known. Thinking gets a signature, because clients
-drop thinking without one.
+"""The settings by which a reply is written if its request is not known. Thinking gets a signature
+(`think-addon`), because clients of the Messages API drop thinking without one.
 """
 
 
 class UnknownReplyError(ValueError):
-    """Raised for bytes that are not a reply of any dialect."""
+    """The error for bytes that are not a reply of any dialect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +51,15 @@ class Request:
     """A client's request, translated to chat completions."""
 
     body: Mapping[str, object]
-    """The body to send to the server, as JSON values."""
+    """The body for the server, not yet written as JSON."""
     notes: tuple[str, ...] = ()
-    """A line for each part of the client's request that the server does not get."""
+    """Lines for people, one for each part of the client's request that the server does not get."""
     stream: bool = False
     """True if the client wants a stream."""
     context: ReplyContext = CONTEXT
-    """How the reply is written; `rewrite` needs it."""
+    """Facts of the request that `rewrite` needs to write the reply."""
     expected: Expected = Expected()  # noqa: RUF009  # it is frozen
-    """What the reply may contain, such as calls of offered tools; `rewrite` needs it."""
+    """Facts of the request that `rewrite` needs to read the reply, such as the offered tools."""
 
 
 def translate(request: bytes, *, client: str, settings: RequestSettings = PLAIN) -> Request:
@@ -67,7 +68,7 @@ def translate(request: bytes, *, client: str, settings: RequestSettings = PLAIN)
     Arguments:
         request: the body of the client's request.
         client: the dialect of the request. A chat completions request is returned unchanged.
-        settings: which fields the server takes.
+        settings: which fields of chat completions the server takes.
 
     Raises `RequestError` for a request that breaks its dialect, with the path of the fault
     (`messages.0.role: Field required`), and `UnreadableError` for bytes that are no JSON. Both are
@@ -104,9 +105,9 @@ def rewriter(
     Arguments:
         client: the dialect in which the reply is written.
         server: the dialect in which the reply is read.
-        request: the result of `translate`. Without it a stream stays a stream and a whole reply
-            stays whole, and no tool calls are read from the reply's text.
-        stream: True if the server sends a stream.
+        request: the result of `translate`; None if the request is not known. A stream then stays a
+            stream, a whole reply stays whole, and no tool calls are read from the reply's text.
+        stream: True if the server sends a stream, False if it sends a whole body.
         reading: how thinking is searched for in text.
 
     Raises ValueError for an unknown name of a dialect.
@@ -136,8 +137,10 @@ def rewrite(
 
     Thinking, text and tool calls are in the fields where the client expects them. No yielded bytes
     are empty. The chunks may be cut anywhere. A reply that is not whole ends with an error in the
-    client's dialect. If `chunks` raises an exception, the reply ends so too, and the exception is
-    raised again. For the other arguments see `rewriter`.
+    client's dialect. If `chunks` raises an exception, the reply also ends with such an error, and
+    the exception is raised again.
+
+    `chunks`: the server's bytes. The other arguments are those of `rewriter`.
     """
     machine = rewriter(
         client=client, server=server, request=request, stream=stream, reading=reading
@@ -154,9 +157,11 @@ def rewrite(
 def read(reply: bytes, *, content_type: str = "", reading: Reading = READING) -> Message:
     """Read a complete reply of any dialect, whole or streamed, as one message.
 
-    The message has thoughts, text and tool calls in their order. Of several choices it is the
-    first. `reply`: the response's body. `content_type`: the response's header of this name; it
-    decides whether the body is a stream if the body does not show this. Raises `UnknownReplyError`
+    The message has thoughts, text and tool calls in their order. If the reply has several choices,
+    only the first is read.
+
+    `reply`: the response's body. `content_type`: the response's header of this name. It decides
+    whether the body is a stream, if the body itself does not show it. Raises `UnknownReplyError`
     for bytes that are not a reply of any dialect.
     """
     recogniser = Recogniser()

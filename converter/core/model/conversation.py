@@ -139,8 +139,8 @@ class ToolUse:
     arguments: str = ""
     """The arguments as JSON text."""
     read_from: str = ""
-    """Where the call was read, and in what form ("text (hermes)"). Empty if it was not read from
-    text, because the server itself sent it as a tool call.
+    """The place where the call was read, and its form: `text (hermes)`. Empty if it was not read
+    from text, because the server itself sent it as a tool call.
     """
 
     @property
@@ -216,8 +216,8 @@ class ThinkingSwitch:
     """The thinking that the client requests."""
 
     mode: ThinkingMode
-    """When the model thinks. "enabled": always; "disabled": never; "adaptive": when it decides to
-    think; "between_tools": only between calls of tools.
+    """The rule. "enabled": the model thinks; "disabled": it does not; "adaptive": it decides
+    itself; "between_tools": it thinks only between calls of tools.
     """
     budget: int | None = None
     """The most tokens of thinking; `None` for no limit."""

@@ -146,8 +146,8 @@ class ToolCall:
     `function_call`); `None` for a call from another dialect or from text.
     """
     read_from: str = field(default="", compare=False)
-    """Where the call was read, and its form ("text (hermes)"), for people; empty if the server
-    itself sent the call as a tool call.
+    """The place where the call was read, and its form, for people: `text (hermes)`. Empty if it was
+    not read from text, because the server itself sent it as a tool call.
     """
     ends: bool = field(default=False, compare=False)
     """True in the last piece of a call. If the piece comes from the assembler (the stage that joins
@@ -232,7 +232,7 @@ class Failure:
     """
 
     message: str
-    """What went wrong, for people."""
+    """The fault in words, for people."""
     kind: str = "api_error"
     """The error's type as the server named it (`overloaded_error`); `api_error` for none."""
     status: int = 0

@@ -28,7 +28,7 @@ class AwayError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much a store keeps, and for how long."""
+    """The limits of a store: the number, the size and the age of its entries."""
 
     count: int
     """The most entries that the store keeps."""
@@ -55,8 +55,8 @@ class Entry:
     """An entry of a store: the value that is kept, and the names by which it is found."""
 
     value: bytes
-    """What is kept, as bytes: the messages of a request and its reply, without those of earlier
-    entries; or the thoughts of a reply, or lessons about servers.
+    """The kept bytes: the messages of a request and its reply, without those of earlier entries; or
+    the thoughts of a reply, or lessons about servers.
     """
     previous: str = ""
     """The id of the entry that this one continues; empty at the beginning of a conversation."""
@@ -84,7 +84,7 @@ class Store:
     """
 
     bounds: Bounds
-    """How much the store keeps, and for how long."""
+    """The limits of the store: the number, the size and the age of its entries."""
     elsewhere: bool = False
     """True if the entries are in a file or in Redis, so that a call may take long or raise
     AwayError. The event loop's thread may then call only `begin`, methods that use `begin`, and

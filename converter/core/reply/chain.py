@@ -49,8 +49,8 @@ class Stage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the stages of one choice are made with: facts about the reply, and objects that the
-    stages share.
+    """The values from which the stages of one choice are made: facts about the reply, and objects
+    that the stages share.
     """
 
     reading: Reading
@@ -68,7 +68,7 @@ class Choice:
 
     @property
     def expected(self) -> Expected:
-        """What is known of the reply before it comes, such as the model's name and the limits."""
+        """Facts that are known before the reply comes, such as the model's name and the limits."""
         return self.reading.expected
 
 

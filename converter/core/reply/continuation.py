@@ -17,7 +17,8 @@ comes. By the finish `length`, the client sees that the reply was cut at a limit
 
 
 class Continuation:
-    """Where a reply stands that a second reply may continue: in the first, in the second, or over.
+    """The state of a reply that a second reply may continue: whether it is in the first reply, in
+    the second, or over.
 
     Attributes:
         pauses: True if the caller requests the second reply, so that the rewriter must read no more
@@ -124,8 +125,8 @@ class SecondReply:
         """Return the token counts of both replies together. `second`: the second reply's counts.
 
         The prompt of the second request contains all text of the first reply. The model wrote this
-        text, so its tokens are taken from the input and added to the output. The text with which
-        the addon ended the thought counts neither as input nor as output.
+        text, so its tokens count as output and not as input. The text with which the addon ended
+        the thought counts as neither.
 
         vLLM 0.32 and SGLang 0.5.23 with a reasoning parser count all tokens of a continued turn as
         thinking, even if they are text. So the second reply's count of thinking is used only if

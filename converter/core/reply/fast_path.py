@@ -133,8 +133,8 @@ def _unnumbered(frame: bytes, counter: bytes) -> bytes:
 
 
 MOST_WAITING = 2048
-"""How many characters of rewritten text may wait for the stages. If more wait, the next frame is
-not rewritten but parsed. Before it, the stages get the waiting text as one text
+"""The most characters of rewritten text that may wait for the stages. If more wait, the next frame
+is not rewritten but parsed. Before it, the stages get all waiting text as one text
 (`FastPath.settle`).
 """
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}

@@ -41,8 +41,8 @@ class GrowingCall:
     name: str = ""
     """The name of the tool; empty until a piece has it."""
     read_from: str = ""
-    """Where the call was read, and in what form (`text (hermes)`). Empty if it was not read from
-    text, because the server itself sent it as a tool call.
+    """The place where the call was read, and its form: `text (hermes)`. Empty if it was not read
+    from text, because the server itself sent it as a tool call.
     """
     pieces: list[str] = field(default_factory=list)
     """The JSON of the arguments so far, in pieces."""

@@ -64,8 +64,8 @@ class ReadFrame:
 
 
 class PendingFinish:
-    """Takes the frames of one reply and returns them. Frames with a finish are returned later, as
-    the module says.
+    """Takes the frames of one reply and returns them, but holds frames with a finish until token
+    counts, a stronger finish or the end of the reply has come.
 
     `limit`: the most tokens that the request allows the reply; 0 if there is no limit.
     """

@@ -1,5 +1,5 @@
-"""Recognition of a stream and of a whole body by the first bytes of a reply. Content types are no
-help: servers send wrong ones, and saved replies have none.
+"""Tells by a reply's first bytes whether it is a stream or a whole body. Its content type does not
+tell: servers send wrong ones, and saved replies have none.
 """
 
 import codecs
@@ -8,7 +8,7 @@ import re
 
 
 class FirstBytes(enum.Enum):
-    """The kinds of beginnings that a reply can have."""
+    """The kinds of beginnings by which a stream and a whole body are told apart."""
 
     FIELD = enum.auto()
     """A field of a server-sent event (`data:`) or a comment (`:`). The reply is a stream."""
@@ -25,7 +25,7 @@ _NAMES = (b"data:", b"event:", b"id:", b"retry:", b":")
 FIELD = re.compile(rb"(?:%b)?\s*(?:%b)" % (codecs.BOM_UTF8, b"|".join(_NAMES)))
 """The pattern of the beginning of a stream of server-sent events."""
 _MARKS = {b"{": FirstBytes.JSON, b"[": FirstBytes.JSON, b"<": FirstBytes.PAGE}
-"""The first byte of a reply behind blanks -> the kind of its beginning."""
+"""The first byte of a reply that is not a blank -> the kind of the reply's beginning."""
 SNIFFED = 4096
 """How many bytes of a reply `beginning_of` reads at most. Blanks may stand before the bytes that
 show the kind.
@@ -33,8 +33,9 @@ show the kind.
 
 
 def beginning_of(raw: bytes, *, last: bool = False) -> FirstBytes | None:
-    """Return the kind of beginning that a reply has; `None` if `raw`, its bytes so far, does not
-    show the kind yet. `last`: no more bytes come.
+    """Return the kind of beginning that a reply has. `raw`: its bytes so far. Return `None` if they
+    are too few to show the kind. `last`: True if no more bytes come; the result is then never
+    `None`.
     """
     head = raw[:SNIFFED]
     if FIELD.match(head):

@@ -1,5 +1,5 @@
-"""`Fields`, a reader of parsed JSON that checks the types of fields. Its errors name the path to
-the wrong value.
+"""`Fields`: reads the fields of a request's parsed JSON and checks their types. Its errors name the
+path to the wrong value (`messages.0.role`).
 """
 
 import math
@@ -15,12 +15,12 @@ TYPE_NAMES: dict[type, str] = {
     dict: "an object",
     list: "a valid array",
 }
-"""Python type -> the name of this type in the error messages of Anthropic's API."""
+"""A Python type -> its name in error messages, in the words of Anthropic's API."""
 
 
 type Kinds = Mapping[str, type | list[type[str]]]
-"""The types of fields by their names. `float` stands for any finite number, `[str]` for an array of
-strings.
+"""The name of a field -> the type that its value must have. `float` stands for any finite number,
+`[str]` for an array of strings.
 """
 
 
@@ -45,25 +45,26 @@ class Fields:
             raise RequestError(path, "Input should be an object")
         self.path = path
         self.values = value
-        # name of a field that was read -> the `Fields` of the objects in this field
+        # The name of a field that was read -> a `Fields` for each object in this field, so that
+        # `unread` can look into them.
         self._read: dict[str, Sequence[Fields]] = {}
 
     def path_of(self, name: str) -> str:
-        """The path to the field `name` of this object: `messages.0.role` for `role`."""
+        """Return the path to the field `name` of this object: for `role`, `messages.0.role`."""
         return f"{self.path}.{name}" if self.path else name
 
     def error(self, name: str, problem: str) -> RequestError:
-        """Return the error for a field with a wrong value. The caller raises it."""
+        """Return the error for the field `name`, whose fault is `problem`. The caller raises it."""
         return RequestError(self.path_of(name), problem)
 
     def value(self, name: str) -> Any:
-        """The field's value, of any type; `None` if it is absent."""
+        """Return the field's value, of any type; `None` if the field is absent."""
         self._read.setdefault(name, ())
         return self.values.get(name)
 
     @property
     def requested(self) -> Set[str]:
-        """The names of all fields that were read; some may be absent from the object."""
+        """The names of all fields that were read so far, even of fields that are absent."""
         return self._read.keys()
 
     def unread(self) -> Iterator[tuple[str, object]]:
@@ -77,7 +78,9 @@ class Fields:
                 yield from inner.unread()
 
     def optional[T](self, name: str, kind: type[T]) -> T | None:
-        """The field's value; `None` if it is absent."""
+        """Return the field's value; `None` if the field is absent. Raises RequestError if the value
+        is not of the type `kind`.
+        """
         self._read.setdefault(name, ())
         value = self.values.get(name)
         if value is None or type(value) is kind:
@@ -85,7 +88,9 @@ class Fields:
         raise self.error(name, f"Input should be {TYPE_NAMES[kind]}")
 
     def required[T](self, name: str, kind: type[T]) -> T:
-        """The field's value. Raises RequestError if it is absent."""
+        """Return the field's value. Raises RequestError if the field is absent, or the value is not
+        of the type `kind`.
+        """
         self._read.setdefault(name, ())
         value = self.values.get(name)
         if type(value) is kind:
@@ -94,8 +99,8 @@ class Fields:
         raise self.error(name, problem)
 
     def read(self, kinds: Kinds) -> dict[str, Any]:
-        """The values of those fields of `kinds` that the object has, by name. Raises RequestError
-        if one has another type than its type in `kinds`.
+        """Return the values of the fields that `kinds` names, by the fields' names; absent fields
+        are left out. Raises RequestError if a value has another type than `kinds` says.
         """
         values = dict[str, Any]()
         for name, kind in kinds.items():
@@ -109,14 +114,18 @@ class Fields:
         return values
 
     def number(self, name: str) -> float | None:
-        """The field's value, a finite number; `None` if it is absent."""
+        """Return the field's value; `None` if the field is absent. Raises RequestError if the value
+        is not a finite number.
+        """
         value: float | None = self.value(name)
         if value is None or (type(value) in (int, float) and math.isfinite(value)):
             return value
         raise self.error(name, "Input should be a valid number")
 
     def strings(self, name: str) -> list[str]:
-        """The strings of the array in this field; an empty list if the field is absent."""
+        """Return the strings of the array in this field; an empty list if the field is absent.
+        Raises RequestError for any other value.
+        """
         strings = self.optional(name, list) or []
         for index, string in enumerate(strings):
             if not isinstance(string, str):
@@ -124,15 +133,17 @@ class Fields:
         return strings
 
     def one_of(self, name: str, choices: Sequence[str]) -> str:
-        """The field's value. Raises RequestError if it is not one of `choices`."""
+        """Return the field's value. Raises RequestError if the field is absent, or the value is not
+        one of `choices`.
+        """
         value = self.required(name, str)
         if value not in choices:
             raise self._none_of(name, choices)
         return value
 
     def row[Row](self, name: str, rows: Mapping[str, Row]) -> Row:
-        """The value in `rows` whose key is the field's value. Raises RequestError if `rows` has no
-        such key.
+        """Return the value that `rows` has for the field's value as key. Raises RequestError if the
+        field is absent, or `rows` has no such key.
         """
         value = self.required(name, str)
         if value not in rows:
@@ -144,24 +155,32 @@ class Fields:
         return self.error(name, f"Input should be {' or '.join(map(repr, choices))}")
 
     def child(self, name: str) -> "Fields | None":
-        """The object in this field; `None` if the field is absent."""
+        """Return the object in this field; `None` if the field is absent. Raises RequestError for
+        any other value.
+        """
         if self.values.get(name) is not None:
             return self.inner(name)
         self._read.setdefault(name, ())
         return None
 
     def within(self, name: str) -> "Fields":
-        """The object in this field; an empty object if the field is absent."""
+        """Return the object in this field; an empty object if the field is absent. Raises
+        RequestError for any other value.
+        """
         return self.child(name) or Fields({}, self.path_of(name))
 
     def inner(self, name: str) -> "Fields":
-        """The object in this field. Raises RequestError if the field is absent or no object."""
+        """Return the object in this field. Raises RequestError if the field is absent, or its value
+        is no object.
+        """
         inner = Fields(self.values.get(name), self.path_of(name))
         self._read[name] = (inner,)
         return inner
 
     def children(self, name: str) -> "list[Fields]":
-        """The objects of the array in this field; an empty list if the field is absent."""
+        """Return the objects of the array in this field; an empty list if the field is absent.
+        Raises RequestError for any other value.
+        """
         items = self.optional(name, list) or []
         path = self.path_of(name)
         inner = [Fields(item, f"{path}.{index}") for index, item in enumerate(items)]

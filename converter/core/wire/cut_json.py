@@ -1,11 +1,15 @@
-"""JSON objects that were cut off: a test whether text is one, and its complete part."""
+"""Recognises JSON of an object that was cut off (`is_open`), and returns the part of it that is
+complete (`complete_part`).
+"""
 
 from converter.core.wire.json_reader import JsonPart, JsonReader, Want
 from converter.core.wire.partial_json import PartialJson
 
 
 def is_open(text: str) -> bool:
-    """Return True if `text` is the beginning of a JSON object that lacks its end: `{"a": 1`."""
+    """Return True if `text` is the beginning of a JSON object that lacks its end: `{"a": 1`. An
+    empty text is such a beginning, too.
+    """
     read = PartialJson()
     read.feed(text)
     return not read.complete and not read.unfit
@@ -14,8 +18,8 @@ def is_open(text: str) -> bool:
 def complete_part(text: str, cut_string: bool = False) -> str:
     """Return the JSON of the complete values in `text`, a JSON object that was cut off.
 
-    `{"a": 1, "b": "x` becomes `{"a": 1}`; with `cut_string` it becomes `{"a": 1, "b": "x"}`. The
-    SDKs of Anthropic and OpenAI read streamed arguments in the same way.
+    `{"a": 1, "b": "x` becomes `{"a": 1}`; if `cut_string` is True, it becomes `{"a": 1, "b": "x"}`.
+    The SDKs of Anthropic and OpenAI read a call's arguments in the same way while they stream.
     """
     reader, end, closer = JsonReader(Want.VALUE), 0, ""
     for part, _, index in reader.feed(text):

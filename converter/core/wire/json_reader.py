@@ -1,15 +1,15 @@
 """A reader of JSON as models write it, from text that arrives in pieces.
 
 All code that reads incomplete JSON uses this reader: `PartialJson` (returns the JSON that can be
-sent on), `complete_part` (returns the part that is complete) and `ArgumentValues` (changes the
-types of values).
+sent on), `complete_part` (returns the JSON of all complete values) and `ArgumentValues` (changes
+the types of values).
 
 The reader yields parts (`JsonPart`): a quote, text of a string, a bracket ... Each comes with its
 JSON and with the index behind it. `{'a': tr` is read as OPEN `{`, KEY `"`, TEXT `a`, END `"`,
 COLON `:`, BLANK and BEGUN `tr`; when `ue}` arrives, as SCALAR `ue` and CLOSE `}`.
 
 `_STEPS` is the grammar. For each state (`Want`) it has the characters that may come, and the state
-behind each. Any other character is not JSON, and all text from it on is UNFIT, unless it is mended.
+that follows each. Unless it can be mended, any other character, and all text behind it, is UNFIT.
 The text of a string is yielded before the string has ended. A bare value (a number, `true`) is
 yielded in pieces too, as long as it is certain to become JSON (`tr`). These are mended: Python's
 words (`True`), single quotes, keys without quotes, superfluous commas, comments, half characters.
@@ -24,18 +24,18 @@ from converter.core.wire.bounds import DEPTH_LIMIT, TooMuchError
 from converter.core.wire.json_text import refuse
 
 SCALAR_LIMIT = 512
-"""The most characters of a bare value that is held until text comes behind it. A longer one is not
-held: it counts as complete where the text ends. No useful number is so long.
+"""The most characters of a number or word that is held at the end of a piece of text, because the
+next piece may continue it. A longer one counts as complete there. No useful number is so long.
 """
 BARE_KEY_LIMIT = 256
-"""The most characters of a key without quotes. Such a key is held until its colon comes; if more
-characters come before the colon, they are not JSON.
+"""The most characters of a key without quotes. Such a key is held until its colon comes. If more
+characters come without a colon, they are no key, and count as UNFIT.
 """
 BLANKS = " \t\r\n"
 """The characters that JSON allows between values."""
 _NOT_AS_IS = '"\r\n\t'
-"""The characters in a string in double quotes that only `JsonReader.feed` can read: its end, and
-line ends and tabs, which JSON allows only as escapes.
+"""The characters at which text in a double-quoted string must be fed to `JsonReader`: the quote
+that ends the string, and line ends and tabs, which JSON allows only as escapes.
 """
 STRICT = json.JSONDecoder(parse_constant=refuse)
 """A decoder of JSON that refuses `NaN` and `Infinity`."""
@@ -44,22 +44,23 @@ HIGH, LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 """Patterns of the escapes for the two halves of a surrogate pair: the first half, and the second.
 """
 _ESCAPE = rf'\\["\\/bfnrt]|{HIGH}{LOW}|(?!{HIGH}|{LOW})\\u[0-9a-fA-F]{{4}}'
-"""The pattern of an escape that is valid JSON: not one half of a surrogate pair alone."""
+"""The pattern of an escape that can stay as it is: any escape of JSON but half a surrogate pair."""
 _PLAIN = {
     '"': re.compile(rf'(?:[^"\\\x00-\x1f]++|{_ESCAPE})++'),
     "'": re.compile(rf"(?:[^'\"\\\x00-\x1f]++|{_ESCAPE})++"),
 }
-"""The quote of a string -> the pattern of text in the string that is valid JSON unchanged."""
+"""The quote of a string -> the pattern of text in the string that can stay as it is."""
 _STOP = {'"': re.compile(r'["\\\x00-\x1f]'), "'": re.compile(r"['\"\\\x00-\x1f]")}
 """The quote of a string -> the pattern of the characters in the string that may have to be changed.
-Text without these characters is valid JSON unchanged.
+Text without these characters can stay as it is.
 """
 _HALF = re.compile(rf"{HIGH}|{LOW}")
 """The pattern of the escape for half a surrogate pair."""
 _ESCAPE_BEGUN = re.compile(
     rf"(?:\\(?:u[0-9a-fA-F]{{0,3}})?|{HIGH}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?)\Z"
 )
-"""The pattern of an escape that the end of the text cuts off, or whose second half may still come.
+"""The pattern of an escape that is cut off by the end of the text, or of half a surrogate pair at
+the end of the text, whose other half may still come.
 """
 _SCALAR = re.compile(r"[-+.\w]++")
 """The pattern of a bare value: a number, a literal, or letters that are no JSON."""
@@ -68,15 +69,15 @@ _NAME = re.compile(r"(?:[^\W\d]|\$)[\w$-]*+")
 _BLANK = re.compile(rf"[{BLANKS}]++")
 """The pattern of one or more blanks."""
 _LITERALS = ("true", "false", "null")
-"""The words that are values in JSON."""
+"""The words that JSON has for values."""
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 """Python's word for a value -> the word of JSON."""
 _BEGUN = re.compile(
     r"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
     r"|-?(?:0|[1-9]\d*)?(?:(?<=\d)\.\d*)?(?:(?<=\d)[eE][-+]?\d*)?"
 )
-"""The pattern of the beginning of `true`, `false`, `null` or a number. It matches the most
-characters that can still become such a value.
+"""The pattern of the beginning of `true`, `false`, `null` or a number. It matches as many
+characters as can be a part of such a value: `tru` in `tru3`, `1.5` in `1.5.2`.
 """
 _COMMENTS = {"/*": "*/", "//": "\n", "#": "\n"}
 """The text that begins a comment -> the text that ends it."""
@@ -85,7 +86,7 @@ _COMMENTS = {"/*": "*/", "//": "\n", "#": "\n"}
 class JsonPart(enum.Enum):
     """The kinds of parts into which the reader divides JSON."""
 
-    BLANK = enum.auto()  # blanks; empty in place of text that is dropped, such as a comment
+    BLANK = enum.auto()  # blanks; or an empty text, in place of a comment or other dropped text
     OPEN = enum.auto()  # an opening bracket or brace
     CLOSE = enum.auto()  # a closing bracket or brace
     COMMA = enum.auto()  # a comma between values
@@ -95,27 +96,27 @@ class JsonPart(enum.Enum):
     TEXT = enum.auto()  # text in a key or a string value
     END = enum.auto()  # the quote that ends a key or a string value
     NAME = enum.auto()  # a complete key that was written without quotes
-    BEGUN = enum.auto()  # the beginning of a number or literal that may go on
-    SCALAR = enum.auto()  # a complete number or literal, or the rest of one that began as BEGUN
-    UNFIT = enum.auto()  # text that is not JSON
+    BEGUN = enum.auto()  # the beginning of a number or word (`tr`), whose rest may still come
+    SCALAR = enum.auto()  # a complete number or word (`true`); behind BEGUN, only its rest (`ue`)
+    UNFIT = enum.auto()  # text that is not JSON and cannot be mended
 
 
 class Want(enum.IntEnum):
-    """The states of the reader. Each is named after the text that may come next."""
+    """The states of the reader. Each is named after the text that is wanted next."""
 
-    OBJECT = enum.auto()  # the opening brace of the outermost object
-    KEY_OR_END = enum.auto()  # behind `{`: a key, or `}`
-    KEY = enum.auto()  # behind a comma in an object: a key
-    COLON = enum.auto()  # within a key or behind it: the colon
-    VALUE = enum.auto()  # at the beginning or behind a colon: a value
-    VALUE_OR_END = enum.auto()  # behind `[` or a comma in a list: a value, or `]`
-    NEXT = enum.auto()  # behind a value: a comma, or a closing bracket or brace
-    NOTHING = enum.auto()  # behind the outermost value: nothing
+    OBJECT = enum.auto()  # wanted at the beginning: the opening brace of an object
+    KEY_OR_END = enum.auto()  # wanted behind `{`: a key, or `}`
+    KEY = enum.auto()  # wanted behind a comma in an object: a key (or `}`, which is mended)
+    COLON = enum.auto()  # wanted from the first quote of a key on: the colon behind the key
+    VALUE = enum.auto()  # wanted behind a colon, or at the beginning: a value of any type
+    VALUE_OR_END = enum.auto()  # wanted behind `[`, or a comma in a list: a value, or `]`
+    NEXT = enum.auto()  # wanted behind a value: a comma, or a closing bracket or brace
+    NOTHING = enum.auto()  # wanted behind the outermost value: nothing but blanks
 
 
 type ReadPart = tuple[JsonPart, str, int]
-"""A part: its kind, its JSON, and the index behind its text. If the rest of the part has not come
-yet, the index is that of the part's beginning.
+"""A part: its kind, its JSON, and the index in the text at which the next part begins. If the part
+is not complete, this is the index of its own beginning: its text is read again with the next piece.
 """
 
 _VALUES = {
@@ -124,12 +125,12 @@ _VALUES = {
     "{": Want.KEY_OR_END,
     "[": Want.VALUE_OR_END,
 }
-"""The character that begins a value -> the state behind this character; behind a quote, the state
-behind the whole string.
+"""A character that begins a value -> the state that follows. For a quote, this is the state behind
+the string's end.
 """
 _KEYS = {'"': Want.COLON, "'": Want.COLON, "}": Want.NEXT}
-"""The character that may stand where a key is wanted -> the state behind the key, or behind the
-object.
+"""A character that may stand where a key is wanted -> the state that follows: for a quote, the one
+for the colon behind the key; for `}`, the one behind the object.
 """
 _STEPS = {
     Want.OBJECT: {"{": Want.KEY_OR_END},
@@ -141,9 +142,10 @@ _STEPS = {
     Want.NEXT: {",": Want.KEY, "}": Want.NEXT, "]": Want.NEXT},
     Want.NOTHING: {},
 }
-"""State -> each character that may come in it -> the state behind this character."""
+"""A state -> each character that may come in this state -> the state that then follows."""
 _PARTS = dict.fromkeys("[{", JsonPart.OPEN) | dict.fromkeys("]}", JsonPart.CLOSE)
-"""Character -> the kind of part that begins with it. A quote where a key is wanted begins a KEY."""
+"""A character -> the kind of part that begins with it. Where a key is wanted, a quote begins a KEY.
+"""
 _PARTS |= {",": JsonPart.COMMA, ":": JsonPart.COLON, '"': JsonPart.STRING, "'": JsonPart.STRING}
 _VALUE_WANTED = (Want.VALUE, Want.VALUE_OR_END)
 """The states in which a value may come."""
@@ -167,7 +169,7 @@ class JsonReader:
         nested: the closing brackets of all open objects and lists, the innermost last.
         quote: the quote that ends the open string; empty if no string is open.
         comment: the text that ends the open comment; empty if no comment is open.
-        held: the end of the text so far, if it can be read only together with the text behind it.
+        held: text at the end of the last piece that can be read only together with the next piece.
         mended: True if some of the text was not JSON and was mended.
         refused: True once text has come that is not JSON and cannot be mended.
     """
@@ -180,18 +182,19 @@ class JsonReader:
         self.mended = self.refused = False
         self._bare_names = bare_names
         self.comment = ""
-        self._passed = 0  # how many characters of `held` were yielded already, as BEGUN
+        # How many characters of `held` were already yielded as BEGUN.
+        self._passed = 0
 
     @property
     def waiting(self) -> str:
-        """The part of the held text that was not yielded yet."""
+        """The held text without the characters that were already yielded as BEGUN."""
         return self.held[self._passed :]
 
     @property
     def not_plain(self) -> str | None:
-        """The characters in the open string that only `feed` can read. The caller may send on text
-        without these characters, unread: it is a part of the string and valid JSON. `None` if
-        all text must be read, because no string in double quotes is open.
+        """The characters at which text must be fed to this reader. The caller may send on text
+        without these characters as it is: it is a part of the open string, and valid JSON. `None`
+        if all text must be fed, because no string in double quotes is open.
         """
         return _NOT_AS_IS if self.quote == '"' and not self.held else None
 
@@ -205,10 +208,10 @@ class JsonReader:
         return stop.search(text) is None or plain.fullmatch(text) is not None
 
     def feed(self, text: str) -> Iterator[ReadPart]:
-        """Yield the parts of the next text. Raises TooMuchError if objects and lists have more than
-        `DEPTH_LIMIT` levels.
+        """Yield the parts of the next piece of text. Raises TooMuchError if objects and lists have
+        more than `DEPTH_LIMIT` levels.
 
-        When a part is yielded, the reader's attributes have the state behind this part.
+        When a part is yielded, the reader's attributes show the state behind this part.
         """
         text, self.held = self.held + text, ""
         index = 0
@@ -232,11 +235,11 @@ class JsonReader:
             index = end
 
     def end_word(self, numbers: bool = False) -> str | None:
-        """End the held bare value, because no more text follows. Return the rest of its JSON;
-        `None` if none is held, or if the held text is not a complete value.
+        """End the held number or word, because no more text comes. Return its JSON without the part
+        that was yielded as BEGUN; `None` if none is held, or if it is no complete value.
 
-        `numbers`: also end a number. If False, return `None` for a number, because the reply may
-        have been cut within it.
+        `numbers`: True if a number may be ended too. If False, return `None` for a number, because
+        the reply may have been cut within it.
         """
         word = self.held
         if self.want not in _VALUE_WANTED or not (numbers or word in _LITERALS or word in _PYTHON):
@@ -247,7 +250,7 @@ class JsonReader:
         return rest
 
     def close(self) -> str:
-        """Close all open objects and lists, and return the closing brackets that are missing."""
+        """Close all open objects and lists. Return their closing brackets, the innermost first."""
         ends = "".join(reversed(self.nested))
         self.nested.clear()
         self.want, self.mended = Want.NOTHING, True
@@ -265,14 +268,14 @@ class JsonReader:
         if self.quote == "'" and text.startswith("\\'", index):
             return JsonPart.TEXT, "'", index + 2
         self.mended = True
-        # The escape of half a surrogate pair becomes U+FFFD, because UTF-8 cannot express it.
+        # Half a surrogate pair becomes U+FFFD, because UTF-8 cannot express it.
         if half := _HALF.match(text, index):
             return JsonPart.TEXT, "\ufffd", half.end()
-        # A control character, quote or backslash that JSON allows only behind a backslash gets one.
+        # A control character, a quote or a lone backslash is not valid in a JSON string: escape it.
         return JsonPart.TEXT, json.dumps(text[index])[1:-1], index + 1
 
     def _in_comment(self, text: str, index: int) -> ReadPart:
-        """Return an empty part in place of text of the open comment, which is dropped."""
+        """Return a part with empty JSON for the text of the open comment, because it is dropped."""
         closer = text.find(self.comment, index)
         if closer < 0:
             begun = len(self.comment) > 1 and text.endswith(self.comment[:-1])
@@ -298,8 +301,8 @@ class JsonReader:
         return self._refuse(text, index)
 
     def _scalar(self, text: str, index: int, written: str) -> ReadPart:
-        """Return the part for a bare value: SCALAR if `written` is complete, BEGUN if the
-        value may go on behind the text, UNFIT if it is not JSON.
+        """Return the part for `written`, a number or word at `index`: SCALAR if it is complete,
+        BEGUN if the next piece of text may continue it, UNFIT if it is not JSON.
         """
         end = index + len(written)
         is_open = end == len(text) and len(written) <= SCALAR_LIMIT
@@ -317,8 +320,8 @@ class JsonReader:
         return JsonPart.BEGUN, begun, index + self._passed
 
     def _rest_of_value(self, written: str) -> str | None:
-        """Return the JSON of the bare value `written`, without the characters that were yielded as
-        BEGUN; `None` if the value is not JSON. Python's words become those of JSON.
+        """Return the JSON of `written`, a number or word, without the characters that were yielded
+        as BEGUN; `None` if it is not JSON. Python's words become those of JSON (`True`: `true`).
         """
         word = _PYTHON.get(written, written)
         try:
@@ -331,8 +334,8 @@ class JsonReader:
         return rest
 
     def _odd_key(self, text: str, index: int) -> ReadPart | None:
-        """Return the part at `index`, where a key must come, for a key without quotes or for a
-        superfluous comma; `None` for any other text.
+        """Return the part for the text at `index`, where a key is wanted, if it is a key without
+        quotes or a superfluous comma; `None` for other text.
         """
         if text[index] == ",":
             self.mended = True
@@ -342,7 +345,8 @@ class JsonReader:
             return None
         blanks = _BLANK.match(text, match.end())
         stop = blanks.end() if blanks else match.end()
-        behind = text[stop : stop + 1]  # the name is a key only if a colon stands behind it
+        # Only a colon behind the name shows that it is a key.
+        behind = text[stop : stop + 1]
         if behind == ":":
             self.want, self.mended = Want.COLON, True
             return JsonPart.NAME, json.dumps(match[0], ensure_ascii=False), match.end()
@@ -351,8 +355,8 @@ class JsonReader:
         return JsonPart.NAME, "", index
 
     def _begin_comment(self, text: str, index: int) -> ReadPart:
-        """Open a comment at `index`, and return an empty part in place of its first characters;
-        UNFIT if no comment begins there.
+        """Open the comment that begins at `index`. Return a part with empty JSON for its opening
+        characters (`/*`), because it is dropped. Return UNFIT if no comment begins there.
         """
         opener = next((mark for mark in _COMMENTS if text.startswith(mark, index)), "")
         if opener:
@@ -361,8 +365,8 @@ class JsonReader:
         return (JsonPart.BLANK, "", index) if text[index:] == "/" else self._refuse(text, index)
 
     def _step(self, want: Want, character: str, text: str, index: int) -> ReadPart:
-        """Return the part for `character` at `index`, which the grammar allows there, and set the
-        state `want` behind it. Return UNFIT for a bracket of another kind than the open one.
+        """Return the part for `character` at `index`, which the grammar allows there, and enter the
+        state `want`. Return UNFIT for a closing bracket that does not fit the open one (`[}`).
         """
         part = JsonPart.KEY if want is Want.COLON else _PARTS[character]
         if part is JsonPart.OPEN:
@@ -382,6 +386,6 @@ class JsonReader:
         return part, character, index + 1
 
     def _refuse(self, text: str, index: int) -> ReadPart:
-        """Return all text from `index` on as UNFIT, and read all later text as UNFIT too."""
+        """Return all text from `index` on as UNFIT. From now on, all further text is UNFIT too."""
         self.refused = True
         return JsonPart.UNFIT, text[index:], len(text)

@@ -1,8 +1,8 @@
-"""JSON of replies and requests: bytes to values and back.
+"""Reads the JSON of replies and requests as values, and writes values as JSON.
 
 There are three readers. `read_strictly` reads only JSON that every client can read, `read` all that
-Python's `json` can read, and `rescue` also JSON with common mistakes. For any bytes, they raise no
-other exception than UnreadableError.
+Python's `json` can read, and `rescue` also JSON with common mistakes. They raise no exception but
+UnreadableError, whatever the bytes are.
 """
 
 import codecs
@@ -15,14 +15,14 @@ from typing import NoReturn
 from converter.core.wire.bounds import DEEPEST
 
 _LONGEST_NUMBER = 4300
-"""How many digits an integer may have; Python's `int` raises ValueError for more."""
+"""The most digits of an integer that Python's `int` reads; for more, it raises ValueError."""
 _SIGNS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|,(?=\s*[\]}])|[\[\]{}]', re.DOTALL)
-"""The pattern of a string, of a comma before a closing bracket, or of a bracket. It matches a
-string from quote to quote, so that brackets and commas in strings are skipped. The last string may
-lack its closing quote: else a search would begin again at each escaped quote in it, which is slow.
+"""The pattern of a bracket, of a comma before a closing bracket, or of a whole string. Strings are
+matched so that brackets and commas in them are skipped. The last string may lack its closing quote:
+else the search would begin again at each escaped quote in it, which is slow.
 """
 _LEFT_OVER = " \t\r\n,;]}"
-"""Characters that `rescue` ignores behind a value."""
+"""Characters that `rescue` ignores behind the JSON, because servers write them there by mistake."""
 
 
 class UnreadableError(ValueError):
@@ -35,37 +35,44 @@ def refuse(name: str) -> NoReturn:
 
 
 def _integer(digits: str) -> float:
-    """Return the number `digits`: as a float if it has more digits than `int` can read."""
+    """Return the integer that is written as `digits`; as a float if `int` cannot read so many
+    digits.
+    """
     return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)
 
 
 WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 """The encoder of JSON without blanks. It raises ValueError for `NaN` and infinite numbers."""
-# Kept for speed: `WRITER.encode` makes a new encoder at each call, and takes 2.0 microseconds for a
-# short value instead of 0.8.
+# The encoder of `write`. `WRITER.encode` would make such an encoder at each call, and so take 2.0
+# microseconds for a short value instead of 0.8.
 _ENCODER = c_make_encoder(None, WRITER.default, encode_basestring, None, ":", ",", *[False] * 3)
 LENIENT_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-"""The same encoder, but it writes `NaN` and infinite numbers as Python does."""
+"""The encoder of JSON without blanks that, unlike `WRITER`, writes `NaN` and infinite numbers, as
+Python does: `NaN`, `Infinity`.
+"""
 _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
-"""The pattern of a surrogate pair as two characters, or of a half that stands alone."""
+"""The pattern of the two halves of a surrogate pair in a row, or of a half that stands alone."""
 _NO_NUMBERS = re.compile(r'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|NaN')
-"""The pattern of a string with both its quotes (its group), or of a number that JSON lacks."""
+"""The pattern of a string with its quotes, or of a number that JSON lacks (`NaN`, `Infinity`). Only
+a string is in its group.
+"""
 _READER = json.JSONDecoder()
-"""The usual reader of JSON."""
+"""The reader of all JSON that Python's `json` module reads by default."""
 type Scan = Callable[[str, int], tuple[object, int]]
 scan: Scan = _READER.scan_once  # type: ignore[attr-defined]
-"""Return the JSON value that begins at an index of a text, and the index behind the value. Raises
-StopIteration if no value begins there, ValueError if the value is not JSON, and RecursionError.
+"""`scan(text, index)` returns the JSON value that begins at the index of the text, and the index
+behind the value. It raises StopIteration if no value begins there, ValueError if the value is not
+JSON, and RecursionError if it has too many levels.
 """
 _READER_OF_LONG_NUMBERS = json.JSONDecoder(parse_int=_integer)
-"""A reader of JSON with integers of any length. It takes three times as long for each integer as
-`_READER`.
+"""A reader that also reads integers of more than 4,300 digits. It is used only if `_READER` fails,
+because it takes three times as long for each integer.
 """
 _STRICT_READER = json.JSONDecoder(parse_constant=refuse)
-"""A reader that refuses `NaN` and infinite numbers."""
+"""A reader that, unlike `_READER`, refuses `NaN` and infinite numbers."""
 _RESCUER = json.JSONDecoder(parse_int=_integer, parse_constant=lambda _: None, strict=False)
-"""A reader that takes integers of any length and control characters in strings; `NaN` becomes
-`None`.
+"""A reader that, unlike `_READER`, also reads integers of any length and control characters in
+strings. `NaN` and infinite numbers become `None`.
 """
 
 
@@ -73,7 +80,7 @@ def read(data: bytes) -> object:
     """Return the value of the JSON in `data`. Raises UnreadableError.
 
     Bytes that are not UTF-8 become U+FFFD, so that only a character is lost and not a whole frame.
-    A number that is too large for a float becomes infinite.
+    A number that is too large for a float (`1e999`) becomes infinite.
     """
     try:
         return _decoded(_READER, data, "replace")
@@ -84,7 +91,7 @@ def read(data: bytes) -> object:
 
 
 def read_or_none(data: bytes) -> object:
-    """Return the value of the JSON in `data`; `None` if the bytes are not JSON."""
+    """Return the value of the JSON in `data`; `None` if the bytes are not JSON, or are `null`."""
     try:
         return read(data)
     except UnreadableError:
@@ -92,18 +99,20 @@ def read_or_none(data: bytes) -> object:
 
 
 def as_object(value: object) -> dict[str, object]:
-    """Return a JSON value if it is an object, else an empty object."""
+    """Return `value` if it is a JSON object; else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def object_in(data: bytes | str) -> dict[str, object]:
-    """Return the object in `data`; an empty object if the JSON has another value or is invalid."""
+    """Return the JSON object in `data`; an empty object if `data` is another value or not JSON."""
     raw = data.encode(errors="replace") if isinstance(data, str) else data
     return as_object(read_or_none(raw))
 
 
 def objects(value: object) -> list[dict[str, object]]:
-    """Return the objects in a list; an empty list if `value` is not a list."""
+    """Return the objects in the list `value`, without its other elements; an empty list if `value`
+    is not a list.
+    """
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
@@ -118,8 +127,8 @@ def read_strictly(data: bytes) -> object:
 
 
 def _read(reader: json.JSONDecoder, data: bytes, errors: str) -> object:
-    """Return the value that `reader` reads in `data`. Raises UnreadableError. `errors`: how bytes
-    that are not UTF-8 are decoded, as in `bytes.decode`.
+    """Return the value that `reader` reads in `data`. Raises UnreadableError. `errors`: what is
+    done about bytes that are not UTF-8 (`replace`, `strict`), as in `bytes.decode`.
     """
     try:
         return _decoded(reader, data, errors)
@@ -128,11 +137,12 @@ def _read(reader: json.JSONDecoder, data: bytes, errors: str) -> object:
 
 
 def rescue(data: bytes) -> object:
-    """Return the value of JSON that may have some mistakes. Raises UnreadableError.
+    """Return the value of the JSON in `data`, even if it has some common mistakes. Raises
+    UnreadableError for any others.
 
     The mistakes are control characters in strings, `NaN`, integers that are too long for Python, a
-    comma before a closing bracket, and brackets, commas or semicolons too many at the end.
-    Values that are deeper than `DEEPEST` levels become `None`.
+    comma before a closing bracket, and brackets, commas or semicolons too many at the end. An
+    object or list that lies deeper than `DEEPEST` levels becomes `None`.
     """
     text = _pruned(_text(data).lstrip())
     try:
@@ -145,20 +155,22 @@ def rescue(data: bytes) -> object:
 
 
 def _decoded(reader: json.JSONDecoder, data: bytes, errors: str) -> object:
-    """Return the value that `reader` reads in `data`. `errors`: as in `_text`."""
+    """Return the value that `reader` reads in `data`. Raises what `reader` raises. `errors`: what
+    is done about bytes that are not UTF-8, as in `bytes.decode`.
+    """
     return reader.decode(_text(data, errors))
 
 
 def _text(data: bytes, errors: str = "replace") -> str:
-    """Return `data` as text, without a byte order mark. `errors`: what to do about bytes that are
-    no UTF-8, as in `bytes.decode`.
+    """Return `data` as text, without a byte order mark. `errors`: what is done about bytes that are
+    not UTF-8 (`replace`, `strict`), as in `bytes.decode`.
     """
     return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors)
 
 
 def _pruned(text: str) -> str:
-    """Return the text without commas before a closing bracket, and with `null` in place of each
-    value that is deeper than `DEEPEST` levels.
+    """Return JSON text without commas before closing brackets. An object or list that lies deeper
+    than `DEEPEST` levels is replaced by `null`.
     """
     kept: list[str] = []
     depth, at = 0, 0
@@ -176,7 +188,7 @@ def _pruned(text: str) -> str:
 
 
 def readable(data: bytes, reader: Callable[[bytes], object] = read) -> bool:
-    """Return True if `reader` does not raise UnreadableError for the bytes."""
+    """Return True if `reader` can read the JSON in `data`, without an UnreadableError."""
     try:
         reader(data)
     except UnreadableError:
@@ -187,8 +199,8 @@ def readable(data: bytes, reader: Callable[[bytes], object] = read) -> bool:
 def write(value: object) -> bytes:
     """Return the JSON of a value, without blanks, in UTF-8.
 
-    Half a surrogate pair, which UTF-8 cannot express, becomes U+FFFD. `NaN` and infinite numbers
-    become `null`, as JavaScript writes them.
+    Half a surrogate pair becomes U+FFFD, because UTF-8 cannot express it. `NaN` and infinite
+    numbers become `null`, as in JavaScript.
     """
     try:
         return "".join(_ENCODER(value, 0)).encode()
@@ -197,19 +209,19 @@ def write(value: object) -> bytes:
 
 
 def sendable(text: str) -> bytes:
-    """Return valid JSON in UTF-8 for `text`, the result of `LENIENT_WRITER`: U+FFFD replaces half
-    surrogate pairs, `null` replaces `NaN` and infinite numbers.
+    """Return valid JSON in UTF-8 for `text`, which `LENIENT_WRITER` has written. U+FFFD replaces
+    each half of a surrogate pair that stands alone; `null` replaces `NaN` and infinite numbers.
     """
     with_nulls = _NO_NUMBERS.sub(lambda match: match["string"] or "null", text)
     return whole_characters(with_nulls).encode()
 
 
 def whole_characters(text: str) -> str:
-    """Return the text with whole characters only: two halves of a surrogate pair in a row become
-    their character, a half without the other becomes U+FFFD.
+    """Return the text without halves of characters: the two halves of a surrogate pair in a row
+    become their character, and a half that stands alone becomes U+FFFD.
 
-    To encode the whole text by one call would be faster, but no other thread can run during a call
-    of C code.
+    One call of `str.encode` for the whole text would be faster. But no other thread can run during
+    a call of C code, and so a call is made for each half or pair.
     """
     return _HALVES.sub(
         lambda each: each[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"),

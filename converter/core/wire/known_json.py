@@ -1,11 +1,11 @@
-"""A reader of requests' JSON. It does not parse again the values that an earlier request had.
+"""Reads the JSON of requests, without parsing again what an earlier request had already.
 
-An agent's request repeats the messages of its request before and adds some at the end. The reader
-keeps the bytes of each value in a request's object, and of each message in its list of messages. If
-the next request has the same bytes, the reader returns the same Python object for them. To compare
-bytes takes a hundredth of the time that their reading takes.
+An agent's request repeats the messages of its previous request and adds some at the end. For each
+request, the bytes and the parsed Python objects are kept of each message, and of each other value
+at the top level. Where the next request has the same bytes, it gets the same Python object. To
+compare bytes takes a hundredth of the time that parsing them takes.
 
-Code that gets these values must not change them, because later requests share them.
+Code that gets these objects must not change them, because later requests share them.
 """
 
 import codecs
@@ -20,39 +20,44 @@ from typing import NamedTuple
 from converter.core.wire.long_json import scan_of
 
 _BEGIN = re.compile(rb"[ \t\n\r]*+(\{)")
-"""The pattern of the beginning of an object."""
+"""The pattern of the opening brace of an object, with the blanks before it."""
 _NAME = re.compile(rb'[ \t\n\r]*+"([^"\\\x00-\x1f\x80-\xff]*+)"[ \t\n\r]*+:[ \t\n\r]*+')
 """The pattern of a key without escapes, and of the colon behind it."""
 _NEXT_MEMBER = re.compile(rb"[ \t\n\r]*+([,}])")
-"""The pattern of the comma or the closing brace behind a value of an object."""
+"""The pattern of the comma or closing brace behind a value of an object, with the blanks before it.
+"""
 _LIST = re.compile(rb"(\[)[ \t\n\r]*+")
-"""The pattern of the beginning of a list."""
+"""The pattern of the opening bracket of a list, with the blanks behind it."""
 _NEXT = re.compile(rb"[ \t\n\r]*+([,\]])[ \t\n\r]*+")
-"""The pattern of the comma or the closing bracket behind an element of a list."""
+"""The pattern of the comma or closing bracket behind an element of a list, with the blanks around
+it.
+"""
 _NEXT_IN_TEXT = re.compile(r"[ \t\n\r]*+([,\]])[ \t\n\r]*+")
-"""The same pattern as `_NEXT`, for text and not for bytes."""
+"""The pattern of `_NEXT` (a comma or closing bracket), for text instead of bytes."""
 _END = re.compile(rb"[ \t\n\r]*+")
-"""The pattern of the blanks that may stand behind the object."""
+"""The pattern of the blanks that may stand behind the whole object, at the end of the request."""
 _BEHIND = frozenset(b",]} \t\n\r")
-"""The bytes that may stand directly behind a value. A digit behind the kept bytes `12`, for
-example, would make another number of them.
+"""The bytes of which one must stand directly behind a value. If a digit stood behind the kept bytes
+`12`, for example, they would be the beginning of another number.
 """
 _STEP, _LONGEST_STEP = 1 << 10, 1 << 16
-"""How many bytes are compared at once: in the first step, and in the longest. The first steps are
-short, because most kept lists differ at their beginning.
+"""How many bytes are compared at once: in the first step, and in the longest ones. The first steps
+are short, because most kept lists differ from the request's list already at the beginning.
 """
 _MOST_MEMBERS, _MOST_ELEMENTS = 1 << 8, 1 << 13
-"""The most keys of an object and elements of a list that are read one by one, which takes some
-milliseconds of mitmproxy's event loop. JSON with more of them is read by `long_json`.
+"""The most keys of an object, and the most elements of a list, that are read one by one. To read so
+many takes some milliseconds of mitmproxy's event loop. JSON with more is read by `long_json`.
 """
 _MOVES = 2
-"""How many messages may lose their cache mark (`cache_control`) in the next request. Claude Code
-marks two messages.
+"""How many messages of a conversation may differ in its next request, because the client has moved
+its cache marks (`cache_control`) to other messages. Claude Code marks two messages.
 """
 
 
 class KeptValue(NamedTuple):
-    """A value, and the offsets at which its bytes begin and end in a request."""
+    """A value of a request's object, and the offsets in the request at which its bytes begin and
+    end.
+    """
 
     begin: int
     """The offset at which the bytes of the value begin."""
@@ -63,17 +68,17 @@ class KeptValue(NamedTuple):
 
 
 Spans = list[tuple[int, int]]
-"""The offsets at which each element of a list begins and ends, counted from the beginning of the
-first element.
+"""For each element of a list, the offsets at which it begins and ends, counted from the beginning
+of the first element.
 """
 
 
 @dataclass(slots=True)
 class KeptList:
-    """The elements of a list in a request, with their bytes."""
+    """The elements of a request's list of messages, each with the place of its bytes."""
 
     data: bytes
-    """The bytes of the request with the list."""
+    """The bytes of the whole request."""
     begin: int
     """The offset of the first element in `data`."""
     values: list[object] = field(default_factory=list)
@@ -89,52 +94,58 @@ class KeptList:
 
 @dataclass(frozen=True, slots=True)
 class KeptObject:
-    """The object of a request, kept for the reading of the next requests."""
+    """A request's object, kept so that later requests can take values from it."""
 
     data: bytes
     """The bytes of the request."""
     members: Mapping[str, KeptValue]
-    """The values of the object by their keys, without the lists of messages."""
+    """Each key of the object -> its value. The lists of messages are not in here."""
     lists: Mapping[str, KeptList]
-    """The lists of messages by their keys."""
+    """The key of each list of messages (`messages`) -> the list."""
 
 
 class ReadObject(NamedTuple):
-    """The result of `read`."""
+    """A request as `read` returns it."""
 
     value: dict[str, object]
     """The parsed object of the request."""
     kept: KeptObject
-    """The same object, to be kept for the reading of the next requests."""
+    """The same object with its bytes. The caller keeps it for `read`, so that later requests can
+    take values from it.
+    """
     before: int | None
-    """The index of the kept object whose messages this object repeats; `None` if it repeats none.
+    """The index, in the argument `kept` of `read`, of the request whose messages this one repeats;
+    `None` if it repeats none.
     """
 
 
 def read(data: bytes, kept: Sequence[KeptObject], lists: Collection[str]) -> ReadObject | None:
-    """Return the object in the bytes of a request, with the values that `json_text.read` returns.
+    """Return the object in the bytes of a request. Its values equal those that `json_text.read`
+    returns.
 
     Return `None` for bytes that are not JSON, and for JSON that this reader does not read: a value
     that is not an object, keys with escapes, a key that stands twice, too many keys or elements.
-    JSON may be one or two levels deeper here than in `json_text.read`, because each value is read
+    JSON may have one or two levels more here than in `json_text.read`, because each value is parsed
     in a call of its own.
 
     Args:
         data: the bytes.
-        kept: the objects that were read before, the newest first.
-        lists: the keys with lists of messages. The elements of these lists are kept one by one.
+        kept: the objects of earlier requests, the newest first.
+        lists: the keys of lists of messages. The elements of these lists are kept one by one.
     """
     try:
         return _Reading(data, kept).object(lists)
-    except (ValueError, RecursionError, StopIteration):  # StopIteration: no value begins there
+    # `scan` raises StopIteration where a value should begin and none does.
+    except (ValueError, RecursionError, StopIteration):
         return None
 
 
 def goes_on(before: KeptObject, now: KeptObject) -> bool:
     """Return True if the request `now` continues the conversation of the request `before`.
 
-    It does if `now` has the messages of `before` at the same indexes. At most `_MOVES` of them may
-    differ, because they lost their cache mark; and fewer must differ than are the same.
+    It does if it has nearly all messages of `before` at the same indexes. At most `_MOVES` may
+    differ, because a client may have moved its cache marks; and fewer must differ than are the
+    same.
     """
     for name, one in before.lists.items():
         shared = _count_shared(one, now.lists[name]) if name in now.lists else 0
@@ -144,16 +155,16 @@ def goes_on(before: KeptObject, now: KeptObject) -> bool:
 
 
 def _count_shared(one: KeptList, other: KeptList) -> int:
-    """Return how many elements of both lists are the same object at the same index."""
+    """Return at how many indexes both lists have the same Python object."""
     return sum(map(is_, one.values, other.values))
 
 
 class _Reading:
     """The reading of one request's bytes.
 
-    From the first value on that is not kept, the bytes are also decoded to text, because only text
-    can be parsed. `_at` is the offset up to which the bytes were read, `_index` the same position
-    in the text.
+    At the first value that is not kept, all bytes from there on are also decoded to text, because
+    only text can be parsed. `_at` is the offset up to which the bytes were read, and `_index` is
+    the same position in that text.
     """
 
     def __init__(self, data: bytes, kept: Sequence[KeptObject]) -> None:
@@ -166,8 +177,8 @@ class _Reading:
         self._before: int | None = None
 
     def object(self, lists: Collection[str]) -> ReadObject:
-        """Return the object in the bytes, as `read` describes it. Raises ValueError, RecursionError
-        or StopIteration.
+        """Return the object in the bytes, with the key of each list of messages in `lists`. Raises
+        ValueError, RecursionError or StopIteration for bytes for which `read` returns `None`.
         """
         members, lists_read = dict[str, KeptValue](), dict[str, KeptList]()
         value = dict[str, object]()
@@ -178,7 +189,8 @@ class _Reading:
                 raise ValueError(f"expected few members, once each, got {name!r}")
             if name in lists and self._data.startswith(b"[", self._at):
                 lists_read[name] = self._read_list(name)
-                value[name] = [*lists_read[name].values]  # a copy: a request may change its list
+                # A copy, because the caller may change the request's list, but not the kept one.
+                value[name] = [*lists_read[name].values]
             else:
                 members[name] = self._read_member(name)
                 value[name] = members[name].value
@@ -188,7 +200,9 @@ class _Reading:
         return ReadObject(value, KeptObject(self._data, members, lists_read), self._before)
 
     def _read_member(self, name: str) -> KeptValue:
-        """Return the value of the key `name`: a kept one if its bytes stand here, or a new one."""
+        """Return the value that stands at `_at`, for the key `name`: the kept one, if a kept object
+        has the same bytes for this key; else the parsed one.
+        """
         for before in self._kept:
             one = before.members.get(name)
             if one and self._stands(before.data, one.begin, one.end):
@@ -198,16 +212,17 @@ class _Reading:
         return self._read_new()
 
     def _read_list(self, name: str) -> KeptList:
-        """Return the list of messages with the key `name`. Its elements are taken from the kept
-        list with which it has the most bytes at the beginning in common.
+        """Return the list of messages with the key `name`. Elements are taken from one kept list:
+        the one whose beginning is the same for the most bytes.
 
-        The elements up to the first difference are taken unchanged. Behind it, each element is
-        compared with the kept element at the same index, and read if it differs. After more than
-        `_MOVES` different elements in a row, all further elements are read.
+        All elements before the first difference are taken. Behind it, each element is compared with
+        the kept one at the same index, and parsed if its bytes differ. After more than `_MOVES`
+        different elements in a row, all further ones are parsed without comparison.
         """
         self._take(_LIST)
         elements, (old, same) = KeptList(self._data, self._at), self._most_equal(name)
-        # The byte behind an element must be the same too: else a number at its end might go on.
+        # An element counts as the same only if the byte behind it is the same, too: else `12` would
+        # be found in `123`.
         count = bisect_left(old.spans, same, key=itemgetter(1))
         mark, others = b",", 0
         if count:
@@ -231,9 +246,10 @@ class _Reading:
         return elements
 
     def _most_equal(self, name: str) -> tuple[KeptList, int]:
-        """Return the kept list with the key `name` that has the most bytes in common with the list
-        at `_at`, counted from the first element, and the number of these bytes. Set `_before` to
-        the index of the kept object with that list.
+        """Return the kept list with the key `name` whose beginning is the same as that of the list
+        at `_at` for the most bytes; and their number, counted from the first element. Return an
+        empty list and 0 if no kept list begins in the same way. Set `_before` to the index of the
+        kept object with the list.
         """
         furthest, longest = KeptList(b"", 0), 0
         for number, each in enumerate(self._kept):
@@ -244,8 +260,8 @@ class _Reading:
         return furthest, longest
 
     def _stands(self, before: bytes, begin: int, end: int) -> bool:
-        """Return True if the bytes of a kept value, `before[begin:end]`, stand at `_at`, and the
-        byte behind them ends the value.
+        """Return True if the bytes of a kept value, `before[begin:end]`, also stand at `_at`, and
+        are a whole value there (`_BEHIND`).
         """
         data, behind = self._data, self._at + end - begin
         if data[self._at : behind] != before[begin:end]:
@@ -253,7 +269,7 @@ class _Reading:
         return behind < len(data) and data[behind] in _BEHIND
 
     def _read_on(self, elements: KeptList) -> None:
-        """Read all further elements of a list, and add them to `elements`."""
+        """Parse all further elements of a list, and add them to `elements`."""
         text = self._decoded_rest()
         first = index = self._index
         values, spans, mark = list[object](), Spans(), ","
@@ -278,8 +294,8 @@ class _Reading:
         return KeptValue(begin, begin + size, value)
 
     def _decoded_rest(self) -> str:
-        """Return the text in which `_index` is a position. The first call decodes it from the bytes
-        that are not read yet.
+        """Return the text in which `_index` is an index. The first call decodes it: from all bytes
+        that are not read yet. Later calls return the same text.
         """
         if self._text is None:
             self._text = str(memoryview(self._data)[self._at :], "utf-8")
@@ -304,8 +320,8 @@ class _Reading:
 
 
 def _count_equal(data: bytes, at: int, other: bytes, begin: int) -> int:
-    """Return how many bytes in a row are equal in `data`, from the offset `at` on, and in `other`,
-    from the offset `begin` on.
+    """Return for how many bytes `data`, from the offset `at` on, is the same as `other`, from the
+    offset `begin` on.
     """
     same, step, grows = 0, _STEP, True
     while step:
@@ -319,8 +335,8 @@ def _count_equal(data: bytes, at: int, other: bytes, begin: int) -> int:
 
 
 def _in_bytes(text: str, spans: Spans) -> Spans:
-    """Return the spans of a text, counted in bytes instead of characters. The characters between
-    the spans must be ASCII.
+    """Return spans of a text, given in characters, as offsets in the text's UTF-8 bytes. Between
+    the spans, the text must have only ASCII characters (commas and blanks), which take a byte each.
     """
     if text.isascii():
         return spans

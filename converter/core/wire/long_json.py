@@ -1,13 +1,13 @@
-"""Reading and writing of long JSON by the `json` module's Python code instead of its C code.
+"""Reads and writes long JSON by the `json` module's Python code instead of its C code, so that
+other threads can run meanwhile.
 
 No other thread can run during a call of C code. On a busy machine, one call reads 4 MB of numbers
 in 0.2 seconds and writes 4 MB of fractions in 0.5 seconds. The Python code takes three times as
-long for an agent's request, but other threads can run meanwhile. Strings are always read and
-written by C code.
+long for an agent's request. Strings are always read and written by C code.
 
-Python's garbage collector, too, visits all objects and lists of the process in one call. Text with
-more than `CONTAINERS_LIMIT` objects and lists is therefore refused, as is text with more than
-`COMMAS_LIMIT` commas between values.
+Python's garbage collector, too, is C code: in one call, it visits all objects and lists of the
+process. So text with more than `CONTAINERS_LIMIT` objects and lists is refused, and also text with
+more than `COMMAS_LIMIT` commas between values.
 """
 
 import codecs
@@ -19,56 +19,58 @@ from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from converter.core.wire import json_text
 
 LONG = 1 << 17
-"""The most characters of a text in which objects, lists and commas are not counted. A longer text
-is refused if it has more of them than the limits below.
+"""The most characters of a text that is never refused. In a longer text, objects, lists and commas
+are counted, and it is refused if they are more than the limits below.
 """
 IN_C = 1 << 20
-"""The most characters of a text that is read by one call of C code, in at most 25 milliseconds."""
+"""The most characters of a text that is read by one call of C code. The call takes at most 25
+milliseconds. A longer text is read by Python code.
+"""
 CONTAINERS_LIMIT = 1 << 15
-"""The most objects and lists in a text. An agent's request of 4 MB has 4,000. Python's garbage
-collector visits 32,768 objects and lists in 50 milliseconds.
+"""The most objects and lists that a text may have. An agent's request of 4 MB has 4,000. Python's
+garbage collector visits 32,768 objects and lists in 50 milliseconds.
 """
 COMMAS_LIMIT = 1 << 17
-"""The most commas between values in a text. An agent's request of 4 MB has 15,000. The Python code
-reads values with 131,072 commas between them in 0.2 seconds.
+"""The most commas between values that a text may have. An agent's request of 4 MB has 15,000. The
+Python code reads the values of a text with 131,072 commas in 0.2 seconds.
 """
 _MOST = 1 << 12
-"""The most values that one call of C code writes, in about a millisecond."""
+"""The most values that one call of C code may write. The call takes about a millisecond."""
 _BITS = 16
-"""An integer counts as one more value for each 16 of its bits, because the time to write it grows
-with the square of its digits.
+"""A long integer counts as several values: one more for each 16 of its bits. The time to write an
+integer grows with the square of its length.
 """
 _SIGNS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{,])', re.DOTALL)
-"""The pattern of a string with its quotes, or of an opening bracket or comma outside of strings.
-Its group matches the bracket or comma, and nothing in a string.
+"""The pattern of a whole string, or of an opening bracket or a comma outside of strings. Only the
+bracket or comma is in its group.
 """
 
 
 def _in_python(decoder: json.JSONDecoder) -> json.JSONDecoder:
-    """Return `decoder`, changed so that it reads by Python code instead of C code."""
+    """Change `decoder` so that it reads by Python code instead of C code, and return it."""
     decoder.scan_once = py_make_scanner(decoder)  # type: ignore[attr-defined]
     return decoder
 
 
 _READER = _in_python(json.JSONDecoder())
-"""The usual reader of JSON, in Python code."""
+"""A reader of all JSON that the `json` module reads by default, in Python code."""
 _STRICT_READER = _in_python(json.JSONDecoder(parse_constant=json_text.refuse))
-"""A reader that refuses `NaN` and infinite numbers, in Python code."""
+"""A reader in Python code that, unlike `_READER`, refuses `NaN` and infinite numbers."""
 _SPACED = json.JSONEncoder(ensure_ascii=False)
 """The encoder of `spaced`. It is kept because `json.dumps` makes a new encoder for each value."""
 
 
 def scan_of(text: str) -> json_text.Scan:
-    """Return the function that reads the values of this text: C code, or Python code if the text is
-    longer than `IN_C`. Raises TooManyError if the text has too many values.
+    """Return the function that reads a value at an index of this text. It is C code; for a text of
+    more than `IN_C` characters, Python code. Raises TooManyError if the text has too many values.
     """
     check(text)
     return json_text.scan if len(text) <= IN_C else _READER.scan_once  # type: ignore[attr-defined]
 
 
 def read(data: bytes) -> object:
-    """Return the value that `json_text.read` returns; long JSON is read by Python code. Raises
-    UnreadableError.
+    """Return the same value as `json_text.read`, but read long JSON by Python code, so that other
+    threads can run. Raises UnreadableError, and TooManyError (a kind of it) for too many values.
     """
     if len(data) <= LONG:
         return json_text.read(data)
@@ -80,19 +82,19 @@ def read(data: bytes) -> object:
         return _READER.decode(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise json_text.UnreadableError(str(error)) from None
-    except ValueError:  # an integer with too many digits, which `json_text.read` can read
+    except ValueError:  # an integer has too many digits for Python: `json_text.read` can read it
         return json_text.read(data)
 
 
 def read_strictly(text: str) -> object:
-    """Return the value that `json_text.read_strictly` returns; long JSON is read by Python code.
-    Raises UnreadableError.
+    """Return the same value as `json_text.read_strictly`, but read long JSON by Python code, so
+    that other threads can run. Raises UnreadableError.
     """
     check(text)
     if len(text) <= IN_C:
         return json_text.read_strictly(text.encode(errors="surrogatepass"))
     try:
-        text.encode()  # raises ValueError for lone surrogates
+        text.encode()  # raises ValueError for half a surrogate pair, which is not allowed
         return _STRICT_READER.decode(text)
     except (ValueError, RecursionError) as error:
         raise json_text.UnreadableError(str(error)) from None
@@ -105,7 +107,9 @@ class TooManyError(json_text.UnreadableError):
 
 
 def check(text: str) -> None:
-    """Raise TooManyError if a long text has too many objects and lists, or too many commas."""
+    """Raise TooManyError if a text of more than `LONG` characters has too many objects and lists,
+    or too many commas.
+    """
     containers = ("[{", CONTAINERS_LIMIT, "objects and lists")
     commas = (",", COMMAS_LIMIT, "commas between values")
     for marks, most, what in (containers, commas) if len(text) > LONG else ():
@@ -116,27 +120,29 @@ def check(text: str) -> None:
 
 
 def write(value: object) -> bytes:
-    """Return the bytes that `json_text.write` returns; a long value is written by Python code."""
+    """Return the same bytes as `json_text.write`, but write a long value by Python code, so that
+    other threads can run.
+    """
     if _is_small(value):
         return json_text.write(value)
     try:
         return "".join(json_text.WRITER.iterencode(value)).encode()
-    except RecursionError:  # C code can write values of more levels than Python code
+    except RecursionError:  # too many levels for Python code: C code can write more
         return json_text.write(value)
     except ValueError:
         return json_text.sendable("".join(json_text.LENIENT_WRITER.iterencode(value)))
 
 
 def spaced(value: object) -> str:
-    """Return a value as JSON with a blank behind each comma and colon, as models write the
-    arguments of calls. A long value is written by Python code.
+    """Return a value as JSON text with a blank behind each comma and colon, as models write the
+    arguments of calls. A long value is written by Python code, so that other threads can run.
     """
     return _SPACED.encode(value) if _is_small(value) else "".join(_SPACED.iterencode(value))
 
 
 def _is_small(value: object) -> bool:
-    """Return True if one call of C code may write `value`, because it holds at most `_MOST` values.
-    The length of strings does not count: C code writes them fast.
+    """Return True if one call of C code may write `value`: it has at most `_MOST` values in it. The
+    length of strings does not count, because C code writes them fast.
     """
     values, waiting = 0, [value]
     while waiting and values <= _MOST:

@@ -1,12 +1,12 @@
-"""The arguments of a tool call while they stream: `PartialJson` turns pieces of a model's text into
-pieces of valid JSON, which together are one object. It reads calls in text, and the calls that the
-server sends itself.
+"""`PartialJson`, for a tool call's arguments while they stream: turns pieces of a model's text into
+pieces of valid JSON, which together are one object. It serves calls in text, and calls that the
+server itself sends as calls.
 
-A client parses the arguments again at each piece, and fails if they cannot be the beginning of
-JSON. Only text that certainly is JSON is therefore returned, and a comma is held until the text
-behind it has come. Text that is not JSON but has only one meaning is mended, as `json_reader`
-describes. A bracket too many behind the object is dropped. Text without a clear meaning makes the
-object `broken`: no more is returned, and the object stays open.
+At each piece, a client parses the arguments so far, and fails if they cannot be the beginning of
+JSON. So only text that certainly is JSON is returned, and a comma is held until the text behind it
+has come. Text that is not JSON but has only one meaning is mended, as `json_reader` describes. A
+bracket too many behind the object is dropped. At text without a clear meaning, the object is
+`broken`: nothing more is returned, and the object stays open.
 """
 
 import json
@@ -16,27 +16,30 @@ from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT, UNFIT_LIMIT, To
 from converter.core.wire.json_reader import OUTSIDE, STRICT, JsonPart, JsonReader, Want
 
 WRAPPED = "arguments"
-"""The key under which arguments that are plain text are put into an object:
+"""The key under which plain text is put into an object, if a model writes it as a call's arguments:
 `{"arguments": "text"}`.
 """
 _NOTHING = ("", "null", "None")
-"""Texts that models write for a call without arguments, where an object is expected."""
+"""The texts that models write in place of an empty object, for a call without arguments."""
 _BEHIND = re.compile(r"[\s}\],;`]*+(?:<|$)")
-"""The pattern of text that means nothing behind an object, up to a mark or the text's end."""
+"""The pattern of text behind an object that can be dropped: blanks, brackets and commas, up to a
+mark such as `</tool_call>` or up to the end.
+"""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """The pattern of the escape for half a surrogate pair."""
 
 
 def means_nothing(behind: str) -> bool:
-    """Return True if `behind`, the text behind an object, can be dropped: up to its end, or up to a
-    mark such as `</tool_call>`, it has only blanks, brackets, commas and backticks.
+    """Return True if `behind`, the text behind an object, can be dropped: it has only blanks,
+    closing brackets, commas, semicolons and backticks, up to its end or up to a mark
+    (`</tool_call>`).
     """
     return _BEHIND.match(behind) is not None
 
 
 def mended(text: str) -> str:
-    """Return a text as the JSON of one object, mended where needed; empty if the text is not
-    exactly one complete object.
+    """Return the JSON of the object that `text` is, mended where it is not quite JSON. Return an
+    empty text if `text` is not exactly one complete object.
     """
     read = PartialJson()
     as_json = read.feed(text)
@@ -55,42 +58,45 @@ class PartialJson:
 
     def __init__(self, bare_names: bool = True) -> None:
         self._reader = JsonReader(Want.OBJECT, bare_names)
-        self._gap: list[str] = []  # the comma and blanks that are held until the next value
+        # The comma and the blanks that are held until the next key, value or bracket has come.
+        self._gap: list[str] = []
         self._blanks = 0
         self._unfit: list[str] = []
         self._unfit_length = 0
 
     @property
     def mended(self) -> bool:
-        """True if the text was not JSON and was mended."""
+        """True if some of the text was not JSON, and was mended."""
         return self._reader.mended
 
     @property
     def unfit(self) -> str:
-        """The text before, in or behind the object that was not read as a part of it."""
+        """The text that is no part of the object: it stands before or behind it, or the object
+        cannot be read from there on.
+        """
         return "".join(self._unfit)
 
     @property
     def bare_text(self) -> str:
-        """The text so far, if no object has begun in it; else empty."""
+        """All text so far, while no object has begun in it; empty once one has begun."""
         return self.unfit if self._reader.want is Want.OBJECT else ""
 
     @property
     def complete(self) -> bool:
-        """True if the object is closed."""
+        """True if the object is complete: its last bracket has come."""
         return self._reader.want is Want.NOTHING
 
     @property
     def begun(self) -> bool:
-        """True if the object has begun and is not closed. (`Arguments.begun` is True for a closed
-        one too.)
+        """True if the object has begun and is not complete. (`Arguments.begun`, in another module,
+        is also True for a complete object.)
         """
         return self._reader.want not in OUTSIDE
 
     @property
     def broken(self) -> bool:
-        """True if text in the object or behind it has no clear meaning. Text without any object is
-        not broken: `close` decides about it.
+        """True if text in the object or behind it has no clear meaning. False while no object has
+        begun: what such text means is decided by `close`.
         """
         if not self._unfit or self._reader.want is Want.OBJECT:
             return False
@@ -98,16 +104,20 @@ class PartialJson:
 
     @property
     def not_plain(self) -> str | None:
-        """The characters in the open string that only `feed` can read, as in `JsonReader`."""
+        """The characters at which text must be fed to `feed`. Text without them is a part of the
+        open string, and can be sent on as it is. `None` if all text must be fed.
+        """
         return self._reader.not_plain
 
     @property
     def has_text(self) -> bool:
-        """True if any text but blanks has come."""
+        """True if any text has come that is not blank."""
         return self._reader.want is not Want.OBJECT or bool(self.unfit.strip())
 
     def feed(self, text: str) -> str:
-        """Read the next text, and return the JSON that can be sent on now. Raises TooMuchError."""
+        """Read the next piece of text. Return the JSON that can be sent on now. Raises TooMuchError
+        if the text exceeds `DEPTH_LIMIT` or `UNFIT_LIMIT`.
+        """
         reader = self._reader
         if reader.passes(text):
             return text
@@ -117,10 +127,11 @@ class PartialJson:
         return "".join([self._written(part, piece) for part, piece, _ in reader.feed(text)])
 
     def close(self) -> str:
-        """End the text, and return the JSON that completes the object; empty if it stays open.
+        """Return the JSON that completes the object, because no more text comes. Return an empty
+        text if nothing is missing, or if the object cannot be completed.
 
-        - For an empty text, `null` or `None`, return `{}`.
-        - For a JSON string that holds an object, return this object.
+        - If the whole text is empty, `null` or `None`, return `{}`.
+        - If the whole text is a JSON string that holds an object, return this object.
         - If only the last brackets are missing, return them. Behind a number they are not returned,
           because the number may have been cut off.
         """
@@ -137,9 +148,8 @@ class PartialJson:
         return out + (reader.close() if reader.want is Want.NEXT and not inside else "")
 
     def _written(self, part: JsonPart, piece: str) -> str:
-        """Return the JSON that can be sent on now that `part` was read: `piece`, the part's JSON,
-        behind the held comma and blanks. Return an empty text for a part that is held or is not
-        JSON.
+        """Return the JSON that can be sent on after `part`: the held comma and blanks, and `piece`,
+        which is the part's JSON. Return an empty text if the part itself is held or is not JSON.
         """
         if part in (JsonPart.TEXT, JsonPart.END):
             return piece
@@ -151,7 +161,7 @@ class PartialJson:
             self._blanks += len(piece)
             if not self._gap and self.begun:
                 return piece
-            self._gap.append(piece)  # blanks behind a held comma, or outside the object
+            self._gap.append(piece)  # held, because they stand behind a comma or outside the object
             return ""
         if part is JsonPart.UNFIT:
             if self._reader.want is Want.OBJECT:
@@ -168,8 +178,9 @@ class PartialJson:
         return piece
 
     def _put_aside(self, text: str) -> None:
-        """Add `text` to the text that is not a part of the object (`unfit`). Raises TooMuchError if
-        this text is too long; behind the object's end, text beyond `HELD_LIMIT` is dropped.
+        """Add `text` to the text that is no part of the object (`unfit`). If the object is
+        complete, no more than `HELD_LIMIT` characters of such text are kept. Else raise
+        TooMuchError if there are more than `UNFIT_LIMIT`.
         """
         self._unfit_length += len(text)
         if self.complete:
@@ -191,8 +202,9 @@ def _is_object(text: str) -> bool:
 
 
 def _object_in(text: str) -> str:
-    """Return the JSON of the object for arguments that are not an object: `{}` for an empty text,
-    `null` or `None`; the object in a JSON string; an empty text for any other.
+    """Return the JSON of the object that is meant by `text`, a call's arguments that are not an
+    object. This is `{}` for an empty text, `null` or `None`, and the object in a JSON string that
+    holds one. Return an empty text for all other text.
     """
     if text.strip() in _NOTHING:
         return "{}"

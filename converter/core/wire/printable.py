@@ -1,6 +1,6 @@
-"""Text of models, made safe and short enough to be shown to people.
+"""Makes text and JSON of models safe and short enough to be shown to people.
 
-Characters that act on a terminal are replaced by visible ones, and base64 by its size.
+Characters that act on a terminal are replaced by visible signs, and base64 by its size.
 """
 
 import json
@@ -9,30 +9,38 @@ import re
 ACTING = re.compile(
     # Control characters of ASCII and Latin-1, except TAB and LF.
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"
-    # Characters that reverse the direction of text or end a line: the text would look different.
+    # Characters that reverse the direction of text or end a line, so that it looks different.
     "\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
     # Lone surrogates, which UTF-8 does not allow, and three characters that YAML does not allow.
     "\ud800-\udfff\ufeff\ufffe\uffff]"
-    # A CR before LF is not matched; any other CR is, because a terminal writes the text behind it
-    # over its line. A look-around behind one set is five times as fast as alternatives.
+    # Every CR but the one of CRLF: behind a CR, a terminal writes over the line. The condition is a
+    # look-around behind the set of characters, which is five times as fast as alternatives.
     "(?:(?<!\r)|(?!\n))"
 )
-"""The pattern of a character that acts on a terminal, or that a reader of the text cannot see."""
+"""The pattern of a character that acts on a terminal, that people cannot see, or that UTF-8 or YAML
+does not allow.
+"""
 _DELETE = 0x7F
-"""The code of DEL, the control character behind the letters of ASCII."""
+"""The code of DEL, the last character of ASCII and a control character."""
 _DATA_URL = re.compile(r"data:([\w.+/-]{0,80});base64,([A-Za-z0-9+/=_-]{200,})")
-"""The pattern of a data URL. Its groups are the media type and the base64."""
+"""The pattern of a data URL with at least 200 characters of base64. Its groups are the media type
+and the base64.
+"""
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{1000,}+")
-"""The pattern of 1,000 or more characters of base64 in a row. Its look-behind keeps `re` from
-trying again at each character of a shorter row, which would take quadratic time.
+"""The pattern of 1,000 or more characters of base64 in a row. Without its look-behind, `re` would
+try again at each character of a shorter row, which takes quadratic time.
 """
 
 _SHORT_TEXT = 72
-"""The most characters of a text that is shown on one line."""
+"""The most characters of a string that is shown on one line."""
 _SHORT_JSON = 400
-"""The most characters of JSON that is shown on one line, for a value that is not a text."""
+"""The most characters that the JSON of any other value than a string may have to be shown on one
+line.
+"""
 _LONGEST_READ = 500_000
-"""The most characters of JSON that are indented. Some millions would take a second."""
+"""The most characters that JSON may have to be shown with indents. To indent some millions would
+take a second.
+"""
 
 
 def visible(text: str) -> str:
@@ -43,25 +51,29 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the visible text in one line, with `␊` and `␉` in place of LF and TAB."""
+    """Return the text on one line: as `visible` returns it, with `␊` in place of LF and `␉` in
+    place of TAB.
+    """
     return visible(text).replace("\n", "␊").replace("\t", "␉")
 
 
 def encodable(value: object) -> str:
-    """Return a value as text that can be encoded: `?` in place of each lone surrogate."""
+    """Return the text of a value, `str(value)`, so that UTF-8 can express it: `?` stands in place
+    of each half of a surrogate pair.
+    """
     return str(value).encode(errors="replace").decode()
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return the text; if it is longer than `longest`, its beginning and an ellipsis, together of
-    this length.
+    """Return the text. If it has more than `longest` characters, return its beginning and an
+    ellipsis, together `longest` characters.
     """
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def bounded(text: str, longest: int) -> str:
-    """Return the text for a log or a comment: on one line, visible (`visible`), with single blanks,
-    and shortened to `longest` characters.
+    """Return the text for a log or a comment: on one line, with visible signs (`visible`), one
+    blank between words, and at most `longest` characters.
     """
     return shortened(one_line(" ".join(text.split())), longest)
 
@@ -74,7 +86,9 @@ def without_data(text: str) -> str:
 
 
 def without_base64(text: str) -> str:
-    """Return JSON text with long base64, in data URLs and elsewhere, replaced by its size."""
+    """Return the text with the size in place of long base64, in data URLs and elsewhere:
+    `[base64, 12.3 kB]`.
+    """
     return _BASE64.sub(lambda match: f"[base64, {in_bytes(size_of(match[0]))}]", without_data(text))
 
 
@@ -84,15 +98,15 @@ def size_of(base64: str) -> int:
 
 
 def trimmed(text: str) -> str:
-    """Return the text without the line ends at its beginning and end. Models write blank lines
-    around their thoughts.
+    """Return the text without the line ends at its beginning and end, because models write blank
+    lines around their thoughts.
     """
     return text.strip("\r\n")
 
 
 def laid_out(arguments: str) -> str:
-    """Return JSON text with indents. Return the text unchanged if it is not JSON, is longer than
-    `_LONGEST_READ`, or has an object with a key twice.
+    """Return the JSON text `arguments` with line breaks and indents. Return it unchanged if it is
+    not JSON, is longer than `_LONGEST_READ`, or has an object with the same key twice.
     """
     try:
         return json.dumps(_parsed(arguments), ensure_ascii=False, indent=2)
@@ -101,8 +115,8 @@ def laid_out(arguments: str) -> str:
 
 
 def object_of(arguments: str) -> dict[str, object] | None:
-    """Return the object in JSON text; `None` for other values, and for text that `laid_out` returns
-    unchanged.
+    """Return the object in the JSON text `arguments`. Return `None` if it is another value or not
+    JSON, is longer than `_LONGEST_READ`, or has an object with the same key twice.
     """
     try:
         value = _parsed(arguments)
@@ -112,8 +126,8 @@ def object_of(arguments: str) -> dict[str, object] | None:
 
 
 def compact(value: object) -> str:
-    """Return the JSON of a value on one line, with a blank behind each comma and colon. Return a
-    sentence for people if JSON cannot express the value.
+    """Return the JSON of a value on one line, with a blank behind each comma and colon. If JSON
+    cannot express the value, return `(nested too deeply to be shown)`.
     """
     try:
         return json.dumps(value, ensure_ascii=False)
@@ -122,8 +136,8 @@ def compact(value: object) -> str:
 
 
 def fits(value: object) -> bool:
-    """Return True if a value is short enough to be shown on one line: a short text without line
-    ends, or another value whose JSON is short.
+    """Return True if a value is short enough to be shown on one line: a short string without line
+    ends, or another value whose JSON is short (`_SHORT_TEXT`, `_SHORT_JSON`).
     """
     if isinstance(value, str):
         return len(value) <= _SHORT_TEXT and "\n" not in value
@@ -131,8 +145,8 @@ def fits(value: object) -> bool:
 
 
 def in_json(value: object) -> str:
-    """Return the JSON of a value. An object or a list gets indents if it is not empty, and if its
-    JSON is not longer than `_LONGEST_READ`.
+    """Return the JSON of a value: with line breaks and indents for an object or a list that is not
+    empty, and not longer than `_LONGEST_READ`; on one line for any other value.
     """
     line = compact(value)
     try:
@@ -143,13 +157,15 @@ def in_json(value: object) -> str:
 
 
 def json_of(value: object) -> str:
-    """Return the JSON text of a call's arguments, which are JSON text already or an object."""
+    """Return a call's arguments as JSON text: the text itself if `value` is one, or the JSON of an
+    object with indents.
+    """
     return value if isinstance(value, str) else in_json(value)
 
 
 def _parsed(text: str) -> object:
     """Return the value of JSON text. Raises ValueError for text that is not JSON, is longer than
-    `_LONGEST_READ`, or has an object with a key twice.
+    `_LONGEST_READ`, or has an object with the same key twice.
     """
     if len(text) > _LONGEST_READ:
         raise ValueError
@@ -167,12 +183,12 @@ def _visible_sign(match: re.Match[str]) -> str:
 
 
 def _cut_url(match: re.Match[str]) -> str:
-    """Return a data URL with the size in place of its base64."""
+    """Return the data URL that `_DATA_URL` matched, with the size in place of its base64."""
     return f"data:{match[1]};base64,[{in_bytes(size_of(match[2]))}]"
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return the object of these keys and values. Raises ValueError if a key stands twice."""
+    """Return the object with these keys and values. Raises ValueError if a key stands twice."""
     value = dict(pairs)
     if len(value) != len(pairs):
         raise ValueError

@@ -1,5 +1,5 @@
-"""Bytes to frames and back: server-sent events and lines of JSON. The bytes may come in chunks that
-end anywhere.
+"""Cuts a stream's bytes into frames (server-sent events, or lines of JSON), and writes frames. The
+bytes may come in chunks that end anywhere.
 
 A server-sent event ends with a blank line. Its lines end with LF, CRLF or CR. `str.splitlines` is
 not used, because it also splits at U+2028, which models write. The `raw` bytes of all frames
@@ -16,66 +16,73 @@ from converter.core.wire.beginnings import FIELD, SNIFFED, FirstBytes, beginning
 from converter.core.wire.bounds import FRAME_LIMIT
 
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
-"""The pattern of the line end and blank line that end a server-sent event."""
+"""The pattern of the bytes that end a server-sent event: the end of its last line, and a blank
+line.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One unit of a stream."""
+    """One unit of a stream (a server-sent event or a line of JSON), or a whole body."""
 
     raw: bytes
-    """The bytes of the frame, with the blank line or line end behind it."""
+    """The bytes of the frame as they came, with the blank line or the line end behind it."""
     data: bytes | None
-    """The values of the event's `data:` lines, joined by LF; `None` if the event has no such line.
-    In JSON lines: the line without blanks around it; `None` for a blank line.
+    """In server-sent events: the values of the `data:` lines, joined by LF; `None` without such a
+    line. In lines of JSON: the line without the blanks around it; `None` for a blank line.
     """
     comment: bool = False
-    """True if the frame consists of comments."""
+    """True if the frame has only comments (lines that begin with `:`) or blanks, and so no data."""
     event: str = ""
-    """The value of the event's `event:` line; empty if the event has none."""
+    """The value of the server-sent event's `event:` line; empty if it has none."""
     oversized: bool = False
-    """True for bytes of a frame that is too long to be read. Such a frame has no `data`."""
+    """True if these are bytes of a frame that is too long to be read. `data` is then `None`."""
 
     @property
     def is_body(self) -> bool:
-        """True if the frame is a whole body, which has no bytes beside its data."""
+        """True if the frame is a whole body, whose bytes are its data. Also True for a stream's
+        last line of JSON, if it has no line end.
+        """
         return self.data == self.raw
 
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """A format of streams: server-sent events or JSON lines."""
+    """A format of streams: how frames are cut, recognised and written. There are two, `SSE` and
+    `NDJSON`.
+    """
 
     content_type: str
     """The content type of a stream of this format."""
     cutter: "Callable[[], FrameDecoder]"
-    """Returns a new decoder for a stream of this format."""
+    """Makes a new decoder for a stream of this format."""
     write: Callable[[bytes, str], bytes]
-    """Returns the bytes of a frame from its data and the name of its event."""
+    """Returns the bytes of a frame, for its data and the name of its event (empty for none)."""
     begins: re.Pattern[bytes]
-    """The pattern of the beginning of a stream. It does not match any whole body."""
+    """The pattern of the beginning of a stream of this format. It matches no whole body."""
     ends: tuple[bytes, ...]
-    """The bytes with which a frame may end."""
+    """The bytes with which a frame of this format may end."""
     bare: bool = False
-    """True if a frame has only its data, so that a stream with one frame looks like a whole body.
+    """True for lines of JSON: a frame has no bytes around its data (as `data:` in server-sent
+    events), so that a stream with only one frame looks like a whole body.
     """
 
     def is_named(self, content_type: str) -> bool:
-        """Return True if `content_type`, the value of a header, names this format."""
+        """Return True if `content_type`, the value of this header, names this format."""
         return content_type.lower().startswith(self.content_type)
 
 
 class FrameDecoder:
-    """A decoder of bytes into frames. A chunk may end anywhere in a frame. `close` returns the last
-    frame if its blank line is missing.
+    """Cuts bytes into server-sent events, and returns each as a `Frame`. A chunk may end anywhere
+    in a frame. A last frame without a blank line is returned by `close`.
     """
 
     ends = _BLANK_LINE
     """The pattern of the bytes that end a frame."""
     usual = b"\n\n"
-    """The bytes that end a frame if the stream has no CR."""
+    """The bytes that end a frame in a stream whose lines end with LF, as nearly all do."""
     longest = 4
-    """The most bytes that may end a frame."""
+    """The number of bytes of the longest end that a frame may have: CRLF CRLF."""
 
     def __init__(self, limit: int = FRAME_LIMIT) -> None:
         self._limit = limit
@@ -92,8 +99,8 @@ class FrameDecoder:
         return [*map(self.read, self.cut(chunk)), *self.overflow()]
 
     def cut(self, chunk: bytes) -> list[bytes]:
-        """Return the bytes of each frame that `chunk` completes. The caller passes them to `read`,
-        frame by frame in this order.
+        """Return the bytes of each frame that `chunk` completes. To get such bytes as a `Frame`,
+        the caller passes them to `read`, in this order.
         """
         come = chunk
         if self._buffer:
@@ -104,14 +111,17 @@ class FrameDecoder:
         for end in self._ends_in(come):
             raws.append(come[begin:end])
             begin = end
-        if come:  # if no frame has ended, `_buffer` already has the chunk
+        # `come` is empty if `_buffer` held bytes and no frame has ended. Then the chunk is already
+        # in `_buffer`.
+        if come:
             self._buffer[:] = come[begin:]
         self._searched = max(0, len(self._buffer) - self.longest + 1)
         return raws
 
     def _ends_in(self, come: bytes) -> Iterator[int]:
-        """Yield the offset behind each end of a frame in `come`, the held bytes and the chunk."""
-        # `bytes.find` for the usual end takes a third of the time that the pattern takes.
+        """Yield the offsets in `come` (the held bytes and the chunk) at which a frame has ended."""
+        # Without a CR, all frames end with `usual`. To find it by `bytes.find` takes a third of the
+        # time that the pattern takes.
         end = self._searched
         if b"\r" in come:
             yield from (match.end() for match in self.ends.finditer(come, end))
@@ -121,23 +131,24 @@ class FrameDecoder:
             yield end
 
     def read(self, raw: bytes) -> Frame:
-        """Return the frame for `raw`, which `cut` has returned. The frame is oversized if it is
-        longer than the limit, or if `overflow` has returned its beginning.
+        """Return the frame for `raw`, the bytes of a frame that `cut` has returned. It is marked as
+        oversized if it is longer than the limit, or if `overflow` has already returned its
+        beginning.
         """
         oversized, self._oversized = self._oversized or len(raw) > self._limit, False
         return Frame(raw, None, oversized=True) if oversized else self.parse(raw)
 
     def parse(self, raw: bytes) -> Frame:
-        """Return the frame for these bytes, even if they are more than the limit."""
+        """Return the frame for these bytes, whatever their number is."""
         return read_frame(raw)
 
     def overflow(self) -> list[Frame]:
-        """Return the held bytes as an oversized frame if they are more than the limit; else an
-        empty list.
+        """If more bytes are held than the limit, return them as one oversized frame, so that no
+        more memory is used. Else return an empty list.
         """
         if len(self._buffer) <= self._limit:
             return []
-        # The last bytes stay in the buffer, because the frame's end may begin with them.
+        # The last bytes stay in the buffer, because the frame's end may begin in them.
         cut = len(self._buffer) - self.longest + 1
         piece = bytes(self._buffer[:cut])
         del self._buffer[:cut]
@@ -146,8 +157,8 @@ class FrameDecoder:
         return [Frame(piece, None, oversized=True)]
 
     def close(self) -> list[Frame]:
-        """Return the held bytes as a frame, because a server that fails does not end its last
-        frame; an empty list if no bytes are held.
+        """Return the held bytes as the last frame: a server that fails does not end its last frame.
+        Return an empty list if no bytes are held.
         """
         rest = bytes(self._buffer)
         self._buffer.clear()
@@ -155,18 +166,18 @@ class FrameDecoder:
 
 
 class MislabelledBody(FrameDecoder):
-    """A decoder of a body whose content type says that it is an event stream, perhaps wrongly.
+    """A decoder of a body that should be a stream of server-sent events, but may be a whole body.
 
     If the body begins like JSON or HTML, it is read as a whole body: it may have any length, and
-    `close` returns all of it as one frame. Else it is read as an event stream.
+    `close` returns all of it as one frame. Else it is read as server-sent events.
     """
 
     _is_whole: bool | None = None
-    """True for a whole body, False for an event stream; `None` while too few bytes have come."""
+    """True for a whole body, False for a stream; `None` while too few bytes have come to tell."""
 
     def cut(self, chunk: bytes) -> list[bytes]:
-        """Return the bytes of each frame that `chunk` completes; an empty list for a whole body,
-        and while it is not certain whether this is a whole body.
+        """Return the bytes of each frame that `chunk` completes. Return an empty list for a whole
+        body, and while it is not certain whether this is one.
         """
         if self._is_whole is False:
             return super().cut(chunk)
@@ -178,7 +189,7 @@ class MislabelledBody(FrameDecoder):
         return super().cut(b"") if self._is_whole is False else []
 
     def parse(self, raw: bytes) -> Frame:
-        """Return the frame for these bytes, which are a whole body or an event."""
+        """Return the frame for these bytes, which are a whole body or a server-sent event."""
         return Frame(raw, raw) if self._is_whole else read_frame(raw)
 
 
@@ -191,10 +202,11 @@ class WholeBody(MislabelledBody):
 
 
 def read_frame(raw: bytes) -> Frame:
-    """Return the frame for the bytes of a server-sent event. Lines with `id:` and `retry:` are only
-    in its `raw`.
+    """Return the frame for the bytes of a server-sent event. Its lines with `id:` and `retry:` have
+    no field in the frame; they are only in `raw`.
     """
-    # The usual frame, one line of data. It is not split, because it may have megabytes.
+    # Nearly every frame is one line of data. It is not split into lines, because it may have
+    # megabytes.
     if raw.startswith(b"data: ") and raw.find(b"\n") == len(raw) - 2 and b"\r" not in raw:
         return Frame(raw, raw[6:-2])
     data: list[bytes] = []
@@ -208,13 +220,15 @@ def read_frame(raw: bytes) -> Frame:
             data.append(value)
         elif name == b"event":
             event = value.decode(errors="replace")
-        elif name == b"error":  # llama.cpp until 2025 sent errors in a field of this name
+        elif name == b"error":  # until 2025, llama.cpp sent errors as `error: {...}`
             data, event = [value], "error"
     return Frame(raw, b"\n".join(data) if data else None, comment, event)
 
 
 def write_frame(data: bytes, event: str = "") -> bytes:
-    """Return the bytes of a server-sent event. `data` must be one line."""
+    """Return the bytes of a server-sent event. `data` must be one line. `event`: the name of the
+    event; empty for none.
+    """
     head = b"event: " + event.encode() + b"\n" if event else b""
     return head + b"data: " + data + b"\n\n"
 
@@ -226,23 +240,23 @@ SSE = Framing(
     FIELD,
     (b"\n\n", b"\n\r\n", b"\r\r"),
 )
-"""Server-sent events."""
+"""The format of server-sent events: `data: {...}` and a blank line."""
 
 
 class LineDecoder(FrameDecoder):
-    """A decoder of bytes into lines. A chunk may end anywhere in a line. `close` returns a last
-    line even if its line end is missing.
+    """Cuts bytes into lines of JSON, and returns each as a `Frame`. A chunk may end anywhere in a
+    line. A last line without a line end is returned by `close`.
     """
 
     ends = re.compile(rb"\n")
     """The pattern of a line end."""
     longest = 1
-    """A line end has one byte; a CR before it is a blank of the line."""
+    """The number of bytes of a line end: LF. A CR before it counts as a blank of the line."""
     usual = b"\n"
     """The bytes of a line end."""
 
     def parse(self, raw: bytes) -> Frame:
-        """Return the frame for a line. A line that consists of blanks is a comment."""
+        """Return the frame for a line. A blank line becomes a frame that is a `comment`."""
         line = raw.strip()
         return Frame(raw, line or None, comment=not line)
 
@@ -251,8 +265,9 @@ NDJSON = Framing(
     "application/x-ndjson",
     LineDecoder,
     lambda data, _event: data + b"\n",
-    re.compile(rb"\s*\{[^\n]*\}\r?\n\s*\{"),  # JSON has a comma between objects, JSON lines none
+    # Two objects with a line end between them: in a whole body of JSON, a comma would be there too.
+    re.compile(rb"\s*\{[^\n]*\}\r?\n\s*\{"),
     (b"\n",),
     bare=True,
 )
-"""JSON lines: an object on each line."""
+"""The format of lines of JSON (NDJSON): an object on each line."""
