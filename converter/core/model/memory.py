@@ -67,7 +67,7 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """How many bytes the entry takes of `Bounds.size`: its value and its further names."""
+        """The bytes that the entry takes of `Bounds.size`: its value and its further names."""
         return len(self.value) + sum(len(utf8(name)) for name in self.names)
 
 

@@ -143,8 +143,8 @@ class FrameDecoder:
         return read_frame(raw)
 
     def overflow(self) -> list[Frame]:
-        """If more bytes are held than the limit, return them as one oversized frame, so that no
-        more memory is used. Else return an empty list.
+        """Return the held bytes as one oversized frame if they are more than the limit, so that the
+        frame takes no more memory. Return an empty list if they are not.
         """
         if len(self._buffer) <= self._limit:
             return []
