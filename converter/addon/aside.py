@@ -19,8 +19,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from random import randrange, sample
 
 AT_ONCE = 128 * 1024
-"""The most bytes of work that is done at once in the event loop, where it takes some milliseconds.
-Work on more bytes is done in a thread; to switch to the thread takes 0.1 milliseconds.
+"""Work on at most this number of bytes is done at once in the event loop, where it takes some
+milliseconds. Work on more bytes is done in a thread; to switch to the thread takes 0.1
+milliseconds.
 """
 _MOST_BYTES = 1 << 20
 """The most bytes of a quick request (`is_quick`). To read, translate and write a megabyte takes 20

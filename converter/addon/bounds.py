@@ -31,8 +31,8 @@ KNOWN_TURNS_BYTES = Bound(
     "those bodies, all together; one of small values counts for more",
     "the oldest go",
 )
-"""The bytes of all requests that `KNOWN_TURNS` counts. They are enough for some agents whose
-context windows are full.
+"""The most bytes of the requests that `KNOWN_TURNS` counts, all together. This is enough for some
+agents whose context windows are full.
 """
 LONGEST_PROMPT = Bound(
     1 << 20, "bytes", "a request that is compared with the conversation's last one", "not compared"

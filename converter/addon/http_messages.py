@@ -215,8 +215,8 @@ type _Read = Callable[[bytes], bytes]
 ZSTD = _import_zstd()
 """The module that reads zstd."""
 _PIECE_BYTES = 64
-"""How many bytes of a body are uncompressed by one call. The result may have up to 100 MB with
-brotli, and 2 MB with other encodings.
+"""How many bytes of a body are uncompressed by one call; after each call `uncompress` checks its
+limit. The result of one call may have up to 100 MB with brotli, and 2 MB with other encodings.
 """
 _DECOMPRESSION_ERRORS = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)
 """The errors that decompressors raise for a body that is not in their encoding."""

@@ -84,7 +84,7 @@ def write_each_line_at_once() -> None:
 
 
 def _is_wanted(line: logging.LogRecord) -> bool:
-    """Return True if a line of mitmproxy's log about a connection is to be logged.
+    """Return True if a line that mitmproxy logs about a connection is to be shown.
 
     Warnings and errors always are. Of the other lines, mitmdump logs all unless `flow_detail` is 0.
     mitmweb and the console log them only with `termlog_verbosity=debug`, because they show

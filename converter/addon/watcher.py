@@ -1,9 +1,10 @@
 """Watchers: extras that show, count, keep or send on the contents of exchanges. No watcher changes
 a reply.
 
-`think_addon.py` lists their packages in `converter/extras`. Each package has a module `extra` with
-a function `addons(services)`, which returns addons of mitmproxy. If such an addon is a `Watcher`,
-the methods of `Watcher` are called at each exchange's request, events and end.
+`think_addon.py` lists the packages of `converter/extras` that have watchers. Each package has a
+module `extra` with a function `addons(services)`, which returns addons of mitmproxy. If such an
+addon is a `Watcher`, the methods of `Watcher` are called at each exchange's request, events and
+end.
 """
 
 import logging

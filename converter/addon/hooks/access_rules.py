@@ -162,8 +162,8 @@ def is_reverse(flow: HTTPFlow) -> bool:
 
 
 async def is_to_private_host(flow: HTTPFlow) -> bool:
-    """Return True if a forward proxy's request goes to this machine or a private network. The
-    address of the server's connection decides, if there is a connection, else the requested host.
+    """Return True if a forward proxy's request goes to this machine or a private network. If there
+    is a connection to the server, its address decides, else the name of the requested host.
     """
     peer = flow.server_conn.peername if flow.server_conn.connected else None
     return await resolves_to_private(str(peer[0]) if peer else flow.request.host)

@@ -30,8 +30,8 @@ class ExchangeListener(Listener):
     """Answers the layers' calls about a flow from the record of its exchange; no method raises.
 
     Attributes:
-        hosts: flow -> the `Host` that the client sent, until the addon has read it. Entries of
-            CONNECT requests are never read; they disappear with their flows.
+        hosts: flow -> the `Host` that the client sent, until the addon has read it. The entry of a
+            CONNECT request is never read; it disappears with its flow.
 
     Arguments:
         chosen: Returns the settings in force.

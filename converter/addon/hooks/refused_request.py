@@ -1,5 +1,5 @@
-"""Reads a server's response that shows why the client's request failed (a refusal, a parser's
-fault, an empty stream), and makes another request, whose response the client gets instead.
+"""Reads the response of a server that failed on the client's request (a refusal, a parser's fault,
+an empty stream), and makes another request, whose response the client gets instead.
 
 - A server refuses a request because of a trait (such as a field). The request is sent again without
   the trait that the server's error message names. A message names one trait, so a request may be
@@ -73,12 +73,12 @@ def start_reader(record: FlowRecord) -> Refusal | None:
 def unparsed_request(
     record: FlowRecord, body: Mapping[str, object], prompt: object
 ) -> tuple[Mapping[str, object], str]:
-    """Return a request to which the server sends the model's text unparsed, so that the addon reads
-    the calls in it; and the request's path, empty if the path stays the same.
+    """Return a request for which the server sends the model's text unparsed, so that the addon
+    reads the calls in it; and the request's path, empty if the path stays the same.
 
-    It is a text completion of `prompt`, and the record's awaited reply becomes that of a text
-    completion. If `prompt` is no text, because the server rendered none, the request is the chat
-    completion `body` with its tools as text in the system turn.
+    The request is a text completion of `prompt`, and `record.awaited` is changed to await one. If
+    `prompt` is no text, because the server rendered none, the request is the chat completion `body`
+    with its tools as text in the system turn.
     """
     if not isinstance(prompt, str) or record.awaited is None:
         return unread_replies.with_tools_as_text(body), ""

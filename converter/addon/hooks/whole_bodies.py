@@ -37,14 +37,15 @@ _LINE_STREAM_TYPES = ("application/x-ndjson", "application/jsonl")
 
 
 def must_hold_request() -> bool:
-    """Return True if a request that the addon leaves alone must be complete before it is
-    sent on.
+    """Return True if a request that the addon leaves alone must be complete before the server gets
+    it.
     """
     return any(map(value_of, NEED_WHOLE_REQUESTS)) or _has_script("request")
 
 
 def must_hold_reply(response: Response) -> bool:
-    """Return True if a response that the addon leaves alone must be complete before it is sent on.
+    """Return True if a response that the addon leaves alone must be complete before the client gets
+    it.
 
     A stream is not held for a script's `response` hook, because many such scripts only count
     responses. A script that needs the complete body can set `flow.response.stream` to False.

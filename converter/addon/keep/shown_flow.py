@@ -1,5 +1,5 @@
-"""Read a flow that is shown to people: the server's request and response, transcripts, the settings
-to read them, and facts about the reply.
+"""Reads from a flow what people are shown: the server's request and response, transcripts, the
+settings by which a reply is read, and facts about the reply.
 """
 
 from collections.abc import Mapping

@@ -255,8 +255,8 @@ class ReplyLayer(HttpLayer):
             yield self._silence_timer
 
     def _check_silence(self) -> CommandGenerator[None]:
-        """Have each stream check how long its client has got no byte, and start the timer again for
-        the stream that is due next.
+        """Have each stream check how long ago its client got the last byte, and start the timer
+        again for the stream that is due next.
         """
         self._silence_timer = None
         exchanges = self.exchanges

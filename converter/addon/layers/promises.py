@@ -49,7 +49,7 @@ type Ending = Callable[[], CommandGenerator[None]]
 
 
 class Tick(events.Event):
-    """The event at which the layer of an exchange checks how long its client has got no byte."""
+    """The event at which an exchange's layer checks how long ago its client got the last byte."""
 
 
 class BodyBuffer(ReceiveBuffer):
@@ -72,7 +72,8 @@ class StreamLayer(HttpStream):
 
     Attributes:
         last_sent_at: when bytes were last sent to the client, in seconds of the monotonic clock.
-        response_body_buf: mitmproxy's buffer of a held body, but with a limit.
+        response_body_buf: mitmproxy's buffer for the response's body, but with a limit
+            (`BodyBuffer`).
     """
 
     def __init__(self, context: Context, stream_id: int, layer: Connections) -> None:
@@ -125,8 +126,8 @@ class StreamLayer(HttpStream):
         return self._end_silence() if isinstance(event, Tick) else super()._handle_event(event)
 
     def _end_silence(self) -> CommandGenerator[None]:
-        """Send the client a ping if it has got no byte for too long. If it has no head yet, send it
-        a head before the ping, if the listener returns a head for this exchange.
+        """Send the client a ping if it has got no byte for too long. If the client has no response
+        head yet, send it a head before the ping, if the listener returns one for this exchange.
         """
         if monotonic() < self.last_sent_at + self._layer.listener.seconds_of_silence:
             return
@@ -287,9 +288,9 @@ class StreamLayer(HttpStream):
             yield from self._report_in_dialect(failing)
 
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
-        """Check a head by mitmproxy's method, which refuses bad headers. Before, give the listener
-        the `Host` of the client's request, which mitmproxy replaces afterwards. `request`: True for
-        the head of the client's request, False for that of the server's response.
+        """Have mitmproxy's method check a head; it refuses bad headers. First give the listener the
+        `Host` of the client's request, because mitmproxy replaces it later. `request`: True for the
+        head of the client's request, False for that of the server's response.
         """
         if request:
             self._layer.listener.hosts[self.flow] = self.flow.request.host_header or ""

@@ -40,7 +40,7 @@ from converter.addon.layers.whole_reads import WholeReads
 @dataclass(slots=True, eq=False)
 class Carrier:
     """Turns each read of one reply's body into the bytes for the client, as the layers would. It
-    reads and writes no socket.
+    neither reads nor writes a socket.
     """
 
     stream: Stream
@@ -91,8 +91,8 @@ replaces.
 
 
 class Splice(asyncio.Protocol):
-    """The asyncio protocol of a server's connection while its reply streams. It sends the client
-    its bytes at once, if it can, and else passes the read to the protocol that it replaces.
+    """The asyncio protocol of a server's connection while its reply streams. If it can, it sends
+    the client's bytes at once; else it passes the read on to the protocol that it replaces.
 
     Attributes:
         theirs: the protocol that the splice replaces, which feeds mitmproxy's reader.

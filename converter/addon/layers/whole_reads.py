@@ -7,7 +7,7 @@ from converter.addon.bounds import LONGEST_HEAD
 from converter.addon.layers.guard import ChunkedReader, h11, unread_line_break
 
 _SIZE_LINE = re.compile(rb"([0-9a-fA-F]{1,7})\r\n")
-"""The size line of an HTTP chunk as servers write it, without an extension."""
+"""Matches the size line of an HTTP chunk as servers usually write it: without an extension."""
 
 
 class WholeReads:

@@ -31,7 +31,9 @@ class News:
     """
 
     part: Part
-    """The new part. If a thought or text goes on, a part of this kind with the new text alone."""
+    """The new part. If a thought or text goes on, it is a part of the same kind that has only the
+    new text.
+    """
     choice: int = 0
     """The index of the reply's choice."""
     fresh: bool = True

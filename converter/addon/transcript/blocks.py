@@ -142,8 +142,8 @@ def _media_of_source(kind: str, source: MediaSource, title: str = "") -> Media:
 
 
 def _document_parts(read: Document, block: Fields) -> Iterator[Part]:
-    """Yield the parts of a document: the document, the texts and pictures within it, and its
-    context. `block`: the JSON from which the document was read.
+    """Yield the parts of a document: the document, the texts and pictures within it, and the text
+    of its field `context`. `block`: the JSON from which the document was read.
     """
     kind = str(block.values.get("type")).removeprefix("input_").removesuffix("_url")
     if isinstance(read.content, tuple):

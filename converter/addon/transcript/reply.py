@@ -143,7 +143,9 @@ class ReplyReader:
         return [news for event in runs for news in self._run_stages(event)]
 
     def _decode(self, frame: Frame) -> list[Event]:
-        """Return a frame's events; for an unreadable frame one event with its bytes."""
+        """Return a frame's events; for a frame that cannot be read one event, which has the frame's
+        bytes.
+        """
         assert self._reader
         if self.recogniser.dialect is None:
             return [_opaque_frame(frame)]
@@ -231,7 +233,7 @@ def _as_text(raw: bytes) -> str:
 
 
 def _is_odd_block(block: dict[str, object]) -> bool:
-    """Return True if a block of text or thinking has another value than a string."""
+    """Return True if a block of text or thinking has a value that is no string."""
     kind = block.get("type")
     value = block.get(str(kind))
     return kind in _SHOWN_TYPES and has_value(value) and not isinstance(value, str)

@@ -54,8 +54,8 @@ class ServerConnection(Http1Client):
         yield commands.CloseConnection(self.conn)
 
     def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
-        """Read the response's head. Skip interim heads. Close the connection and report an error as
-        soon as the bytes so far cannot become a head.
+        """Read the response's head. Skip interim heads, such as 103 Early Hints. Close the
+        connection and report an error as soon as the bytes so far cannot become a head.
         """
         if self.stream_id is not None and isinstance(event, events.DataReceived):
             while _INTERIM_HEAD.match(bytes(self.buf)) and self.buf.maybe_extract_lines():
