@@ -24,7 +24,9 @@ LONGEST_LINE = 2000
 _LONGEST_NOTE = 120
 """The most characters of a note in a flow's comment, which mitmweb shows in one cell of a table."""
 _REDUNDANT_START = "the server's reply was "
-"""Words at the beginning of notes which a flow's comment leaves out, because it is narrow."""
+"""Words at the beginning of some notes. A flow's comment leaves them out, because mitmweb shows it
+in a narrow column.
+"""
 
 _log = logging.getLogger(__name__)
 

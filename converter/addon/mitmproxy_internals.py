@@ -100,8 +100,8 @@ def is_replayed_by_the_server(flow: HTTPFlow) -> bool:
 
 
 def somebody_looks() -> bool:
-    """Return True if a person may see a change of a flow: in mitmweb while a page is open, in the
-    console always.
+    """Return True if a person may see a change of a flow. It is False only in mitmweb, while no
+    page is open.
     """
     web = sys.modules.get("mitmproxy.tools.web.app")  # None unless mitmweb runs
     return web is None or bool(web.ClientConnection.connections)

@@ -77,8 +77,8 @@ def _host_of(url: str) -> str:
 
 
 _ANTHROPIC_DOMAINS = (".anthropic.com", ".claude.com")
-"""Domains of Anthropic's own API. A server in one of them gets the client's keys of Anthropic's;
-for every other server they are removed.
+"""Domains of Anthropic's own API. A server in one of them gets the client's Anthropic keys; no
+other server gets them.
 """
 
 _log = logging.getLogger(__name__)

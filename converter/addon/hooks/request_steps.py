@@ -472,7 +472,7 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
 
 
 async def _find_server(pending: PendingRequest) -> Server:
-    """Return the profile by the user's option or by probes; probes may raise ConnectionError."""
+    """Return the server's profile by option or by probes; probes may raise ConnectionError."""
     record, chosen = pending.record, pending.record.exchange.settings.server
     if chosen or not record.upstream.direct:
         return chosen or record.server
@@ -488,8 +488,8 @@ async def _recognise_if_reachable(pending: PendingRequest) -> None:
 async def _run_with_memory(
     pending: PendingRequest, work: Callable[[], ReadRequest], without: Callable[[], ReadRequest]
 ) -> ReadRequest:
-    """Return the request that `work` writes, which may read earlier thoughts from the memory. If
-    the memory cannot be reached, return the request that `without` writes, which needs no memory.
+    """Return the request that `work` writes; `work` may read earlier thoughts from the memory. If
+    the memory cannot be reached, return the request that `without` writes without the memory.
     """
     request, size = pending.record.request, pending.record.body_size
     if pending.memory.elsewhere and request.wants_earlier_thoughts():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # the official binary of mitmdump lacks this module
 OVERHEAD = 16 * 1024
 """The estimated bytes of a flow without its bodies: headers, connections, times."""
 _ADDON_MARKERS = ("", MOVED, NOTHING, TROUBLE)
-"""The markers of flows that no person has marked: none, or one of the addon's."""
+"""The markers of a flow that no person has marked: empty, or one of the addon's."""
 
 
 class FlowKeeper(Watcher):

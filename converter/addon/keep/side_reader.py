@@ -29,7 +29,9 @@ class SideReader:
             self._reader = ReplyReader(record.exchange.settings, expected=shown)
 
     def news(self) -> list[News]:
-        """Return what has come since the last call: the parts that began, and their texts."""
+        """Return what has come since the last call: the parts that began, and new text of the part
+        that goes on.
+        """
         sides = self.record.sides
         came = b"".join(sides.chunks) if self._of_server else sides.client_bytes or b""
         fresh = bytes(came[self._read_bytes :])

@@ -231,8 +231,8 @@ def layer_within(layer: Any, kind: type) -> Any:
 
 
 def is_outermost(layer: Layer) -> bool:
-    """Return True if no other layer changes the data that a layer sends to the client: it is in no
-    TLS and in no tunnel.
+    """Return True if no other layer changes the data that `layer` sends to the client, because
+    `layer` is within no TLS and no tunnel.
     """
     above = layer.context.layers[: layer.context.layers.index(layer)]
     return all(isinstance(outer, (DestinationKnown, HttpProxy)) for outer in above)

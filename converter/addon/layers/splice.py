@@ -121,7 +121,7 @@ class Splice(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Rewrite the bytes of a read (`data`), and send them to the client at once. Give the read
         to the layers if it has to wait: it is long, earlier bytes wait for the layers or for the
-        client, or the carrier is closed.
+        client, or the carrier is not open.
         """
         if (
             len(data) > LONG_READ

@@ -15,7 +15,9 @@ from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
 from converter.core.reply.growing_blocks import GrowingBlocks, GrowingCall
 
 _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
-"""Fields that are not shown, because they have numbers for each token of a reply: thousands."""
+"""Fields that are not shown, because they have numbers for each of a reply's tokens, which may be
+thousands.
+"""
 _SHOWN_FIELDS = ("role", "content", "refusal")
 """Names of a delta's fields that `_add_opaque` leaves out, because other events show them."""
 _SHOWN_PARTS = ("text", "thinking")

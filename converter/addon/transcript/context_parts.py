@@ -80,9 +80,9 @@ def context_values(
     pieces: Sequence[bytes] | None = None,
     called: Collection[str] = (),
 ) -> dict[str, object]:
-    """Return the page's JSON about the parts of a request to a server: the parts, the largest
-    first, the tokens of all parts of each kind, and the tokens of the tools that were never called
-    (`unused`).
+    """Return the page's JSON about the parts of a request to a server: `parts`, the largest first;
+    `kinds`, the tokens of all parts of each kind; `unused`, the tokens of the tools that were never
+    called; and `note`, a sentence on how the tokens were counted.
 
     `body`: the request's body. `chosen`: the settings in force. `counted`: how many tokens the
     prompt has, as the reply reports; None if it does not. `pieces`: the bytes of each token of the

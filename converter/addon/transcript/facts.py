@@ -16,8 +16,8 @@ and the calls.
 
 def merge_facts(own: Facts, more: Facts | None) -> Facts:
     """Return two mappings of a reply's facts as one. `own`: those that the transcript has from the
-    reply's bytes. `more`: those that were recorded while the reply came; None if there are none.
-    For a fact in both mappings the value of `own` counts, but for a time that of `more`.
+    reply's bytes. `more`: those that were recorded while the reply came; None if there are none. If
+    both have a fact, `own` has the value that counts; only times are taken from `more`.
     """
     return {
         **own,

@@ -26,7 +26,7 @@ from converter.core.wire.printable import (
 )
 
 HIGHLIGHT: Final = "yaml"
-"""The name of the syntax by which mitmproxy highlights this text."""
+"""The name of the syntax by which mitmproxy highlights the text that `write` returns."""
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9/][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.ASCII)
 """Matches a value that needs no quotes in YAML."""
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
