@@ -45,7 +45,6 @@ from converter.extras.command.start import (
     PORT,
     check_options,
     export_key,
-    set_names,
     unset_defaults,
 )
 
@@ -346,7 +345,7 @@ def _proxy_for(chosen: LaunchArguments, client: Client) -> Iterator[str]:
     web_port = free_port("--web-port", port + 1, LOCAL)
     ports = {"listen_port": str(port), "web_port": str(web_port)}
     defaults = {**ports, "think_lessons": "true", **client.proxy_options}
-    options = [*unset_defaults(defaults, set_names(chosen.proxy_options)), *chosen.proxy_options]
+    options = [*unset_defaults(defaults, chosen.proxy_options[1::2]), *chosen.proxy_options]
     arguments = [*filter(None, [behind or chosen.url]), "--end-with-input", *options]
     command = [sys.executable, "-P", "-m", "converter.command", *arguments]
     with (

@@ -107,10 +107,10 @@ def main(arguments: Sequence[str]) -> int:
         threading.Thread(target=_end_with_input, daemon=True).start()
     if not ADDON.exists():
         raise CommandError(f"think_addon.py is missing beside {ADDON.parent / 'converter'}")
-    check_options(chosen.set)
+    check_options([*chosen.set, *set_options(more)])
     export_key(chosen.key)
     passed_on = mitmproxy_arguments(chosen, more)
-    warn_if_open(chosen)
+    warn_if_open(chosen, more)
     check_folder(passed_on)
     if chosen.workers != 1:
         from converter.extras.command import workers  # noqa: PLC0415 (--help is to come at once)
@@ -201,15 +201,16 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[
     return chosen, more
 
 
-def set_names(arguments: Sequence[str]) -> set[str]:
-    """Return the names of the options that `--set NAME=VALUE` in these arguments sets."""
-    return {value.partition("=")[0] for word, value in pairwise(arguments) if word == "--set"}
+def set_options(arguments: Sequence[str]) -> list[str]:
+    """Return the `NAME=VALUE` behind each `--set` in these arguments."""
+    return [value for word, value in pairwise(arguments) if word == "--set"]
 
 
-def unset_defaults(defaults: Mapping[str, str], names: set[str]) -> list[str]:
-    """Return `--set` arguments for the default options, except for options in `names`: the user has
-    set them, and mitmproxy refuses a second value for one option.
+def unset_defaults(defaults: Mapping[str, str], options: Sequence[str]) -> list[str]:
+    """Return `--set` arguments for the default options, except for options that stand in `options`
+    (`NAME=VALUE`): the user has set them, and mitmproxy refuses a second value for one option.
     """
+    names = {option.partition("=")[0] for option in options}
     rows = (f"{name}={value}" for name, value in defaults.items() if name not in names)
     return [word for row in rows for word in ("--set", row)]
 
@@ -231,16 +232,16 @@ def mitmproxy_arguments(chosen: argparse.Namespace, more: Sequence[str] = ()) ->
     mode = ["-s", str(ADDON), "--mode", f"reverse:{server_address(url)}"]
     listening = ["--listen-host", chosen.host, "--listen-port", str(port)]
     options = [word for option in chosen.set for word in ("--set", option)]
-    ours = unset_defaults(defaults, set_names([*options, *more]))
+    ours = unset_defaults(defaults, [*chosen.set, *set_options(more)])
     return [*mode, *listening, *page, *ours, *options, *more]
 
 
-def warn_if_open(chosen: argparse.Namespace) -> None:
+def warn_if_open(chosen: argparse.Namespace, more: Sequence[str] = ()) -> None:
     """Print a warning if other machines can use the proxy, and thus the server, unauthenticated."""
     try:
         is_local = ipaddress.ip_address(chosen.host).is_loopback
     except ValueError:
         is_local = chosen.host == "localhost"
-    if not is_local and not any("proxyauth" in word for word in chosen.set):
+    if not is_local and not any("proxyauth" in word for word in (*chosen.set, *more)):
         warning = "whoever reaches this machine can use the server"
         print(f"think-addon: it listens at {chosen.host}: {warning}", file=sys.stderr)

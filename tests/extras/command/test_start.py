@@ -92,18 +92,15 @@ def test_the_help_names_every_option_of_the_addon() -> None:
     assert all(f"think_{option.name} " in help_text for option in settings.OPTIONS)
 
 
-@pytest.mark.parametrize(
-    ("host", "others"),
-    ROWS["listening to other machines prints a warning"],
-)
+@pytest.mark.parametrize(("host", "others"), ROWS["listening to other machines prints a warning"])
 def test_listening_to_other_machines_prints_a_warning(
     host: str, others: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start.warn_if_open(start.parse_arguments([URL, "--host", host])[0])
     assert ("whoever reaches this machine can use the server" in capsys.readouterr().err) is others
-    start.warn_if_open(
-        start.parse_arguments([URL, "--host", host, "--set", "proxyauth=me:secret"])[0]
-    )
+    for before in ([], ["--"]):
+        line = [URL, "--host", host, *before, "--set", "proxyauth=me:secret"]
+        start.warn_if_open(*start.parse_arguments(line))
     assert capsys.readouterr().err == ""
 
 
@@ -131,8 +128,9 @@ def test_several_processes_start_with_what_one_would_get(monkeypatch: pytest.Mon
     ],
 )
 def test_a_wrong_option_is_wrong_use_before_anything_starts(written: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        start.main([URL, "--set", written])
+    for before in ([], ["--"]):
+        with pytest.raises(UsageError, match=message):
+            start.main([URL, *before, "--set", written])
 
 
 def test_a_home_that_cannot_be_written_is_reported_in_a_line(tmp_path: Path) -> None:
