@@ -214,9 +214,10 @@ class ThinkAddon:
         """Return True if people may see the flows' bodies: in mitmweb, in the console, in
         mitmdump's output or in a saved file.
         """
-        # The list of flows is None outside mitmweb and the console. In them it is empty at first.
+        # The list is None in mitmdump; in mitmweb and the console it is empty at first.
         viewed = flow_list() is not None or (value_of("flow_detail") or 0) >= BODIES_SHOWN
         return viewed or any(map(value_of, KEPT_BY))
 
 
+# mitmproxy takes the addons of a script from the variable of this name.
 addons = [ThinkAddon()]

@@ -282,6 +282,6 @@ class Conversation:
     notes: tuple[str, ...] = ()
     """Lines for the log: one about each field or block of the request that was left out."""
     own: object = field(default=None, compare=False, repr=False)
-    """A value that the module of the client's dialect keeps here, because it needs it when it
-    writes the reply. No other module reads it.
+    """A value that the module of the client's dialect keeps here until it writes the reply. No
+    other module reads the value.
     """

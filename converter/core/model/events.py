@@ -158,7 +158,8 @@ class ToolCall:
     """
     free_text: bool = False
     """True for a call of the type `custom`, whose arguments are plain text. A piece from a decoder
-    has this text; a piece from the assembler (the stage that joins calls) has an object with it.
+    has this text; a piece from the assembler (the stage that joins calls) has an object that
+    holds it.
     """
     is_value: bool = field(default=False, compare=False)
     """True if the server sent the arguments as an object and not as JSON text, so that the

@@ -207,8 +207,8 @@ class BoundedStore(Store):
         with self._operation():
             self._evict()
             while key and not (one and values):
+                # An entry that was read before counts as missing: else the loop would never end.
                 entry = None if key in seen else self._use(key)
-                # `None` also for an entry that was read before: the loop would never end.
                 if entry is None:
                     return None
                 seen.add(key)

@@ -266,8 +266,8 @@ class FastPath:
         return len(texts), route.template.write(texts, first) if route.template else b"".join(taken)
 
     def settle(self) -> None:
-        """Feed the stages with the text of the frames that were rewritten without them. Behind this
-        text, other texts may be plain than before: the next `rewrite` asks the stages again.
+        """Feed the stages with the text of the frames that were rewritten without them. This may
+        change which texts are plain, so the next `rewrite` asks the stages again.
         """
         self._ready = None
         if self._waiting:

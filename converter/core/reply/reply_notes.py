@@ -24,7 +24,7 @@ _UNREAD = (
 marks that the model probably writes around its thoughts.
 """
 MISREAD = ("opener missing", "closer missing", "no family reads it")
-"""Texts by which a note is recognised that says that a reply was read wrongly."""
+"""Parts of notes. A note with one of them says that the reply was read wrongly."""
 _CUT = "the reply ends at a thought, as `length`, because no second request could continue it"
 """The note on a thought that the addon ended, if no second reply then continued the reply."""
 NO_ANSWER = "the reply holds a thought and no answer, and its finish is `stop`"

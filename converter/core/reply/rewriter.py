@@ -304,7 +304,7 @@ class Rewriter:
         rest = self._guarded(rest_of, whole)
         ends = self._client.wire.framing.ends
         if out and rest and not out[-1].endswith(ends):
-            # The last frame was sent as it came, and the server did not end it with a blank line.
+            # The last frame was sent as it came, but without the blank line or line end behind it.
             out.append(ends[0])
         return [*out, *rest]
 

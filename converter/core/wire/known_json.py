@@ -177,7 +177,7 @@ class _Reading:
         self._before: int | None = None
 
     def object(self, lists: Collection[str]) -> ReadObject:
-        """Return the object in the bytes, with the key of each list of messages in `lists`. Raises
+        """Return the object in the bytes. `lists`: the keys of lists of messages. Raises
         ValueError, RecursionError or StopIteration for bytes for which `read` returns `None`.
         """
         members, lists_read = dict[str, KeptValue](), dict[str, KeptList]()

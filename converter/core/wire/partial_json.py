@@ -161,7 +161,7 @@ class PartialJson:
             self._blanks += len(piece)
             if not self._gap and self.begun:
                 return piece
-            self._gap.append(piece)  # held, because they stand behind a comma or outside the object
+            self._gap.append(piece)  # blanks behind a comma, or outside the object, are held
             return ""
         if part is JsonPart.UNFIT:
             if self._reader.want is Want.OBJECT:

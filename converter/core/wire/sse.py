@@ -139,7 +139,7 @@ class FrameDecoder:
         return Frame(raw, None, oversized=True) if oversized else self.parse(raw)
 
     def parse(self, raw: bytes) -> Frame:
-        """Return the frame for these bytes, whatever their number is."""
+        """Return the frame for these bytes, which may be more than the limit."""
         return read_frame(raw)
 
     def overflow(self) -> list[Frame]:
