@@ -15,7 +15,7 @@ from converter.core.model.raw_messages import (
 )
 
 TITLE, COMPACTION = "title", "compaction"
-_HEAD = 4000
+_HEAD_LENGTH = 4000
 """How many characters at the beginning of a text are searched for `_PATTERNS`."""
 _PATTERNS = (
     # Claude Code 2.1 and Codex 0.169 ask for a summary in these words.
@@ -30,7 +30,7 @@ _PATTERNS = (
     (TITLE, re.compile(r"\bplease reply with a title for the chat\b")),  # Continue 1
 )
 """Pairs: the kind of request, and a pattern of the words in which a client's program makes it."""
-_GOES_ON = re.compile(
+_BEFORE_SUMMARY = re.compile(
     r"This session is being continued from a previous conversation"  # Claude Code 2.1
     r"|Another language model started to solve this problem and produced a summary"  # Codex 0.169
 )
@@ -63,7 +63,7 @@ def housekeeping_of(body: Mapping[str, object], path: str = "") -> str:
     replied = any(role_of(message) not in ("user", *SYSTEM) for message in messages)
     may_be = {TITLE: not body.get("tools"), COMPACTION: replied}
     for kind, pattern in _PATTERNS:
-        if may_be[kind] and any(pattern.search(text[:_HEAD]) for text in texts):
+        if may_be[kind] and any(pattern.search(text[:_HEAD_LENGTH]) for text in texts):
             return kind
     return ""
 
@@ -73,7 +73,7 @@ def goes_on_from_summary(message: object) -> bool:
     conversation continues the earlier one.
     """
     return _is_item(message, "compaction") or any(
-        _GOES_ON.search(text[:_HEAD]) for text in content_texts(message)
+        _BEFORE_SUMMARY.search(text[:_HEAD_LENGTH]) for text in content_texts(message)
     )
 
 

@@ -26,11 +26,11 @@ API.
 """
 MESSAGE_FIELDS = ("messages", "input")
 """The fields with the messages: `messages`, or in requests of the Responses API `input`."""
-_MARK = "cache_control"
+_CACHE_FIELD = "cache_control"
 """The field with which a client marks where a part of the prompt ends that the server should cache.
 It is no text for the model.
 """
-_HEAD = 4000
+_HEAD_LENGTH = 4000
 """How many characters at a message's beginning are in its fingerprint. The rest is left out because
 a client may shorten a tool's long result in its next request; the fingerprint must stay the same.
 """
@@ -147,7 +147,7 @@ def texts_in(message: object) -> Iterator[tuple[bool, str]]:
     values, such as calls, are yielded as JSON. The role is left out.
     """
     fields = message if isinstance(message, dict) else {"content": message}
-    for key in sorted(fields.keys() - {"role", _MARK}):
+    for key in sorted(fields.keys() - {"role", _CACHE_FIELD}):
         value = fields[key]
         for part in value if isinstance(value, list) else [value]:
             if text := part if isinstance(part, str) else _text(part):
@@ -168,12 +168,12 @@ def _without_cache_mark(value: object) -> object:
     """Return an object without its field `cache_control`; any other value unchanged."""
     if not isinstance(value, dict):
         return value
-    return {key: item for key, item in value.items() if key != _MARK}
+    return {key: item for key, item in value.items() if key != _CACHE_FIELD}
 
 
 def fingerprint_of(message: object) -> str:
     """Return a text by which a message is recognised in the next request: its role, and the
-    beginning of its text (`_HEAD`). The fingerprint of a system message is only its role.
+    beginning of its text (`_HEAD_LENGTH`). The fingerprint of a system message is only its role.
 
     What clients change between requests is left out: thoughts, dates, Claude Code's reminders and
     its billing line.
@@ -183,7 +183,7 @@ def fingerprint_of(message: object) -> str:
         return role
     texts, length = list[str](), 0
     for is_thought, text in texts_in(message):
-        texts += [] if is_thought else [text[: _HEAD - length]]
+        texts += [] if is_thought else [text[: _HEAD_LENGTH - length]]
         length += 0 if is_thought else len(texts[-1])
     for moving in (REMINDER, BILLING_LINES, DATE):
         texts = [moving.sub("", text).strip() for text in texts]

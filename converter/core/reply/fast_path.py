@@ -206,7 +206,8 @@ class FastPath:
     of text (thinking, answer, arguments) the route: how it is written for the client.
 
     Arguments:
-        note: a function that gets the events of all frames that a call of `rewrite` has rewritten.
+        record: a function that gets the events of the frames that a call of `rewrite` has
+            rewritten.
         counter: the name of the field in which the client's frames are numbered; empty if they have
             no numbers.
 
@@ -221,11 +222,11 @@ class FastPath:
         decoder: Decoder,
         stages: Stages,
         encoder: Encoder,
-        note: Callable[[list[Event]], object],
+        record: Callable[[list[Event]], object],
         counter: str = "",
     ) -> None:
         self.changes, self.text, self.waiting = False, "", 0
-        self._decoder, self._stages, self.encoder, self._note = decoder, stages, encoder, note
+        self._decoder, self._stages, self.encoder, self._record = decoder, stages, encoder, record
         self._counter = json_text.write(counter) + b":" if counter else b""
         self._shape: _Shape | None = None
         self._routes: dict[TextKind, _Route] = {}
@@ -260,7 +261,7 @@ class FastPath:
         self.changes = route is _HELD or route.template is not None
         if route is _HELD:
             return len(texts), b""
-        self._note([read if stays else _fill(route.sample, text)])
+        self._record([read if stays else _fill(route.sample, text)])
         first = self.encoder.record_unparsed_text(kind, text, len(texts))
         taken = raws[begin : begin + len(texts)]
         return len(texts), route.template.write(texts, first) if route.template else b"".join(taken)

@@ -12,9 +12,9 @@ _TOKENS = re.compile(rb'(?P<string>"(?:[^"\\]|\\.)*+")(?P<colon>\s*:)?|[{}\[\]]'
 """The pattern of a JSON string (with the colon behind it, if it is a key) or of a bracket."""
 _STRING = re.compile(rb'\s*("(?:[^"\\]|\\.)*+")', re.DOTALL)
 """The pattern of a JSON string that is a value, with the blanks before it."""
-_NAME = b'"model"'
+_MODEL_KEY = b'"model"'
 """The key of the field with the model's name, as JSON writes it."""
-_REPLIES = (b'"message"', b'"response"')
+_REPLY_KEYS = (b'"message"', b'"response"')
 """The fields of a frame's JSON whose value may be the reply, an object with a field `model`: in the
 Messages API and in the Responses API.
 """
@@ -30,8 +30,8 @@ def bytes_with_model(raw: bytes, name: str) -> bytes:
         if not token["string"]:
             depth += 1 if token[0] in b"{[" else -1
         elif token["colon"]:
-            own = depth == 1 or (depth == 2 and holder in _REPLIES)
-            if own and token["string"] == _NAME and (value := _STRING.match(raw, token.end())):
+            own = depth == 1 or (depth == 2 and holder in _REPLY_KEYS)
+            if own and token["string"] == _MODEL_KEY and (value := _STRING.match(raw, token.end())):
                 return raw[: value.start(1)] + json.dumps(name).encode() + raw[value.end(1) :]
             holder = token["string"] if depth == 1 else holder
     return raw

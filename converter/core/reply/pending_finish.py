@@ -32,7 +32,7 @@ finish waits for one more frame.
 """
 _STRENGTH = ("stop", "tool_calls", "content_filter", "length", NOT_WHOLE)
 """Finish reasons from weak to strong. If a choice has two finishes, the stronger one counts."""
-_ENDED = ("stop", "tool_calls")
+_MAY_BE_CUT = ("stop", "tool_calls")
 """Finish reasons that some servers send although the limit has cut the reply."""
 
 
@@ -75,7 +75,7 @@ class PendingFinish:
         self._frames: list[ReadFrame] = []
         # The indexes of the choices whose finish was already returned, without any text since. A
         # second finish of such a choice is dropped.
-        self._gone: set[int] = set()
+        self._returned: set[int] = set()
 
     @property
     def holds(self) -> bool:
@@ -89,16 +89,16 @@ class PendingFinish:
         enough, and the new one if it need not wait.
         """
         kinds = {type(event) for event in read.events}
-        if not (self._frames or self._gone or Finish in kinds):
+        if not (self._frames or self._returned or Finish in kinds):
             return [read]  # no finish has come so far, as in nearly all frames: save the work below
         spoke = {event.choice for event in read.events if isinstance(event, _TEXT_EVENTS)}
-        self._gone -= spoke
-        out = self._take_beside(spoke)
+        self._returned -= spoke
+        out = self._take_other_events(spoke)
         new = {finish.choice: _strength(finish) for finish in read.finishes}
         out += self._drop_finishes(lambda finish: _strength(finish) < new.get(finish.choice, -1))
         if Failure in kinds:  # a finish `error` is dropped, because the failure says more
             out += self._drop_finishes(lambda finish: finish.reason == NOT_WHOLE)
-        has_one = self._gone.union(each.choice for it in self._frames for each in it.finishes)
+        has_one = self._returned.union(each.choice for it in self._frames for each in it.finishes)
         read = read.without(lambda event: isinstance(event, Finish) and event.choice in has_one)
         waits = bool(read.finishes)
         self._frames += [read] if waits else []
@@ -118,12 +118,12 @@ class PendingFinish:
         the request's limit, the finishes are marked as `at_limit`.
         """
         frames, self._frames = self._frames, []
-        self._gone.update(finish.choice for read in frames for finish in read.finishes)
+        self._returned.update(finish.choice for read in frames for finish in read.finishes)
         if not counts or not 0 < self._limit <= counts.output:
             return frames
         return [replace(read, events=[*map(_mark_at_limit, read.events)]) for read in frames]
 
-    def _take_beside(self, choices: set[int]) -> list[ReadFrame]:
+    def _take_other_events(self, choices: set[int]) -> list[ReadFrame]:
         """Split the waiting frames that have a finish of one of `choices`: return frames with all
         their other events, and let the finishes wait on. The caller has got more text of these
         choices, and must send it behind those events, but before the finish.
@@ -156,8 +156,8 @@ def _strength(finish: Finish) -> int:
 
 
 def _mark_at_limit(event: Event) -> Event:
-    """Return the event. A finish that some servers send for a cut reply (`_ENDED`) is returned with
-    `at_limit` set, unless a stop string ended the choice.
+    """Return the event. A finish that some servers send for a cut reply (`_MAY_BE_CUT`) is returned
+    with `at_limit` set, unless a stop string ended the choice.
     """
-    ends = isinstance(event, Finish) and event.stop_sequence is None and event.reason in _ENDED
+    ends = isinstance(event, Finish) and event.stop_sequence is None and event.reason in _MAY_BE_CUT
     return replace(event, at_limit=True) if isinstance(event, Finish) and ends else event

@@ -51,12 +51,12 @@ frame, or its beginning.
 """
 TOO_LONG = f"the server sent a frame of more than {FRAME_LIMIT >> 20} megabytes"
 """The message for a frame that is longer than `FRAME_LIMIT`."""
-_LONG = FRAME_LIMIT - 16
+_LONGEST = FRAME_LIMIT - 16
 """The most bytes of an unreadable frame that is not reported as too long (`TOO_LONG`). The number
 is a little lower than `FRAME_LIMIT`, because the frame decoder holds back the last bytes of a frame
 that is too long: the frame's end may begin in them.
 """
-_SAMPLE = 200
+_LONGEST_QUOTE = 200
 """The most characters of unreadable bytes that an error quotes."""
 _TEXT_EVENTS = (Text, Thinking, ToolCall)
 """The types of events that are content. A choice that has such an event needs a finish."""
@@ -202,7 +202,7 @@ class ReplyEnd:
         reply is whole without it.
         """
         is_frame = beginning_of(raw) in (None, FirstBytes.FIELD)
-        if len(raw) > _LONG:
+        if len(raw) > _LONGEST:
             return [self._fail(TOO_LONG)]
         if is_frame and not raw.endswith((b"\n", b"\r")):
             return [] if self._is_whole else [self._fail(CUT_SHORT)]
@@ -224,8 +224,8 @@ class ReplyEnd:
         """Return a short line about unreadable bytes: the error message in them, or their first
         characters.
         """
-        text = self._server.message_in(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
-        return " ".join(text.split())[:_SAMPLE]
+        text = self._server.message_in(raw) or raw[: 4 * _LONGEST_QUOTE].decode(errors="replace")
+        return " ".join(text.split())[:_LONGEST_QUOTE]
 
 
 def without_frames(events: Sequence[Event]) -> list[Event]:

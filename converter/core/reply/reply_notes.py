@@ -30,7 +30,7 @@ _CUT = "the reply ends at a thought, as `length`, because no second request coul
 NO_ANSWER = "the reply holds a thought and no answer, and its finish is `stop`"
 """The note on a reply that consists of a thought, although the model ended it by itself (`stop`).
 """
-_SAMPLE = 200
+_LONGEST_QUOTE = 200
 """The most characters that a note quotes of the words that a thought repeats."""
 
 
@@ -42,7 +42,7 @@ def notes_of(findings: Findings) -> list[str]:
     if findings.unclosed:
         notes.append("a thought that a phrase began ended with the reply")
     if period := findings.repeated_text:
-        text = "".join(filter(str.isprintable, " ".join(period)))[:_SAMPLE]
+        text = "".join(filter(str.isprintable, " ".join(period)))[:_LONGEST_QUOTE]
         ended = f"was ended behind {findings.ends.at} characters of thinking, because it repeats"
         done = ended if "loop" in findings.ends.reasons else "repeats"
         notes.append(f"a thought {done} itself: {len(period)} words three times: {text}")

@@ -96,8 +96,7 @@ class Rewriter:
         self._faults: list[str] = []
         self.events: list[Event] = []
         self.thoughts: list[ThoughtEvent] = []
-        self.changed = self.closed = self._broken = self._finished = False
-        self._is_of_next = False
+        self.changed = self.closed = self._broken = self._finished = self._reads_last_again = False
         self.summary = Summary()
         self.hurried, self._at = 0, 0.0
 
@@ -112,7 +111,7 @@ class Rewriter:
         if not self._splices:
             return None
         counter = self._client.wire.counter
-        return FastPath(self._reader.decoder, self._stages, self._encoder, self._note, counter)
+        return FastPath(self._reader.decoder, self._stages, self._encoder, self._record, counter)
 
     def rename_model(self, name: str) -> None:
         """From now on, write `name` instead of the server's name of the model."""
@@ -173,7 +172,7 @@ class Rewriter:
                 out += self._rewrite(self._reader.cutter.read(raws[index]))
             index += taken or 1
             if self.continuation.is_due:
-                index -= self._is_of_next
+                index -= self._reads_last_again
                 held = self.held()
                 out += self._end_thought()
                 if self.continuation.pauses or self.continuation.is_over:
@@ -233,7 +232,8 @@ class Rewriter:
         If no second reply can continue this one, end it, and return the client's last bytes.
         """
         if not self.continuation.begin(self._tokens):
-            return self._encoder.feed(self._note(self._with_counts(self.continuation.take_rest())))
+            rest = self._with_counts(self.continuation.take_rest())
+            return self._encoder.feed(self._record(rest))
         expected = replace(self._reading.expected, initial=InitialState.TEXT)
         reading = replace(self._reading, chosen_start=InitialState.TEXT, expected=expected)
         cutter = None if self.continuation.pauses else self._reader.cutter
@@ -298,7 +298,7 @@ class Rewriter:
             if self._fast:
                 self._fast.settle()
             drained = [*self._stages.close(), *drain()]
-            events = self._note(self._with_counts(drained, is_last=True))
+            events = self._record(self._with_counts(drained, is_last=True))
             return [*self._encoder.feed(events), *self._encoder.close()]
 
         rest = self._guarded(rest_of, whole)
@@ -347,15 +347,15 @@ class Rewriter:
         """Return the client's bytes for frames that need not wait. If the addon ends a thought or
         the answer in one of them, leave out the frames behind it.
 
-        In this case, also set `_is_of_next`: True if a frame that was left out has other events
-        than counts and the end. `feed` then reads the server's last frame once more, as the first
-        one of the second reply.
+        In this case, also set `_reads_last_again`: True if a frame that was left out has other
+        events than counts and the end. `feed` then reads the server's last frame once more, as the
+        first one of the second reply.
         """
         out: list[bytes] = []
         for number, each in enumerate(frames, 1):
             out += self._guarded(partial(self._send, each), each.came.raw)
             if self.continuation.is_due:
-                self._is_of_next = any(
+                self._reads_last_again = any(
                     not isinstance(event, Usage | End)
                     for behind in frames[number:]
                     for event in behind.events
@@ -375,7 +375,7 @@ class Rewriter:
         """Feed a frame's events to stages and encoder, and return the client's bytes."""
         came, frame, read = each.came, each.frame, each.events
         staged = self._stages.feed_all(self.end.feed(read))
-        events = self._note(self._with_counts(self.continuation.feed(staged)))
+        events = self._record(self._with_counts(self.continuation.feed(staged)))
         passes = (
             self._same_dialect
             and not self.continuation.goes_on
@@ -416,7 +416,7 @@ class Rewriter:
         """
         return [*events] if self.end.failure else self._tokens.with_counts(events, is_last)
 
-    def _note(self, events: list[Event]) -> list[Event]:
+    def _record(self, events: list[Event]) -> list[Event]:
         """Return `events`, which the client will get. Record the finish, the token counts and the
         failure among them, and add them all to the attribute `events`.
         """

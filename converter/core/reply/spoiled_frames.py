@@ -8,7 +8,7 @@ from converter.core.model.events import Event, OpaqueFrame
 from converter.core.wire import json_text
 from converter.core.wire.sse import Frame
 
-_SAMPLE = 200
+_LONGEST_QUOTE = 200
 """How many bytes of an unreadable frame a note quotes."""
 
 
@@ -36,7 +36,7 @@ class SpoiledFrames:
             match event:
                 # A frame that may have held text (`lost`) needs no note: the client gets an error.
                 case OpaqueFrame(comment=False, lost=False) if event.own.raw.strip():
-                    self._first = self._first or event.own.raw[:_SAMPLE]
+                    self._first = self._first or event.own.raw[:_LONGEST_QUOTE]
                     self._unread += 1
 
     def notes(self, done: str) -> list[str]:

@@ -24,7 +24,7 @@ _NAMES = (b"data:", b"event:", b"id:", b"retry:", b":")
 """The beginnings of lines in a stream of server-sent events; `:` begins a comment."""
 FIELD = re.compile(rb"(?:%b)?\s*(?:%b)" % (codecs.BOM_UTF8, b"|".join(_NAMES)))
 """The pattern of the beginning of a stream of server-sent events."""
-_MARKS = {b"{": FirstBytes.JSON, b"[": FirstBytes.JSON, b"<": FirstBytes.PAGE}
+_KINDS = {b"{": FirstBytes.JSON, b"[": FirstBytes.JSON, b"<": FirstBytes.PAGE}
 """The first byte of a reply that is not a blank -> the kind of the reply's beginning."""
 SNIFFED = 4096
 """How many bytes of a reply `beginning_of` reads at most. Blanks may stand before the bytes that
@@ -41,7 +41,7 @@ def beginning_of(raw: bytes, *, last: bool = False) -> FirstBytes | None:
     if FIELD.match(head):
         return FirstBytes.FIELD
     rest = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    if kind := _MARKS.get(rest[:1]):
+    if kind := _KINDS.get(rest[:1]):
         return kind
     more = not last and len(raw) < SNIFFED
     begun = any(whole.startswith(rest) for whole in (*_NAMES, codecs.BOM_UTF8))

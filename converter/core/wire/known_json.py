@@ -48,7 +48,7 @@ _MOST_MEMBERS, _MOST_ELEMENTS = 1 << 8, 1 << 13
 """The most keys of an object, and the most elements of a list, that are read one by one. To read so
 many takes some milliseconds of mitmproxy's event loop. JSON with more is read by `long_json`.
 """
-_MOVES = 2
+_MOST_MOVED = 2
 """How many messages of a conversation may differ in its next request, because the client has moved
 its cache marks (`cache_control`) to other messages. Claude Code marks two messages.
 """
@@ -143,13 +143,13 @@ def read(data: bytes, kept: Sequence[KeptObject], lists: Collection[str]) -> Rea
 def goes_on(before: KeptObject, now: KeptObject) -> bool:
     """Return True if the request `now` continues the conversation of the request `before`.
 
-    It does if it has nearly all messages of `before` at the same indexes. At most `_MOVES` may
+    It does if it has nearly all messages of `before` at the same indexes. At most `_MOST_MOVED` may
     differ, because a client may have moved its cache marks; and fewer must differ than are the
     same.
     """
     for name, one in before.lists.items():
         shared = _count_shared(one, now.lists[name]) if name in now.lists else 0
-        if len(one.values) - shared > min(_MOVES, shared - 1):
+        if len(one.values) - shared > min(_MOST_MOVED, shared - 1):
             return False
     return True
 
@@ -216,8 +216,8 @@ class _Reading:
         the one whose beginning is the same for the most bytes.
 
         All elements before the first difference are taken. Behind it, each element is compared with
-        the kept one at the same index, and parsed if its bytes differ. After more than `_MOVES`
-        different elements in a row, all further ones are parsed without comparison.
+        the kept one at the same index, and parsed if its bytes differ. After more than
+        `_MOST_MOVED` different elements in a row, all further ones are parsed without comparison.
         """
         self._take(_LIST)
         elements, (old, same) = KeptList(self._data, self._at), self._most_equal(name)
@@ -230,7 +230,7 @@ class _Reading:
             self._move(self._at + old.spans[count - 1][1])
             mark = self._take(_NEXT)
         for (begin, end), value in zip(old.spans[count:], old.values[count:], strict=True):
-            if mark != b"," or others > _MOVES:
+            if mark != b"," or others > _MOST_MOVED:
                 break
             at = self._at
             stands = self._stands(old.data, old.begin + begin, old.begin + end)

@@ -34,9 +34,9 @@ COMMAS_LIMIT = 1 << 17
 """The most commas between values that a text may have. An agent's request of 4 MB has 15,000. The
 Python code reads the values of a text with 131,072 commas in 0.2 seconds.
 """
-_MOST = 1 << 12
+_MOST_VALUES = 1 << 12
 """The most values that one call of C code may write. The call takes about a millisecond."""
-_BITS = 16
+_BITS_PER_VALUE = 16
 """A long integer counts as several values: one more for each 16 of its bits. The time to write an
 integer grows with the square of its length.
 """
@@ -141,19 +141,19 @@ def spaced(value: object) -> str:
 
 
 def _is_small(value: object) -> bool:
-    """Return True if one call of C code may write `value`: it has at most `_MOST` values in it. The
-    length of strings does not count, because C code writes them fast.
+    """Return True if one call of C code may write `value`: it has at most `_MOST_VALUES` values in
+    it. The length of strings does not count, because C code writes them fast.
     """
     values, waiting = 0, [value]
-    while waiting and values <= _MOST:
+    while waiting and values <= _MOST_VALUES:
         one = waiting.pop()
         values += 1
         if isinstance(one, dict):
             values += len(one)
-            waiting += one.values() if values <= _MOST else ()
+            waiting += one.values() if values <= _MOST_VALUES else ()
         elif isinstance(one, list | tuple):
             values += len(one)
-            waiting += one if values <= _MOST else ()
+            waiting += one if values <= _MOST_VALUES else ()
         elif type(one) is int:
-            values += one.bit_length() // _BITS
-    return values <= _MOST
+            values += one.bit_length() // _BITS_PER_VALUE
+    return values <= _MOST_VALUES

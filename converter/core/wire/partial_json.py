@@ -21,7 +21,7 @@ WRAPPED = "arguments"
 """
 _NOTHING = ("", "null", "None")
 """The texts that models write in place of an empty object, for a call without arguments."""
-_BEHIND = re.compile(r"[\s}\],;`]*+(?:<|$)")
+_DROPPABLE = re.compile(r"[\s}\],;`]*+(?:<|$)")
 """The pattern of text behind an object that can be dropped: blanks, brackets and commas, up to a
 mark such as `</tool_call>` or up to the end.
 """
@@ -34,7 +34,7 @@ def means_nothing(behind: str) -> bool:
     closing brackets, commas, semicolons and backticks, up to its end or up to a mark
     (`</tool_call>`).
     """
-    return _BEHIND.match(behind) is not None
+    return _DROPPABLE.match(behind) is not None
 
 
 def mended(text: str) -> str:

@@ -27,7 +27,7 @@ def small() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(long_json, "LONG", 0)
         patch.setattr(long_json, "IN_C", 0)
-        patch.setattr(long_json, "_MOST", 4)
+        patch.setattr(long_json, "_MOST_VALUES", 4)
         yield
 
 
@@ -124,7 +124,7 @@ def test_what_is_deep_is_written() -> None:
 
 
 def test_no_call_of_c_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "_MOST", 100)
+    monkeypatch.setattr(long_json, "_MOST_VALUES", 100)
     for work in (json_text.read, json_text.write):
         monkeypatch.setattr(json_text, work.__name__, None)
     value = {"a": [[[1] * 500, {str(at): 10**4000 for at in range(9)}]] * 3, "b": [{"c": 1}] * 200}
