@@ -1,8 +1,9 @@
-"""Tool calls: the assembler joins their pieces, checks them, and lets only whole calls through.
+"""Tool calls: the assembler joins their pieces, checks them, and lets no client run a call that is
+not whole.
 
 ```
 server's frames -> decoder ---- pieces --+
-                                         +-> Assembler -> calls, whole or none -> encoder -> client
+                                         +-> Assembler -> checked pieces -> encoder -> client
 text of a reply -> reading/tool_calls ---+
 ```
 

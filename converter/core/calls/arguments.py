@@ -154,7 +154,9 @@ class Arguments:
         return fresh + (self._feed_behind(rest) if rest else "")
 
     def release(self) -> str:
-        """Return the empty object if it is held, else nothing. Called when no object can follow."""
+        """Return `{}` if this empty object is held, else an empty text. Called when no other object
+        can follow.
+        """
         held, self._held = self._held, ""
         return held
 

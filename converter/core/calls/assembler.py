@@ -1,7 +1,8 @@
-"""The assembler: joins the pieces of a reply's calls, and emits only calls that are whole.
+"""The assembler: finds the call of each piece, checks the call, and emits the piece.
 
-The docstring of `converter.core.calls` has the rules for a call that is not whole, and for text
-that is held.
+If a call is not whole, no client may run it: its last piece is not marked as the end (`ends`), or
+the reply ends with a failure. The docstring of `converter.core.calls` has the rules, also for the
+pieces that are held.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -67,7 +68,8 @@ class Offer:
 
 
 class Assembler:
-    """Takes the events of one choice, and returns them with whole calls only.
+    """Takes and returns the events of one choice; finds and checks the call of each piece. A call
+    that is not whole gets no end, or the reply ends with a failure.
 
     Arguments:
         offer: the offered tools.
@@ -99,11 +101,11 @@ class Assembler:
             return [Failure(message, status=status)]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Say which text of this kind the assembler would return unchanged (see `Stage.plain`).
+        """Return `kind`, if text of this kind may skip the assembler now (see `Stage.plain`), and
+        the characters that it must not have: none for thinking and text.
 
-        Returns `kind` and the characters that such text must not have: none for thinking and text.
-        Returns None for arguments, because their text may need a change. But if exactly one call is
-        open, and in it a string, text of this string passes unchanged.
+        Arguments may skip it only while exactly one call is open, and a string is open in it. Else
+        return None, because the arguments may need a change.
         """
         if kind is not ToolCall:
             return kind, ""
@@ -153,8 +155,9 @@ class Assembler:
     def _begin_next(self) -> Sequence[Event]:
         """Return the first events of all calls that can begin now.
 
-        A call can begin if its name and the source of its arguments are decided, and each call
-        before it is whole: most clients read one call after another.
+        A call can begin if its name is decided, and the field from which its arguments are taken
+        (`Offer.call_in_name`). Each call before it must be whole, because most clients read one
+        call after another.
         """
         out: list[Event] = []
         for call in [*self._calls.waiting]:

@@ -12,7 +12,7 @@ from converter.core.model.events import Event, Finish, Text, TextKind, ToolCall
 
 
 class ForbiddenCalls:
-    """Takes the events of one choice from the assembler, and returns them with text instead of
+    """Takes the events of one choice from the assembler, and returns them with text in place of
     calls.
     """
 
@@ -41,9 +41,8 @@ class ForbiddenCalls:
         return [event]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Say which text of this kind passes unchanged (see `Stage.plain`): all but arguments.
-
-        Returns `kind` and an empty text, because no character is changed; None for arguments.
+        """Return `kind` and no characters for thinking and text: they may skip this stage, whatever
+        characters they have (see `Stage.plain`). Return None for arguments, which must be fed.
         """
         return None if kind is ToolCall else (kind, "")
 

@@ -46,7 +46,7 @@ class FreeText:
         return _END
 
     def release(self) -> str:
-        """Return nothing, because no text is held."""
+        """Return an empty text, because no text is held."""
         return ""
 
     def forget(self) -> None:

@@ -44,9 +44,9 @@ _LONGEST = 512
 def offered_name(written: str, offered: Collection[str]) -> str:
     """Return the offered name that `written` means; empty if it means none.
 
-    `written` is split into parts at marks (`<|channel|>`). It means the one offered name that its
-    parts contain. It means none if they contain several, or if any word stands beside the name
-    that is no word of a header (`commentary`), because that word would be lost.
+    `written` is split into parts at marks (`<|channel|>`). It means an offered name if one part
+    means this name, and each other part means it too or has only words of a header
+    (`commentary`). With any other word in a part it means none, because that word would be lost.
 
     `offered` should be a set or a mapping, because it is searched often.
     """

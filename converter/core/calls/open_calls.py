@@ -9,14 +9,15 @@ columns) decide whether the piece continues this call or begins another one:
     ----------------+--------------------------+---------------+----------------------------
     none            | continues                | continues     | begins if the call is whole
     the call's name | begins if the call is    | continues     | begins if the call is whole
-                    | whole and has no id, and |               | or has an id
-                    | an object begins         |               |
+                    | whole, has no id, and    |               | or has an id
+                    | the piece begins with an |               |
+                    | object                   |               |
     a further part  | continues                | continues     | begins if the call has an
     of the name     |                          |               | id and a part of its name
     another name    | begins                   | begins        | begins
 
-If the condition of a field is not true, the piece continues the call. If no more pieces of the
-call can come (`Call.is_over`), the piece begins another call, whatever the table says.
+If the condition behind an "if" of the table is not true, the piece continues the call. But if no
+more pieces of the call can come (`Call.is_over`), the piece always begins another call.
 
 The offered names show whether `_weather` behind `get` is a further part of the name or another
 name. A name is held while further pieces may turn it into another offered name. Calls are emitted
@@ -183,8 +184,8 @@ class OpenCalls:
         self.waiting.append(call)
 
     def register(self, call: Call, event: ToolCall) -> None:
-        """Record that the piece `event` belongs to `call`, so that later pieces are compared with
-        the piece's index, its id, and the name with its part of the name.
+        """Record that `event` is a piece of `call`: later pieces with the same index or id are then
+        compared with this call. If the piece has a part of the name, complete `Call.server_name`.
         """
         self._at_index[event.index] = call
         if event.id:
@@ -217,9 +218,9 @@ class OpenCalls:
                 return call.is_over or named is NameRelation.OTHER_NAME
 
     def _compare_name(self, call: Call, piece: str) -> tuple[NameRelation, str]:
-        """Compare `piece`, the name in a piece, with the name of `call` so far. Return their
-        relation, and the name of the call to which the piece belongs by this relation: the two
-        names joined, or one of them.
+        """Compare `piece`, the text in the name field of a piece, with the name of `call` so far.
+        Return their relation, and the name so far of the call to which the piece then belongs:
+        `_weather` behind `get` -> NAME_PART and `get_weather`.
         """
         schemas, joined = self._schemas, call.server_name + piece
         if not piece or not call.server_name:
@@ -227,7 +228,7 @@ class OpenCalls:
         meant, whole = offered_name(joined, schemas), offered_name(piece, schemas)
         if piece == call.server_name or (whole and whole == call.name):
             return NameRelation.SAME_NAME, call.server_name
-        if call.sent:  # its name was emitted: only marks may still be added to it
+        if call.sent:  # its name was emitted: only marks (`<|x|>`) may still be added
             goes_on = meant == call.name and not whole
         elif call.has_arguments or (whole and offered_name(call.server_name, schemas)):
             goes_on = False

@@ -115,7 +115,9 @@ class ArgumentValues:
                 self._end_value()
 
     def _read_value(self, kind: JsonPart, piece: str) -> None:
-        """Read a part of a number, `true`, `false` or `null`, or the `{` or `[` of a value."""
+        """Read a part of a value that is no string: of a number, `true`, `false` or `null`; or the
+        bracket, `{` or `[`, with which an object or list begins.
+        """
         if not self._in_scalar:
             self._put_in_list(piece[0])
         self._out.append(piece)
@@ -205,8 +207,8 @@ class ArgumentValues:
 
 
 def non_null(schema: Schema, root: Schema) -> Schema:
-    """Return the schema to which a reference leads; and if it is a union of null with one other
-    schema, return this other schema.
+    """Resolve the reference of a schema, if it has one, and remove null from a union: of a union of
+    null and one other schema, return the other schema. Return any other schema as it is.
 
     Pydantic writes an optional argument as such a union:
     `{"anyOf": [{"type": "string"}, {"type": "null"}]}` -> `{"type": "string"}`.

@@ -62,9 +62,9 @@ class CallRow(Row):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of an opener, as it must stand in a thought to count, and its closer. The first
-        pair is the section's, if the form has a section. Then comes a pair for each opener of a
-        call: the opener with `thought_suffix` behind it, and the usual closer (`close`).
+        """The openers that may end a thought, each with its closer. If the form has a section, the
+        section's pair comes first. Then comes each opener of a call, with `thought_suffix` behind
+        it, and the first of the call's closers.
         """
         section = (self.section,) if self.section[0] else ()
         return (*section, *((mark + self.thought_suffix, self.close) for mark in self.opens))

@@ -68,8 +68,8 @@ class EndMarks:
     word_begins_call: bool = False
     """True if a word behind the closed outer bracket may begin the next call: `g` in `f(), g()`."""
     ignored: tuple[str, ...] = ()
-    """The marks that are skipped behind the closed outer bracket. A closer of the thought around
-    the call is skipped only if the body goes on behind it.
+    """The marks that may stand behind the closed outer bracket and do not end the call there. But a
+    closer of the thought around the call ends it, unless the body goes on behind this closer.
     """
     has_header: bool = False
     """True if a header with the tool's name stands before the outer bracket."""
@@ -137,9 +137,9 @@ class Extent:
             except NeedMore:
                 return None
             point = self._point_at_mark(mark, follows)
-            # A mark may have quotes and brackets, which count like all others of the body. Only two
-            # kinds of marks are skipped without a look at theirs: `EndMarks.quote`; and, once the
-            # outer bracket is closed, a mark of `EndMarks.ignored`.
+            # Quotes and brackets in a mark count like all others of the body, so the mark is read
+            # below. Only two kinds of marks are skipped: `EndMarks.quote`; and, once the outer
+            # bracket is closed, the marks of `EndMarks.ignored`.
             end = self._base + len(mark)
             if mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.ignored):
                 self._advance(len(mark))
@@ -190,8 +190,8 @@ class Extent:
         end there. `follows`: True if the body goes on behind the mark (`_body_goes_on`); the call
         then does not end there.
 
-        - In a string, only a closer of the call counts. In a header, only it and a closer of the
-          thought around the call do.
+        - In a string, only a closer of the call counts. In a header, only a closer of the call
+          counts, and a closer of the thought around it.
         - An opener counts on a new line, or behind the closed outer bracket. A mark of
           `EndMarks.ends_before` also counts in the middle of a line.
 

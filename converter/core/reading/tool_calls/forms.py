@@ -24,7 +24,7 @@ from converter.core.reading.tool_calls.call_row import CallRow
 
 
 def _section(name: str) -> tuple[str, str]:
-    """Return the opener and closer of a tag: `_section("f")` -> `("<f>", "</f>")`."""
+    """Return the marks of a section that is a tag: `_section("f")` -> `("<f>", "</f>")`."""
     return f"<{name}>", f"</{name}>"
 
 

@@ -60,12 +60,15 @@ _BARE_STOP = re.compile(r"[,}\]{\[\"]")
 value does not end at a comma between two quotation marks.)
 """
 _UNESCAPED = re.compile(r'\\.|"', re.DOTALL)
-"""The pattern of a backslash with the character behind it, or of a quotation mark alone."""
+"""The pattern of a quotation mark that needs a backslash. It also matches a backslash with the
+character behind it, so that an escaped quotation mark gets no second backslash.
+"""
 _BEHIND = r"(?=\s*+(?:[,}\]<\[]|\Z))"
 """The pattern of the text that must stand behind a quote for the quote to close a string."""
 _QUOTES = {quote: re.compile(rf"\\.|{quote}{_BEHIND}", re.DOTALL) for quote in "\"'"}
-"""Ordinary quote -> the pattern of a backslash with the character behind it, or of a quote that may
-end a string: a comma, a bracket, `<` or the text's end stands behind it.
+"""Ordinary quote -> the pattern of such a quote that may end a string: a comma, a bracket, `<` or
+the text's end stands behind it. The pattern also matches a backslash with the character behind it,
+so that an escaped quote does not count.
 """
 _MARK = re.compile(
     r"<\|?/?\|?(?:tool_call|function|invoke|start_function|end_function)|\[TOOL_CALLS\]"
@@ -241,7 +244,8 @@ class _Values:
             at: the offset behind the possible value.
             around: the schema of the object around the value; if it has properties, the key must
                 be one of them. `None` in a list, where any item may follow a comma.
-            sure: True if the value certainly ends there, so that the key may be any word.
+            sure: True for a string that would end at the first quote in it, which is nearly always
+                right. Then the key may be any word.
         """
         at = self._span.skip_blanks(at)
         mark, behind = self._text[at : at + 1], self._span.skip_blanks(at + 1)
@@ -256,14 +260,15 @@ class _Values:
     def _read_string(self, at: int, quote: re.Pattern[str], around: Schema | None) -> int:
         """Append the JSON of a string to `out`, and return the offset behind its closing quote.
 
-        The string ends at the first quote behind which a value may end (`_may_end`): a comma and
-        the next key, for example. Behind the first quote after the opening one, this key may be any
-        word. Behind a later quote, it must be a key of the schema, if the schema has keys.
+        A quote closes the string if the value may end there (`_may_end`): because a bracket stands
+        behind the quote, for example, or a comma and the next key. If it is the first quote in the
+        string, this key may be any word. If it is a later quote, the key must be one of the schema,
+        if the schema has keys.
 
         Args:
             at: the offset behind the opening quote.
-            quote: the pattern of a quote that may close the string, or of a backslash with the
-                character behind it.
+            quote: the pattern of a quote that may close the string. It may also match a backslash
+                with the character behind it, which is skipped.
             around: the schema of the object around the string; `None` in a list.
         """
         for match in quote.finditer(self._text, at):

@@ -172,8 +172,9 @@ def _named_head(written: str, tools: Schemas | None) -> Head:
 
 def _object_head(text: str, tools: Schemas | None, strict: bool, name_is_key: bool = False) -> Head:
     """Return the state of a head that is the beginning of a JSON object, or of a list of objects.
-    `strict`: True if the object may have only keys of calls (`Json.only_call_keys`). `name_is_key`:
-    True if its key is the tool's name (`Json.name_is_key`).
+    `strict`: True if the object may have no keys but those of a call, such as `name` and
+    `arguments` (`Json.only_call_keys`). `name_is_key`: True if its key is the tool's name
+    (`Json.name_is_key`).
     """
     match = _OBJECT.match(text)
     if not match:

@@ -139,7 +139,9 @@ class _Call:
     name: str = ""
     """The tool's name; empty until it was read."""
     only_call_keys: bool = False
-    """True if the call's object may have only keys of calls (`Json.only_call_keys`)."""
+    """True if the call's object may have no keys but those of a call, such as `name`, `arguments`
+    and `id` (`Json.only_call_keys`).
+    """
     name_is_key: bool = False
     """True if the tool's name is the only key of the call's object (`Json.name_is_key`)."""
     has_header: bool = False
@@ -147,7 +149,7 @@ class _Call:
     `f{"city": "Oslo"}`.
     """
     arguments_read: bool = False
-    """True if the object of the arguments was read."""
+    """True if the object of the arguments was read, or a member whose value may be this object."""
     name_is_outside: bool = False
     """True if no object has both the name and the arguments, because the name is in a header, or is
     the key whose value is the object of the arguments (`name_is_key`). A further member, such as
@@ -268,8 +270,8 @@ class _Call:
         """Close `read`, an object of this call: if its closing brace is missing, add the missing
         brackets.
 
-        - They are added if nothing but brackets is missing, and a closer of the call stands behind
-          the object; or if nothing but brackets is missing, and the text ends there.
+        - They are added if nothing else is missing, and the text ends there, or a closer of the
+          call stands behind the object.
         - Raises Unclosed if the text ends there, but the rest of the object may have been lost:
           more than brackets is missing; the reply was cut off (`End.CUT`); or the form is strict
           (`only_call_keys`). An incomplete closer counts as the end of the text.
@@ -357,15 +359,15 @@ class _Call:
 
         In most forms it is another call if one of these is true:
 
-        - A key for names, such as `tool`, has the name of an offered tool.
-        - A key for names that is no parameter of this call's tool has another name: an object with
-          a name; or a string, if the key is `name`, or a key for arguments stands beside it, or
-          this call has arguments.
-        - This call has arguments, and the object is not closed.
+        - It names an offered tool under a key for names (`NAME_KEYS`): `{"tool": "g"}`.
+        - It names anything else under such a key, and the key is no parameter of this call's tool.
+          The name may stand in an object: `{"function": {"name": "x"}}`. A string counts as a name
+          under the key `name`, beside a key for arguments, or if this call has arguments already.
+        - This call has arguments already, and the object is not closed.
 
-        If the name itself is the key (`name_is_key`), it is another call if its first key is an
-        offered tool. Any other first key that is no parameter counts too, if this call has
-        arguments or the key's value may be arguments.
+        In a form in which the name itself is the key (`name_is_key`), it is another call if its
+        first key is an offered tool. Any other first key that is no parameter counts too, if this
+        call has arguments already or the key's value may be arguments.
 
         `has_arguments`: True if this call has arguments already.
         """

@@ -22,7 +22,8 @@ _PIECE = 4096
 _TRIES = 16
 """How many values of an invalid object may fail in Python's `json`, which is tried first because it
 is fast. `json` counts the lines of the whole text at each failure, which is slow; so further values
-are left to `JsonReader`. Also the most levels of objects in objects that are mended one by one.
+are left to `JsonReader`. Also the most levels of objects in objects that get an `_ObjectReader`
+each; deeper objects are left to `JsonReader` too.
 """
 _BLANKS = r"[ \t\r\n]*+"
 """The pattern of the characters that are blanks in JSON."""
@@ -242,7 +243,7 @@ class _ObjectReader:
             del value[last:]
 
     def _add_member(self) -> None:
-        """Add the current key and value to the members, and expect the next key."""
+        """Add the current key and its value to the members, if it has one; expect the next key."""
         if self._value:
             self._object.members.append((json.loads("".join(self._key)), "".join(self._value)))
         self._key, self._value = [], None

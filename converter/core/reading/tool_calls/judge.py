@@ -42,8 +42,8 @@ def judge(row: CallRow, text: str, end: End, tools: Schemas, *, last: bool = Fal
         last: True if no later mark can close a value that is open at the end. Then the verdict is
             never UNCLOSED.
     """
-    # A line end takes the place of the closer. Without a line end, a number at the end of the text
-    # would count as incomplete.
+    # A line end takes the place of the mark that ended the text. Without it, a number at the end
+    # of the text would count as incomplete.
     closed = text + "\n" if end in (End.CLOSER, End.OPENER) else text
     span = Span(row, closed, end, tools, last or end not in _ENDS)
     verdict = _read_calls(span)

@@ -69,8 +69,8 @@ _PARTS = (Kind.KEY, Kind.VALUE_END, Kind.BODY_END, Kind.CALL_END, Kind.KEY_BEGUN
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 """The pattern of a CDATA section. Its group is the text in it."""
 _REPEATS = 8
-"""How many repetitions of a value's closing mark are skipped, because models may write it several
-times. If there are more, the first of them are text of the value.
+"""How often models may repeat a value's closing mark directly behind it. If they repeat it more
+often, only the last marks close the value; the marks before them are text of the value.
 """
 _NESTED_LIMIT = 64
 """The most levels of nested elements; models write four. Text with more has no clear meaning."""
@@ -394,13 +394,13 @@ class _Call:
         """Return True if the key with the index `at` ends a value of `parameter` that lacks its
         closing mark. Return False if the key is text of this value.
 
-        - The key is text if the tool has no such parameter, or the call has this argument already;
-          if the same key stands directly behind a closing mark later in the call; or if, from the
-          key to the call's end, more values are closed than opened.
+        - The key is text if the tool has no such parameter; if it is `parameter` itself, or the
+          call has this argument already; if it stands again later in the call, directly behind a
+          closing mark; or if from it to the call's end more values are closed than opened.
         - Any other key ends the value if it stands at the beginning of a line or of the value; if
           models begin no line for a key of this form (`Keyed.has_line_ends` is False); if the tool
           requires the key; or if no value is closed between the key and the call's end.
-          It also ends the value if an earlier mark may have closed it (`uncertain`).
+          It also does so if an earlier mark may have (`uncertain`); then `_value_end` fails.
 
         `begin`: the offset of the value.
         """
@@ -464,11 +464,11 @@ class _Call:
         return JsonObject([*members.items()]).text, index + 1
 
     def _take_unopened(self, index: int) -> tuple[int, int]:
-        """Add an argument of which only the first characters of the opening tag are left: the mark
-        with the index `index`. Its name is read from the closing tag, which has a name in nested
-        elements (`</city>`). Return the offset behind the closing tag, and the index of the next
-        mark. Fails by `_fail` in a form without nested elements, and if the next mark is no closing
-        tag with the name of an argument that the call lacks.
+        """Add an argument whose opening tag has lost its name: the mark with the index `index` (a
+        KEY_BEGUN). The name is read from the closing tag, which in nested elements has it too
+        (`</city>`). Return the offset behind the closing tag, and the index of the next mark. Fails
+        by `_fail` in a form without nested elements, and if the next mark is no closing tag with
+        the name of an argument that the call lacks.
         """
         mark = self._marks.all[index]
         closer = self._marks.all[index + 1] if index + 1 < len(self._marks) else None

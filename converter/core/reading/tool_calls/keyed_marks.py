@@ -119,15 +119,15 @@ class Marks:
 
     @cached_property
     def least(self) -> list[int]:
-        """The lowest `balance` from each mark to the text's end, by the index of the mark. If it is
-        below the `balance` of the mark itself, more values are closed behind the mark than opened.
+        """Index of a mark -> the lowest `balance` from this mark to the text's end. If it is
+        below the mark's own `balance`, some text from the mark on closes more values than it opens.
         """
         return [*accumulate(reversed(self.balance), min)][::-1]
 
     @cached_property
     def next_call_end(self) -> list[int]:
-        """The index of the first mark, from each mark on, that closes the call (`CALL_ENDS`); the
-        number of marks if there is none.
+        """Index of a mark -> the index of the next mark that closes the call (`CALL_ENDS`),
+        which may be this mark itself; the number of marks if there is none.
         """
         ends = [len(self.all)] * (len(self.all) + 1)
         for at in reversed(range(len(self.all))):
@@ -162,7 +162,9 @@ class Marks:
 
     @cached_property
     def kinds_behind(self) -> list[Kind]:
-        """The kind of text or mark directly behind each mark, by the index of the mark."""
+        """Index of a mark -> the kind of the mark directly behind it, or TEXT, or END
+        (`kind_behind`).
+        """
         return [self.kind_behind(mark.end, index) for index, mark in enumerate(self.all, 1)]
 
     def half_mark(self, at: int, index: int) -> Half:
@@ -245,9 +247,9 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
 
 @lru_cache(maxsize=128)
 def _halves(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return two groups of marks. A reply that is cut off may end with the first characters of one:
-    of a mark that begins a call, a tag with the tool's name or a key (the first group); or of a
-    mark that closes a value, a call or a section (the second group).
+    """Return two groups of marks: those that begin a call, its body or a key (`<parameter=`); and
+    those that close a value, a body, a call or a section (`</parameter>`). A reply may end with the
+    first characters of such a mark (`Half`).
     """
     body = row.body
     assert isinstance(body, Keyed)

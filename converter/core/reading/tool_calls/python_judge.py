@@ -37,7 +37,9 @@ separate arguments there, so it belongs to a token with other text. Outside of s
 `_TOKEN` is used, in which a comma is a token of its own.
 """
 _UNESCAPED = re.compile(r"""\\.|[\r\n"']""", re.DOTALL)
-"""The pattern of a backslash with the character behind it, or of a character of `_ESCAPES`."""
+"""The pattern of a character of `_ESCAPES`, which needs a backslash. It also matches a backslash
+with the character behind it, so that an escaped character gets no second backslash.
+"""
 _ESCAPES = {"\r": "\\r", "\n": "\\n", '"': '\\"', "'": "\\'"}
 """Character in a model's string -> its escape in Python."""
 _KEYWORD = re.compile(r"\s*+([^\W\d]\w*+)\s*+=(?!=)(.*)", re.DOTALL)
@@ -49,8 +51,8 @@ _OBJECT_BEHIND = re.compile(r"\]\s*+,\s*+\{")
 further arguments of the last call, if the model ended the list too early.
 """
 _LEADING_ZEROS = re.compile(rf"({_STRING})|(?<![\w.])0++(?=\d)")
-"""The pattern of zeros before the digits of a number, or of a string, in its group. Zeros in a
-string are not removed.
+"""The pattern of the zeros before a number's digits (`007`), which Python refuses. It also matches
+a string, in its group, so that the zeros in a string stay.
 """
 _DIGITS = re.compile(r"-?0\d+")
 """The pattern of an integer with a leading zero."""

@@ -57,9 +57,7 @@ class Span:
     row: CallRow
     """The form of the call."""
     text: str
-    """The text that `judge` got. If a mark ended it (`ends_at_mark`), a line end stands in place of
-    the mark.
-    """
+    """The text that `judge` got; with a line end behind it, if a mark ended it (`ends_at_mark`)."""
     end: End
     """The reason why the text ends."""
     tools: Schemas
@@ -70,14 +68,14 @@ class Span:
     @property
     def ends_at_mark(self) -> bool:
         """True if a mark ended the text: a closer, the opener of another call, or a mark of
-        `CallRow.ends_before`. `text` has a line end in place of this mark.
+        `CallRow.ends_before`. Then `text` has a line end in place of this mark.
         """
         return self.end in (End.CLOSER, End.OPENER)
 
     @property
     def length(self) -> int:
-        """The length of the text that `judge` got: `text` without the line end that stands there in
-        place of a mark.
+        """The length of the text that `judge` got. The line end that `text` may have in place of a
+        mark (`ends_at_mark`) is not counted.
         """
         return len(self.text) - self.ends_at_mark
 
