@@ -406,7 +406,7 @@ such forms, the first one counts.
 
 
 def _forms_by_mark(rows: Iterable[tuple[str, CallRow]]) -> Mapping[str, tuple[CallRow, ...]]:
-    """Return the mapping mark -> all forms that stand in a pair with this mark in `rows`."""
+    """Return the mapping mark -> all its forms. `rows`: pairs of a mark and one of its forms."""
     pairs = tuple(rows)
     return {mark: tuple(form for it, form in pairs if it == mark) for mark, _ in pairs}
 

@@ -51,9 +51,9 @@ class Expectations:
     most: int = MOST_CALLS
     """How many calls the reply may have at most."""
     in_sentences: bool = True
-    """True if a call in the middle of a sentence counts as soon as its closer has come. False for
-    the engine that reads thoughts (`ThoughtCalls`): there the text behind the call decides
-    (`COUNTED` in `engine.states`).
+    """True if a call in the middle of a sentence counts as soon as it has the closer that its form
+    needs. False for the engine that reads thoughts (`ThoughtCalls`): there the text behind the call
+    decides (`COUNTED` in `engine.states`).
     """
 
 
