@@ -177,7 +177,7 @@ class Marks:
         if span.end not in (End.STOP, End.CUT) or not (begun or index == len(self.all)):
             return Half.NONE
         rest = span.text[span.skip_blanks(at) :].rstrip()
-        opening, closing = _halves(span.row)
+        opening, closing = _openers_and_closers(span.row)
         opens = any(mark.startswith(rest) for mark in opening) or rest.startswith(opening)
         closes = any(mark.startswith(rest) for mark in closing)
         if not rest or not (opens or closes):
@@ -188,7 +188,7 @@ class Marks:
         """Return True if `written` is the beginning of a mark of this form: of an opener, a closer,
         the mark before a key, or one that closes a value.
         """
-        opening, closing = _halves(self.span.row)
+        opening, closing = _openers_and_closers(self.span.row)
         return any(mark.startswith(written) for mark in (*opening, *closing))
 
 
@@ -239,14 +239,14 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
         kinds[Kind.HEAD] = f"(?:{kinds[Kind.HEAD]})(?P<head_tag>{_TAG}){re.escape(body.key_closer)}"
     # The lookahead `(?=[...])` for the first characters of all marks makes the search fast, because
     # at most positions of a text it fails at once.
-    opening, closing = _halves(row)
+    opening, closing = _openers_and_closers(row)
     firsts = re.escape("".join({mark[0] for mark in (*openers, *opening, *closing) if mark}))
     kinds_of = "|".join(f"(?P<{kind.value}>{it})" for kind, it in kinds.items() if it)
     return re.compile(f"(?=[{firsts}])(?:{kinds_of})")
 
 
 @lru_cache(maxsize=128)
-def _halves(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _openers_and_closers(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return two groups of marks: those that begin a call, its body or a key (`<parameter=`); and
     those that close a value, a body, a call or a section (`</parameter>`). A reply may end with the
     first characters of such a mark (`Half`).
