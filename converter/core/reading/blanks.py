@@ -71,9 +71,9 @@ class BlanksTrimmer:
         return [held] if held and not self._behind_thought else []
 
     def plain(self, kind: TextKind) -> tuple[type[Thinking], str] | None:
-        """Return `Thinking` if thinking may skip this stage now (see `Stage.plain`): no blanks are
-        held, and no answer has come since the last thought. Else return `None`. For text, return
-        `None` always, because blanks at its end must be held.
+        """Return `Thinking` if thinking may now skip this stage on the fast path (`Stage.plain`):
+        no blanks are held, and no answer has come since the last thought. Else return `None`. For
+        text, return `None` always, because blanks at its end must be held.
         """
         passes = self._behind_thought and self._held is None and kind is Thinking
         return (Thinking, "") if passes else None

@@ -39,14 +39,12 @@ class CodeSpans:
     """
 
     def __init__(self) -> None:
-        # `_fence`: the backticks or tildes that opened the fenced block. `_span`: the backticks
-        # that opened the inline span. Each is empty if no such code is open where the last line
-        # begins.
+        # The code that is open where `_text` begins. `_fence`: the backticks or tildes that opened
+        # the fenced block. `_span`: the backticks that opened the inline span. Empty for none.
         self._fence = self._span = ""
-        # The text of a long last line is dropped (`_shorten_line`). `_line_span`: the backticks of
-        # a span that this text has opened; empty if it has left none open.
+        # The same as `_span`, if only spans that begin in the last line count.
         self._line_span = ""
-        self._text = ""  # the text of the last line so far
+        self._text = ""  # the last line so far; of a long line only the end (`_shorten_line`)
 
     def feed(self, text: str) -> None:
         """Read the next piece of the text."""
@@ -82,8 +80,8 @@ class CodeSpans:
         return bool(_code_open_behind(self._text, self._fence, self._span)[0])
 
     def _shorten_line(self) -> None:
-        """Drop the text of a long last line, which was examined. Keep only the backticks, tildes
-        and backslashes at its end, because more of them may follow.
+        """Examine the text of a long last line, and drop it. Keep only the backticks, tildes and
+        backslashes at its end, because more of them may follow.
         """
         before = self._text.rstrip("\\`~")
         run = self._text[len(before) :][-LINE_LIMIT // 2 :]

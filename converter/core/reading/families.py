@@ -65,11 +65,11 @@ FAMILIES = (
     _in_text(
         "harmony",
         ("<|channel|>analysis<|message|>", f"<|channel|>analysis{GAP}<|message|>"),
-        # The model may leave `<|end|>` out before the next header (`<|start|>assistant...`), and
-        # may write a tool's name into this header.
+        # The next header ends a thought too, because the model may leave `<|end|>` out. The bare
+        # `<|start|>assistant` is for headers with other text behind it, such as a tool's name.
         ("<|end|>", "<|start|>assistant", *_ANSWERS, *(f"<|start|>{it}" for it in _ANSWERS)),
-        # Whole headers of answers, and behind them single tokens and pieces of headers: the model
-        # sometimes writes a header wrongly, and its pieces must not stand in the answer.
+        # Not only complete headers are dropped, but also single tokens and pieces of headers: the
+        # model sometimes writes a header wrongly, and its pieces must not stand in the answer.
         ignored=(
             "<|end|>",
             "<|start|>assistant",
@@ -81,7 +81,7 @@ FAMILIES = (
             "<|call|>",
         ),
         torn=("<|start|>", "<|channel|>"),
-        # Behind ` to=NAME` the opener belongs to the header of a call.
+        # Behind ` to=NAME` the opener begins no thought: it belongs to the header of a call.
         not_behind=r"\bto=[\w.-]+\s*\Z",
     ),
     _in_text(
@@ -146,8 +146,8 @@ FAMILIES = (
         ignored=("[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]"),
         model_pattern="apriel",
     ),
-    # Read only for models of this name: some marks begin with a blank or a letter, so that text is
-    # held at each blank of any answer.
+    # This family is read only for models of this name, because some of its marks begin with a blank
+    # or a letter: text must then be held at each blank of an answer.
     _in_text(
         "muse",
         (" to=self<|message|>", "to=self<|message|>"),

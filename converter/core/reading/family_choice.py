@@ -53,8 +53,8 @@ def for_model(model: str) -> tuple[ThoughtRow, ...]:
 def joined(families: tuple[ThoughtRow, ...], more: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
     """Return `families` together with the rows of `more`.
 
-    A row of `more` replaces the rows that have an opener in common with it. It is left out if one
-    of its marks is the beginning of a mark of another row, or begins with such a mark.
+    A row of `more` replaces the rows that have an opener in common with it. But it is left out if
+    one of its marks is the beginning of a mark of another row, or begins with such a mark.
     """
     for family in more:
         merged = _merge_families([*families, family])

@@ -97,9 +97,9 @@ class FieldAnswer:
         return held
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return `kind`, if text of this kind may skip this stage now (see `Stage.plain`), and the
-        characters that it must not have: in thinking, the first characters of closers. Return
-        `None` if it must be fed, as while thinking is held.
+        """Return `kind`, if text of this kind may now skip this stage on the fast path
+        (`Stage.plain`), and the characters that such text must not have: in thinking, the first
+        characters of closers. Return `None` if it must be fed, as while thinking is held.
         """
         if self._held or self._may_be_answer or self._blank == (kind is Thinking):
             return None
@@ -152,7 +152,7 @@ class FieldAnswer:
 
     def _release_up_to_closer(self) -> Sequence[Event]:
         """Return the held thinking up to its first closer, or up to a part of a closer with which
-        it ends (`</thi`). The text from there on stays held. Without both, return all of it.
+        it ends (`</thi`). The text from there on stays held. If it has neither, return all of it.
         """
         text = _joined_text(self._held)
         closer = self._marks.search(text)

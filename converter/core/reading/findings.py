@@ -48,7 +48,8 @@ class EndedThoughts:
     """How many characters of thinking the reply had when the last of these thoughts was ended."""
     turn: tuple[Text | Thinking, ...] = ()
     """The reply's text and thinking up to the end of the last of these thoughts, for the request
-    that asks the server to continue. Empty if the server cannot, as behind a tool call.
+    that asks the server to continue the reply. Empty if the server cannot continue it, as when it
+    has a tool call.
     """
     added: int = 0
     """An estimate of how many tokens the addon adds to `turn`: a sentence and marks."""

@@ -50,8 +50,8 @@ class HalfCharacters:
         return [*out, *_with_text(event, whole_characters(text))]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return `kind` and no characters: text of this kind may skip this stage, whatever
-        characters it has. Return `None` while half a character is held.
+        """Return `kind` and no characters: text of any kind may skip this stage on the fast path
+        (`Stage.plain`), whatever characters it has. Return `None` while half a character is held.
         """
         return None if self._held else (kind, "")
 

@@ -36,12 +36,11 @@ _BEGUN = {
     SUFFIX: rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}",
     GAP: rf"(?!\w){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
-"""wildcard in a mark -> the pattern of the text for which it stands so far, in a mark of which the
-end has not come.
+"""wildcard in a mark -> the pattern of its text so far, while the rest of the mark has not come.
 """
 _REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
-"""At least as many characters as a wildcard may stand for. It bounds how many characters at the end
-of a text are compared with incomplete marks.
+"""A bound for the text of a wildcard: it has no more characters. A mark in a text may be so much
+longer than in its row, so that a longer end of the text must be compared with incomplete marks.
 """
 
 
@@ -67,7 +66,7 @@ class Mark(enum.Enum):
     CLOSE = enum.auto()
     """A closer; it ends a thought."""
     SILENT = enum.auto()
-    """A mark that is dropped."""
+    """A mark that is dropped, and neither begins nor ends anything."""
     UNMATCHED = enum.auto()
     """A closer that has no opener before it and is dropped, because it is a special token."""
     ANSWER_OPEN = enum.auto()
@@ -103,8 +102,8 @@ class MarkSearch:
         opened = [mark for mark in kinds if GAP in mark or (SUFFIX in mark and not suffix)]
         self._kinds = kinds
         self._opened = {mark: re.compile(pattern_of(mark)) for mark in opened}
-        # Marks are tried in the order of their length up to the wildcard, the longest first. So
-        # `<|channel|>final<|message|>` is tried before `<|channel|>final…<|message|>` (GAP).
+        # `re` takes the first alternative that matches, so the longest mark stands first. Of a mark
+        # with a wildcard, only the part before the wildcard is measured (`head_of`).
         ordered = sorted(kinds, key=lambda mark: len(head_of(mark)), reverse=True)
         self._pattern = re.compile(
             "|".join(pattern_of(mark) if mark in opened else re.escape(mark) for mark in ordered)
@@ -221,11 +220,11 @@ class PhraseSearch(MarkSearch):
         return max(super().begun_length(text, begin), len(text) - next(begun, len(text)))
 
     def positions(self, text: str) -> set[str]:
-        """Return the positions at which `text` may begin a phrase: one of `POSITIONS` for each
-        phrase. At any other position `text` begins no phrase, and need not be held.
+        """Return the positions (of `POSITIONS`) at which `text` may be the beginning of a phrase.
+        If it stands at none of them, it begins no phrase, and need not be held.
 
-        Return an empty set if `text` may also be the beginning of a mark that is no phrase: it must
-        be held at any position.
+        Return an empty set if `text` may also be the beginning of a mark that is no phrase: then it
+        must be held wherever it stands.
         """
         return set() if super().begun_length(text, 0) else self._positions_of(text)
 
@@ -269,8 +268,8 @@ def pattern_of(mark: str) -> str:
 
 
 def _pattern_of_begun(mark: str) -> str:
-    """Return the regular expression for the beginnings of a mark with a wildcard that end within
-    the wildcard or behind it: `<think:ab` for `<think:SUFFIX>`.
+    """Return the regular expression for incomplete text of a mark that has a wildcard. Such text
+    ends in the wildcard or behind it: `<think:ab` for `<think:SUFFIX>`.
     """
     head, word, tail = _split_at_wildcard(mark)
     cut_off = (tail, _CONSTRAIN) if word == GAP else (tail,)

@@ -22,8 +22,8 @@ class ThoughtLimits:
     thoughts are not searched for repetitions.
     """
     goes_on: bool = False
-    """True if the server can continue a turn. Behind a thought that the addon has ended, the addon
-    then asks the server to continue.
+    """True if the server can continue an incomplete reply. If the addon has ended a thought, it then
+    asks the server to continue the reply.
     """
     sentence: str = ""
     """The text that is put at the end of a thought that was ended at a limit; empty for none."""
@@ -76,11 +76,11 @@ class ExpectedThoughts:
     folds: bool = False
     """True if the client gets thinking as folded text (`<details>`) in the answer."""
     task: str = ""
-    """The id of the exchange, which each thought event of the reply has. Thought events tell other
-    programs of thoughts (`ThoughtEventStage`); empty if none are made.
+    """The id of the exchange, which stands in each thought event of the reply. Other programs learn
+    of thoughts by these events (`ThoughtEventStage`). Empty if none are made.
     """
     context: str = ""
-    """The id of the conversation, which each thought event of the reply has too."""
+    """The id of the conversation, which stands in each thought event of the reply beside `task`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +109,9 @@ class Expected:
     """The state in which the reply begins, as the addon knows or guesses it."""
     model: str = ""
     """The name of the model in the client's request."""
-    thoughts: ExpectedThoughts = ExpectedThoughts()  # one default for all: the class is frozen
+    thoughts: ExpectedThoughts = ExpectedThoughts()  # can be shared, because it is frozen
     """Facts about the thoughts of the reply."""
-    calls: ExpectedCalls = ExpectedCalls()  # one default for all: the class is frozen
+    calls: ExpectedCalls = ExpectedCalls()  # can be shared, because it is frozen
     """Facts about the tool calls of the reply."""
     off: bool = False
     """True if thinking is turned off, by the request or by the user's option. A closer in the reply

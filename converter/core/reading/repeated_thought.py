@@ -41,7 +41,7 @@ class RepeatedThought:
         self.over = not self._pairs
 
     def expect(self, text: str) -> None:
-        """Read the next thinking of the field. A thought that repeats it begins with this text."""
+        """Read the next thinking of the field. The content is compared with its beginning."""
         if self.needs_more:
             self._expected = (self._expected + text[:_HELD_LIMIT]).lstrip()[:HEAD]
 
@@ -85,8 +85,8 @@ class RepeatedThought:
         return held
 
     def _hold_if(self, undecided: bool) -> str:
-        """Return nothing and hold the content if `undecided`: it may still repeat the thought. Else
-        end the comparison and return the content.
+        """If it is `undecided` whether the content repeats the thought, return nothing and hold the
+        content, up to `_HELD_LIMIT`. Else end the comparison and return the content.
         """
         return "" if undecided and len(self._held) <= _HELD_LIMIT else self.close()
 

@@ -2,9 +2,9 @@
 at which these marks count. Also the wildcards in marks.
 
 There are two tables of rows: `families` for thoughts, `tool_calls.forms` for calls. The rows of
-both have the fields of `Row`: name, openers, closers, and marks that are dropped. `ThoughtRow` and
-`CallRow` add fields of one table. The function that makes a row (`_in_text`, `_special` ...) sets
-where the row's openers count (`Counts`).
+both have the fields of `Row`: name, openers, closers, and marks that are dropped. Only rows of
+`families` have the further fields of `ThoughtRow`, only rows of `forms` those of `CallRow`. The
+function that makes a row (`_in_text`, `_special` ...) sets where its openers count (`Counts`).
 """
 
 import enum
@@ -55,8 +55,8 @@ class Counts(enum.Enum):
     For openers of calls that are no special tokens. In a thought, the call may end the thought.
     """
     IN_THOUGHTS_WITH_TOOLS = enum.auto()
-    """In an answer, and in a thought too if the request offers tools: as IN_THOUGHTS with tools, as
-    IN_ANSWERS without.
+    """In an answer and in a thought if the request offers tools, as IN_THOUGHTS. Only in an answer
+    if it offers none, as IN_ANSWERS.
     """
     IN_ANSWERS = enum.auto()
     """In an answer. For openers of calls that do not end a thought: in a thought they are text."""

@@ -66,9 +66,9 @@ class StopStrings:
         return [held] if held else []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return `kind`, if text of this kind may skip this stage now (see `Stage.plain`), and the
-        characters that it must not have: in the answer, the first characters of stop strings.
-        Return `None` if it must be fed, as while text is held.
+        """Return `kind`, if text of this kind may now skip this stage on the fast path
+        (`Stage.plain`), and the characters that such text must not have: in the answer, the first
+        characters of stop strings. Return `None` if it must be fed, as while text is held.
         """
         if self._held or self._is_over:
             return None

@@ -14,7 +14,7 @@ class ThinkingHider:
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return `None` for thinking, which must be dropped. Return `kind` for text of any other
-        kind: it may skip this stage, whatever characters it has (see `Stage.plain`).
+        kind: it may skip this stage on the fast path, whatever characters it has (`Stage.plain`).
         """
         return None if kind is Thinking else (kind, "")
 

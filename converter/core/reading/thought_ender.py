@@ -92,7 +92,7 @@ class LoopFinder:
         return None
 
     def _find_period(self) -> bool:
-        """Return True, and set `period`, if the last words are one period, three times in a row."""
+        """Return True, and set `period`, if the last words are the same period three times."""
         tail = self._tail
         del tail[: -TIMES * LONGEST]
         last, before = tail[-1], tail[-2 : -LONGEST - 2 : -1]
@@ -176,9 +176,9 @@ class ThoughtEnder:
         return []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return `kind`, if text of this kind may skip this stage now (see `Stage.plain`). Return
-        `None` for thinking that may have to be ended at a limit, and for all text while the rest of
-        a thought or reply is dropped.
+        """Return `kind`, if text of this kind may now skip this stage on the fast path
+        (`Stage.plain`). Return `None` for thinking that may have to be ended at a limit, and for
+        all text while the rest of a thought or reply is dropped.
         """
         waits = self._is_over or self._ends.pending
         return None if waits or (kind is Thinking and self._limits.cuts) else (kind, "")
@@ -187,8 +187,8 @@ class ThoughtEnder:
         """Return True if the event belongs to the thought that the server was asked to end, or to
         the rest of a reply that is not read any further. Such events are dropped.
 
-        The addon stops reading, and ends the thought itself, if the thought goes on too long
-        (`OVERRUN`), or if the reply finishes behind it without an answer and can be continued.
+        The addon reads no further, and ends the thought itself, if the thought goes on too long
+        (`OVERRUN`), or if the reply ends with this thought and the server can continue it.
         """
         if isinstance(event, Thinking):
             self._overrun += len(event.text)
@@ -203,7 +203,7 @@ class ThoughtEnder:
         return isinstance(event, Thinking | ThinkingEnd)
 
     def _keep_for_turn(self, event: Text | Thinking) -> None:
-        """Keep an event for the turn that the server may be asked to continue."""
+        """Keep an event of the reply, if the server may be asked later to continue the reply."""
         if self._limits.cuts or self._alone:
             self._turn.append(event)
 

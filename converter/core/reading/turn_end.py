@@ -26,7 +26,7 @@ _PARTS = "|".join(
 )
 """The pattern of an incomplete end-of-turn token."""
 _TAIL = re.compile(rf"(?:(?:{_WHOLE})\s*)*(?:{_WHOLE}|{_PARTS})?\s*\Z")
-"""The pattern of tokens at the end of a text, the last of which may be incomplete."""
+"""The pattern of end-of-turn tokens at the end of a text. The last one may be incomplete."""
 _TOKENS = re.compile(rf"(?:(?:{_WHOLE})\s*)+")
 """The pattern of one or more end-of-turn tokens, with blanks behind each."""
 _MOST = 200
@@ -69,9 +69,9 @@ class TurnEnd:
         return self._release_held()
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return `kind`, because text of this kind may skip this stage (see `Stage.plain`), and the
-        characters that it must not have: in the answer `<`, with which all tokens begin. Return
-        `None` while text is held.
+        """Return `kind`, because text of this kind may skip this stage on the fast path
+        (`Stage.plain`), and the characters that such text must not have: in the answer `<`, with
+        which all tokens begin. Return `None` while text is held.
         """
         return None if self._held else (kind, "<" if kind is Text else "")
 

@@ -37,9 +37,9 @@ _OPENING = (*OPENERS, *SECTIONS)
 _LINE_BLANKS = " \t"
 """The blanks that do not end a line."""
 MOST_TRIES = 8
-"""How many of the points at which a candidate may end are judged while more text may come: so many
-outside strings, and so many within strings. At later points the candidate is not judged but held,
-until no more text comes (`last_verdict`). The limit bounds the time.
+"""How many of the points at which a candidate may end are judged before the reply has ended: this
+many points outside strings, and as many within strings. At later points the candidate is not judged
+but held, until no more text comes (`last_verdict`). The limit bounds the time.
 """
 _HEAD_LIMIT = 4096
 """How many characters are held, from the mark on, while the head of the call is not complete."""
@@ -104,8 +104,8 @@ def find_start(
 
 
 def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[CallRow, int, bool]]:
-    """Yield each form of which a call may begin with the mark, the offset of the call's body in
-    `text`, and True if an opener stands before the body.
+    """Yield each form of which a call may begin with the mark; the offset of the call's body in
+    `text`; and True if an opener of the call or its section stands before the body, else False.
 
     `text`: the text from the mark on. `rows`: further forms whose calls may begin here without an
     opener, as within a section.
@@ -346,8 +346,8 @@ class Candidate:
         return self.pieces[0]
 
     def take_certain(self) -> str:
-        """Return the next text that certainly belongs to the candidate, wherever the candidate
-        ends, and count this text as emitted.
+        """Return the next text that need not be held, because it belongs to the candidate wherever
+        the candidate ends. Count this text as emitted.
         """
         begin, self.emitted_length = self.emitted_length, self.extent.sure + self.start.body_offset
         return self.text[begin : self.emitted_length]
@@ -407,8 +407,8 @@ class Candidate:
 
     def kind_behind(self, source: Source, marks: MarkSearch) -> Follows:
         """Return the kind of the text behind the candidate, which is the unread text of `source`.
-        Raises `NeedMore` if more text must come to decide it. `marks`: the marks that count in the
-        text.
+        Raises `NeedMore` if more text must come to decide it. `marks`: the search for the marks
+        that count in this text.
         """
         whole = self.stands is Stands.AS_REPLY
         rest = source.rest.lstrip(BLANKS if whole else _LINE_BLANKS)

@@ -57,8 +57,8 @@ class Context:
             self._examine()
 
     def close_code(self) -> None:
-        """Take open Markdown code as ended, because a mark that counts stands here. The line goes
-        on behind the mark.
+        """End the Markdown code that is open, because a mark that counts stands here. The present
+        line does not end: it goes on behind the mark.
         """
         self._examine()
         self._code = CodeSpans()

@@ -15,17 +15,18 @@ decides whether its calls count (`COUNTED`). Calls in a thought wait in a `Draft
 Nothing is lost: thinking, text, calls and marks together are the text that came in. The exceptions
 are CR and LF around a thought, thoughts of nothing but blanks, and `_EDGES` around a call.
 
-The decisions at a mark, each in one function, with the numbers of `docs/reading.md`:
+The decisions at a mark, and where each is made, by the numbers of `docs/reading.md`:
 
 1. Text that may become a mark is held: `_scan`.
-2. A mark of a thought in Markdown code is text, as is a phrase that does not stand at its
-   position: `_mark_is_text`. In JSON (`_read_up_to_json`) only marks of calls count; of these, in
-   strings only special tokens.
+2. In Markdown code, a mark of a thought is text. So is a phrase at a position where it does not
+   count: `_mark_is_text`. In JSON (`_read_up_to_json`) only marks of calls count, and in a string
+   of JSON only those that are special tokens.
 3. to 5. The effect of a mark: the tables in `states`.
-6. Special tokens without an effect are dropped: `ignored` and `again` in the rows,
+6. Special tokens without an effect are dropped: the fields `ignored` and `again` of the rows, and
    `_is_empty_section`.
-7. A call is read, is only shown to the user, or is decided later: `_take_call`, `COUNTED`.
-8. If a thought has come in a field, another table of marks counts: `begin_answer`.
+7. A call is read, or is text that only shows a call: `_take_call`. At some positions, the text
+   behind the call decides: `COUNTED`.
+8. Once a thought has come in a field, another table of marks counts: `begin_answer`.
 9. A call in a thought ends the thought, or was a draft: `_settle_draft`.
 """
 
@@ -106,9 +107,9 @@ PIECE = 4096
 long text that is added in one piece would take quadratic time.
 """
 RESCAN_LIMIT = 4096
-"""The most characters of a candidate whose text is searched for marks again if it is no call. A
-longer one becomes text as a whole, so that no text is searched many times. So does a candidate with
-the name of an offered tool in its head.
+"""If a candidate is no call, further marks are searched for in its text, but only if it has at most
+this many characters: else the same text would be searched many times. A longer candidate becomes
+text as a whole, and so does one with the name of an offered tool in its head.
 """
 UNDECIDED_LIMIT = 4096
 """How many characters of a reply are held until a mark comes, if a grammar other than JSON
@@ -274,8 +275,9 @@ class Engine:
         return self._take_events()
 
     def plain(self) -> tuple[TextKind, str] | None:
-        """Return the kind of event that the next text becomes if it is not fed (see `Stage.plain`),
-        and the characters that it must then not have. Return `None` if it must be fed.
+        """Return the kind of event that the next text becomes if it skips the engine on the fast
+        path (`Stage.plain`), and the characters that such text must not have. Return `None` if the
+        text must be fed.
 
         While a call is held, the kind is `ToolCall`: the text belongs to this call.
         """
@@ -449,10 +451,10 @@ class Engine:
             )
 
     def _emit_if_no_phrase(self, lead: int) -> None:
-        """Emit the first word's first character, with the `lead` blanks before it, if only a phrase
-        may begin with it and phrases do not count at this position.
+        """Emit the first character of the unread text, with the `lead` blanks before it, if this
+        text can only be the beginning of a phrase, and the phrase does not count at this position.
 
-        Raises `NeedMore` if a mark, or a phrase that counts, may begin with it.
+        Raises `NeedMore` if the text may be the beginning of a mark, or of a phrase that counts.
         """
         text, marks = self._source.rest, self._marks
         positions = marks.positions(text[lead:]) if isinstance(marks, PhraseSearch) and text else ()
@@ -731,8 +733,9 @@ class Engine:
         """Go to the state behind a mark (`NEXT_STATE`). Before that, end the thought, draft or
         undecided text that the mark ends.
 
-        `spelled`: the mark as its row has it. `length`: how many characters of it were taken from
-        the unread text. A mark that is no closer of a thought needs neither of them.
+        For the closer of a thought, `spelled` is the mark as its row has it, and `length` the
+        number of its characters, which the caller has taken from the unread text. Other marks need
+        neither of them.
         """
         if self._draft and NEXT_STATE[self._state, mark] not in MAY_BE_DRAFT:
             directly = self._state is State.CALLED_INSIDE
@@ -941,9 +944,9 @@ class Engine:
         return WAITING_LIMIT if candidate.names_tool and self._may_break(candidate) else HELD_LIMIT
 
     def _end_at_limit(self, candidate: Candidate) -> None:
-        """End a candidate that is longer than its limit: as a call that must not run if the limit
-        is `WAITING_LIMIT`, else as text. It ends exactly at the limit, so that the result does not
-        depend on the cuts of the stream.
+        """End a candidate that is longer than its limit. If the limit is `WAITING_LIMIT`, because
+        the candidate names an offered tool, it is a call that must not run; else it is text. It
+        ends exactly at the limit, wherever the stream was cut into pieces.
         """
         end, verdict = self._limit_of(candidate), Verdict(failed=Failed.TEXT)
         if end == WAITING_LIMIT:
@@ -957,8 +960,8 @@ class Engine:
         text, self._candidate = candidate.text, None
         self._source.rest = text[point.end :] + self._source.rest
         written = text[: point.end]
-        # First case: the candidate stands in a thought, and the thought's closer stands in the
-        # middle of its call. Then no call of the draft counts.
+        # If it is cut off and text follows, it stands in a thought, and the thought's closer came
+        # in the middle of its call. Then no call of the draft counts.
         if point.reason is End.CUT and point.body_end < len(text):
             self._settle_draft(counts=False)
         elif candidate.is_text:
@@ -1108,8 +1111,8 @@ class Engine:
         return the text behind the last call, which the caller must read.
 
         Else emit the text of the draft as a part of the thought, and return an empty text. The
-        unread text is not emitted, nor the last `behind` characters before it: a mark that the
-        caller has taken from the unread text. Without a draft, only return an empty text.
+        draft also has the unread text, and before it `behind` characters of a mark that the caller
+        has read. Neither is emitted here. Without a draft, only return an empty text.
         """
         draft, self._draft = self._draft, None
         if draft is None:

@@ -89,8 +89,8 @@ class Evidence:
 
     def note_finish(self, finish: str, closed: bool, openers: tuple[str, ...]) -> None:
         """Note where the reply really began, if it was read as beginning in a thought. If this
-        thought has ended (`closed`), the reply began in a thought, as it was guessed. Else it began
-        in the answer, unless it was cut off.
+        thought has ended (`closed`), a guess that the reply began in it was right. If it has not
+        ended, the reply began in the answer; but a reply that was cut off shows nothing.
 
         `finish`: the finish reason. `openers`: all openers that count. Nothing is noted if the
         reply begins with an opener, because a server such as llama.cpp may repeat the opener of the

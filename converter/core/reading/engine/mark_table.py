@@ -26,7 +26,8 @@ _PHRASES = {Mark.PHRASE, Mark.PHRASE_END}
 
 @dataclass(frozen=True, slots=True)
 class CallMark:
-    """A mark that begins a call, or a section of calls.
+    """A mark that begins a call (`<tool_call>`), or a section around several calls
+    (`<|tool_calls_section_begin|>`).
 
     Many of these marks also end a thought, because models leave out the thought's closer before a
     call. vLLM, SGLang, llama.cpp and Ollama end the thought there too. `[TOOL_CALLS]` does not end
@@ -38,8 +39,8 @@ class CallMark:
     mark: str
     """The literal text of the mark."""
     begins: str
-    """The key of the tables `OPENERS` or `SECTIONS` with which `mark` begins: mostly `mark` itself,
-    but `mark` may have more text behind this key (`CallRow.thought_suffix`).
+    """The opener with which `mark` begins, as a key of the table `OPENERS` or `SECTIONS`. Mostly it
+    is `mark` itself, but `mark` may have more text behind it (`CallRow.thought_suffix`).
     """
     counts: Counts = Counts.AS_WHOLE_REPLY
     """The positions at which the mark counts."""
@@ -68,12 +69,15 @@ class CallMark:
 
 
 def _marks_of_forms() -> Iterator[CallMark]:
-    """Yield the openers of sections and calls, and the beginnings of bodies that need no opener."""
+    """Yield a `CallMark` for each opener of a section or call, and for each beginning of a body
+    that needs no opener. Forms whose calls must be the whole reply are left out.
+    """
     for form in FORMS:
         if form.whole:
             continue
         for mark, close in form.pairs:
-            # `mark` is an opener, in some forms with more text behind it (`thought_suffix`).
+            # The tables have openers alone. In some forms, `mark` has more text behind the opener
+            # (`thought_suffix`).
             opener = max((it for it in (*OPENERS, *SECTIONS) if mark.startswith(it)), key=len)
             yield CallMark(mark, opener, form.counts, close)
         body = form.body
@@ -84,9 +88,9 @@ def _marks_of_forms() -> Iterator[CallMark]:
 
 
 FULL_MARKS = {row.mark: row for row in _marks_of_forms()}
-"""mark -> its `CallMark`, for the marks that can end a thought. They are openers of sections;
-openers of calls, with the text that must follow them in a thought (`CallRow.thought_suffix`); and
-beginnings of bodies.
+"""mark -> its `CallMark`, for the marks in the form in which they may end a thought: openers of
+sections; openers of calls, with the text that must follow them in a thought
+(`CallRow.thought_suffix`); and beginnings of bodies. `CallMark.ends_thought` says which do so.
 """
 CALL_MARKS = {mark: CallMark(mark, mark, row.counts) for mark, (row, *_) in OPENERS.items()}
 """mark -> its `CallMark`, for all marks with which a call may begin."""
@@ -94,8 +98,8 @@ CALL_MARKS |= FULL_MARKS
 
 
 def openers_in_thought(offered: bool, reads: bool = False) -> tuple[str, ...]:
-    """Return the marks of calls that may end a thought. `offered`: the request offers tools.
-    `reads`: the addon reads calls in the reply.
+    """Return the marks with which a call may end a thought. `offered` and `reads` are those of
+    `CallMark.ends_thought`: True if the request offers tools; True if the addon reads calls.
     """
     return tuple(mark for mark, row in FULL_MARKS.items() if row.ends_thought(offered, reads))
 
@@ -225,8 +229,9 @@ class MarkTable:
         """Return the table group -> mark -> kind of the mark.
 
         `families`: the families whose marks are not phrases. `phrases`: those whose marks are
-        phrases. If a thought came in a field, `self.families` is empty: then the only marks of
-        `families` that count are closers that the server may have left (`LEFT_CLOSERS`).
+        phrases. If a thought came in a field (`self.families` is then empty), of all marks of
+        `families` only the closers count, which the server may have left in the text
+        (`LEFT_CLOSERS`).
         """
         rows = self.families
         left = () if rows else families

@@ -27,8 +27,8 @@ class OpenThought(Thought):
         suffix: the suffix in the opener of `row` (`opensource` in `<think:opensource>`).
         guess: the filter that holds the end of a thought which is only guessed; else `None`.
         begun: True if an opener of a thought has come in the reply.
-        emitted: True if text of a certain thought was emitted: an opener or the prompt began it, or
-            a closer ended it. A thought that only phrases begin and end does not count.
+        emitted: True if text was emitted as thinking, and marks show that it is a thought: an
+            opener or the prompt began it, or a closer ended it. Phrases alone do not show it.
         unclosed: True if the last thought began with a phrase and nothing has ended it.
     """
 
@@ -94,8 +94,9 @@ class Answer:
     has_text: bool = False
     """True if the answer has text that is not blank, emitted or in `waiting`."""
     _closer_left: int = -1
-    """How many characters are still to be emitted up to the end of the unmatched closer. The next
-    character decides `closer_apart`. -1 if there is no such closer, or if it is decided.
+    """How many characters are still to be emitted up to the end of the unmatched closer. The
+    character behind the closer decides `closer_apart`. -1 if there is no such closer, or if
+    `closer_apart` is decided.
     """
     _tags: tuple[str, str] = _NONE
     """The opener and closer around an answer, if the opener may stand here: behind a thought. Else
@@ -155,9 +156,9 @@ class Answer:
         return "".join(waiting)
 
     def set_tags_behind(self, closer: str, tags: Mapping[str, tuple[str, str]]) -> None:
-        """Set the tags of an answer (`<answer>`, `</answer>`) that count now: those that models
-        write behind `closer`, the thought's closer directly before. If `closer` is empty, because
-        text has come since, none count.
+        """Set the tags of an answer (`<answer>`, `</answer>`) whose opener counts here. Directly
+        behind a thought they are those that models write behind its closer, `closer`. Elsewhere
+        there are none, and `closer` is empty.
 
         `tags`: closer of a thought -> the opener and closer of an answer behind it.
         """
@@ -211,8 +212,8 @@ class Draft:
     - They count if the reply ends before the thought's closer; if another mark than this closer
       ends the thought; if the closer stands directly behind them and `stands` is ENDS_THOUGHT; or
       if the draft is too long to be held (`HELD_LIMIT`).
-    - They do not count if other text stands between them and the closer, or if the closer stands
-      directly behind them and `stands` is IN_THOUGHT, or if it stands within an incomplete call.
+    - They do not count if other text stands between them and the closer; if the closer stands
+      directly behind them and `stands` is IN_THOUGHT; or if the closer stands within a call.
     - They do not count if the thought goes on behind them for long (`GUESS_LIMIT`).
     """
 
@@ -237,9 +238,11 @@ class Draft:
         self.length += len(text)
 
     def add_behind(self, text: str, resumed: bool, choice: int) -> None:
-        """Add `text`, which stands behind the last call. `resumed`: True if it is not blank, or
-        stands behind such text. Blanks directly behind a call are dropped; behind the text of a
-        candidate that was no call they are kept.
+        """Add `text`, which stands behind the last call. `resumed`: True if words have come behind
+        this call, in `text` or before it.
+
+        Without words, `text` is blanks. Directly behind a call they are dropped; behind a candidate
+        that was no call they are kept.
         """
         if resumed:
             self.text_behind += text

@@ -78,8 +78,8 @@ class Repeats:
         return out
 
     def _number_anew(self, piece: ToolCall) -> ToolCall:
-        """Return a piece of a call that is emitted now. Its index is lowered by the number of
-        dropped calls. Keep the piece for later comparisons.
+        """Return `piece`, a piece of a call that is emitted now, with its index lowered by the
+        number of dropped calls. Keep it, so that later calls can be compared with its call.
         """
         if self._length <= HELD_LIMIT:
             self._emitted.setdefault(piece.index, []).append(piece)

@@ -38,8 +38,8 @@ from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire.bounds import MOST_CALLS
 
 _MOST_WAITING = 4096
-"""How many events may wait while a call in the text is held: thinking and calls that the server has
-sent in fields behind it.
+"""The most events that wait while a call in the text is held. They are thinking and calls that the
+server has sent in fields after this text. If more come, the held call is decided at once.
 """
 
 
@@ -79,7 +79,7 @@ class ReadingStage:
         self._noted = 0
         self._evidence = Evidence(reading, findings.beginning)
         self._answered = False  # True once the answer has text that is not blank
-        self._own: Own | None = None  # the dialect's fields of the last thinking in a field
+        self._own: Own | None = None  # the fields in which the last thinking came
         self._in_call = False  # True if the last event was a piece of a call that the server sent
         # Thinking and calls that the server has sent in fields while a call in the text is held.
         # They wait until the held call is decided.
@@ -164,8 +164,9 @@ class ReadingStage:
         return [*self._release_possible_call(), *self._release_all("", cut=True)]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return the kind that text of this `kind` becomes, if it may skip this stage now (see
-        `Stage.plain`), and the characters that it must not have; `None` if it must be fed.
+        """Return the kind that text of this `kind` becomes if it now skips this stage on the fast
+        path (`Stage.plain`), and the characters that such text must not have. Return `None` if the
+        text must be fed.
 
         Thinking in a field may skip the stage only without line ends: encoders must examine these,
         because they drop line ends at the end of a thought. A piece of a call that the server sends
@@ -219,7 +220,7 @@ class ReadingStage:
         return [Thinking(text, self._engine.answer.choice, own)] if text else []
 
     def _release_possible_call(self) -> list[Event]:
-        """Return the text of a thought in a field that was held because it might be a call."""
+        """Return the end of a thought in a field, which was held because it might be a call."""
         return self._field_thinking(self._thought_calls.release()) if self._thought_calls else []
 
     def _read_server_call(self, event: ToolCall) -> Sequence[Event]:
@@ -332,8 +333,8 @@ class ReadingStage:
         if isinstance(event, Thinking):
             self._findings.has_thinking = True
             self._findings.marks = self._engine.thought.marks
-            # The caller emits thinking that was read from the text at once. So `_thought_calls`
-            # only notes the calls in it, and the text that it holds is dropped, not emitted again.
+            # This thinking was read from the text, and the caller emits it at once. So
+            # `_thought_calls` only finds the calls in it: the text that it returns is not used.
             if calls:
                 calls.feed(event.text)
                 calls.release()

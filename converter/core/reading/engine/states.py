@@ -47,8 +47,9 @@ class State(enum.Enum):
     UNDECIDED_HEAD = enum.auto()
     """At the beginning of a reply that may begin in an answer or in a thought."""
     UNDECIDED = enum.auto()
-    """In the text of a reply that may have begun in an answer or in a thought. The first mark
-    decides, unless it is only dropped: a closer shows that it began in a thought.
+    """In the text of a reply that may have begun in an answer or in a thought. The next mark
+    decides, unless it is only dropped: a closer shows that the reply began in a thought, any other
+    mark that it began in an answer.
     """
     UNDECIDED_BEHIND = enum.auto()
     """Behind a dropped mark in a reply that may have begun in an answer or in a thought. Nothing
@@ -119,7 +120,7 @@ _MARKED = (Group.IGNORED, Group.OPENERS)
 call in a thought.
 """
 _PHRASED = (*_MARKED, Group.CALLS, Group.LONE_CLOSERS)
-"""The groups of marks that count in an answer, and in a thought that a phrase has begun."""
+"""The groups of marks that count both in an answer and in a thought that a phrase has begun."""
 _IN_ANSWER = (*_PHRASED, Group.PHRASES)
 """The groups of marks that count anywhere in an answer, not only at its beginning."""
 _AT_START = (*_IN_ANSWER, Group.FIRST_OPENERS)
@@ -260,7 +261,7 @@ class Stands(enum.Enum):
     """In a thought."""
     ENDS_THOUGHT = enum.auto()
     """In a thought, in a form that models write directly before the thought's closer. Only a
-    `Draft` has this position.
+    `Draft` has this position; its candidates are IN_THOUGHT.
     """
 
 
@@ -290,8 +291,8 @@ COUNTED = frozenset(
         (Stands.IN_SENTENCE, Follows.END),
         (Stands.IN_SENTENCE, Follows.LINE_END),
         (Stands.IN_SENTENCE, Follows.CALL),
-        # AS_REPLY: the calls must be the whole reply. Marks that are dropped may stand behind them;
-        # they are skipped, and do not count as TEXT.
+        # Calls that are AS_REPLY must be the whole reply, so no TEXT may follow. Marks that are
+        # dropped are no text: they are skipped, and END or THOUGHT may stand behind them.
         (Stands.AS_REPLY, Follows.END),
         (Stands.AS_REPLY, Follows.THOUGHT),
         (Stands.IN_THOUGHT, Follows.END),
@@ -299,7 +300,7 @@ COUNTED = frozenset(
         (Stands.ENDS_THOUGHT, Follows.CLOSER),
     )
 )
-"""Pairs of the position of a candidate and the kind of text behind it, with which its whole call
-counts. With any other text behind it, the candidate is ordinary text; in a thought it is a draft,
-which is a part of the thought.
+"""The position of a candidate and the kind of the text behind it, in pairs with which its calls
+count. If the pair is not here, the candidate is ordinary text; in a thought it is a draft, which is
+a part of the thought. ALONE has no pair, because calls at this position count with any text behind.
 """

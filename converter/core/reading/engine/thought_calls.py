@@ -1,11 +1,13 @@
 """`ThoughtCalls`: a reader of calls in closed thoughts, and in thoughts that the server sends in a
 field.
 
-The text of a thought is emitted unchanged, with one exception: if a thought in a field ends with
-calls, and calls of the thoughts count, the text of these last calls is left out. The calls are held
-until the reply ends, because models also draft calls in thoughts. They count only if the model ends
-the reply and the reply has no other call. If the reply has an answer, a call counts only if a
-thought ends with the call, in a form in which models are known to call in a thought (`THINKERS`).
+The calls are held until the reply ends, because models also draft calls in thoughts. They count
+only if the model ends the reply and the reply has no other call. If the reply has an answer, a call
+counts only if a thought ends with the call, in a form in which models are known to call in a
+thought (`THINKERS`).
+
+The text of a thought is emitted unchanged, calls included. One text is left out if calls of the
+thoughts count: that of the calls with which the reply ends, if their thought came in a field.
 """
 
 from collections.abc import Sequence
