@@ -36,8 +36,7 @@ _BEGUN = {
     SUFFIX: rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}",
     GAP: rf"(?!\w){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
-"""wildcard in a mark -> the pattern of its text so far, while the rest of the mark has not come.
-"""
+"""wildcard in a mark -> the pattern of its text so far, if the rest of the mark has not come."""
 _REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
 """A bound for the text of a wildcard: it has no more characters. A mark in a text may be so much
 longer than in its row, so that a longer end of the text must be compared with incomplete marks.
@@ -66,7 +65,7 @@ class Mark(enum.Enum):
     CLOSE = enum.auto()
     """A closer; it ends a thought."""
     SILENT = enum.auto()
-    """A mark that is dropped, and neither begins nor ends anything."""
+    """A mark without a meaning for the reader of the reply. It is dropped."""
     UNMATCHED = enum.auto()
     """A closer that has no opener before it and is dropped, because it is a special token."""
     ANSWER_OPEN = enum.auto()

@@ -22,8 +22,8 @@ class ThoughtLimits:
     thoughts are not searched for repetitions.
     """
     goes_on: bool = False
-    """True if the server can continue an incomplete reply. If the addon has ended a thought, it then
-    asks the server to continue the reply.
+    """True if the server can continue a reply that is cut off. If the addon has ended a thought,
+    it then asks the server to continue the reply.
     """
     sentence: str = ""
     """The text that is put at the end of a thought that was ended at a limit; empty for none."""
