@@ -85,8 +85,8 @@ class RepeatedThought:
         return held
 
     def _hold_if(self, undecided: bool) -> str:
-        """If it is `undecided` whether the content repeats the thought, return nothing and hold the
-        content, up to `_HELD_LIMIT`. Else end the comparison and return the content.
+        """Hold the content and return nothing, if it is `undecided` whether it repeats the thought,
+        and no longer than `_HELD_LIMIT`. Else end the comparison and return the content.
         """
         return "" if undecided and len(self._held) <= _HELD_LIMIT else self.close()
 

@@ -107,9 +107,9 @@ PIECE = 4096
 long text that is added in one piece would take quadratic time.
 """
 RESCAN_LIMIT = 4096
-"""If a candidate is no call, further marks are searched for in its text, but only if it has at most
-this many characters: else the same text would be searched many times. A longer candidate becomes
-text as a whole, and so does one with the name of an offered tool in its head.
+"""The most characters of a candidate that is searched for further marks after it proved to be no
+call. A longer one becomes text as a whole, so that no text is searched many times. So does one with
+the name of an offered tool in its head.
 """
 UNDECIDED_LIMIT = 4096
 """How many characters of a reply are held until a mark comes, if a grammar other than JSON
