@@ -49,8 +49,8 @@ TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
 class BlockWriter(Encoder, ABC):
     """Takes events and returns frames, each with one event of the client's dialect as JSON.
 
-    Blanks at the beginning of a text are held until other text follows. One block is open at a
-    time.
+    One block is open at a time. Blanks at the beginning of a text are held until other text
+    follows; they are dropped if another block or the end comes first.
 
     A subclass writes the dialect's events: it implements the abstract methods.
 
@@ -133,8 +133,8 @@ class BlockWriter(Encoder, ABC):
         """
 
     def _write_other(self, event: MappedField | DialectBlock) -> WireEvents:  # noqa: ARG002
-        """Return the dialect's events for content that only some dialects have: none here, for a
-        dialect that cannot hold it.
+        """Return the dialect's events for content that only some dialects have. Here there are
+        none; a subclass whose dialect can hold such content writes it.
         """
         return ()
 
@@ -276,7 +276,10 @@ class BlockWriter(Encoder, ABC):
             yield from self._write_content(event)
 
     def end_content(self) -> Iterator[dict[str, object]]:
-        """Yield the events that end the open block and write all held content."""
+        """Yield the events that end the open block, and those for content that was held behind an
+        open call. A call that is still open is left unfinished (`_cut_call`). Held blanks are
+        dropped.
+        """
         yield from self._cut_call()
         yield from self._close_block()
 
@@ -295,8 +298,9 @@ class BlockWriter(Encoder, ABC):
                 return self._write_other(event)
 
     def _write_text(self, text: str) -> Iterator[dict[str, object]]:
-        """Yield the events for a piece of text. Begin a text block if none is open. Before that,
-        hold text that is only blanks, up to `BLANKS_LIMIT`, and yield nothing.
+        """Yield the events for a piece of text, and before them the begin of a text block if none
+        is open. While no text block is open and all text so far is blanks, hold the text and yield
+        nothing, up to `BLANKS_LIMIT` characters.
         """
         if self._open != TEXT:
             text, self._blanks = self._blanks + text, ""
@@ -390,8 +394,9 @@ class BlockWriter(Encoder, ABC):
 
 
 _LEAST_LENGTH = 64
-"""An event that is held while a call is open counts as at least 64 characters, because even an
-event without text needs memory. Above `DELAYED_LIMIT` characters TooMuchError is raised.
+"""How many characters a held event counts at least, because even an event without text needs
+memory. Events are held while a call is open; above `DELAYED_LIMIT` characters of them TooMuchError
+is raised.
 """
 
 

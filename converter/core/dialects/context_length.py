@@ -22,34 +22,35 @@ _ROWS = (
     # llama.cpp 11549 writes "exceeds", SGLang "is longer".
     r"\((?P<tokens>\d+) tokens\) (?:exceeds the available context size|"
     r"is longer than the model's context length) \((?P<most>\d+) tokens\)",
-    # LM Studio
+    # LM Studio writes both counts in parentheses.
     r"\(n_keep: (?P<tokens>\d+) ?>= ?n_ctx: (?P<most>\d+)\)",
-    # vLLM. Current versions stop counting at the limit: the prompt may have more tokens than that.
+    # vLLM, if prompt and reply are too long together
     rf"'max_tokens'.{{0,60}}is too large: (?P<reply>\d+)\..{{0,20}}{_LIMIT} "
     r"and your request has (?P<tokens>\d+) input tokens",
-    # vLLM, and OpenAI's completions
+    # vLLM and OpenAI's API, in another sentence for the same error
     rf"{_LIMIT}[.,] [Hh]owever,? you requested \d+ tokens "
     r"\((?P<tokens>\d+) in (?:the messages|your prompt)[,;] (?P<reply>\d+) \w+ the completion\)",
-    # vLLM 0.32, and older versions
+    # vLLM 0.32, and older versions. 0.32 stops counting at the limit, and then writes "at least".
     rf"{_LIMIT}\. However,(?: you requested (?P<reply>\d+) output tokens and)? your "
     r"(?:prompt contains|request has) (?P<least>at least )?(?P<tokens>\d+) input tokens",
     # vLLM 0.32, which checks the reply's limit before it counts the prompt. Each endpoint has its
     # own name for the field with the limit.
     r"max(?:_completion|_output)?_tokens=(?P<reply>\d+) "
     r"cannot be greater than max_model_len=(?P<most>\d+)",
-    # SGLang
+    # SGLang, if prompt and reply are too long together
     rf"{_LIMIT}\. You requested a total of \d+ tokens: "
     r"(?P<tokens>\d+) tokens from the input.{0,20} and (?P<reply>\d+) tokens",
-    # SGLang 0.5.23, if the reply alone is too long; there is no blank between its two sentences
+    # SGLang 0.5.23, if the reply alone is too long. Its two sentences have no blank between them.
     r"max(?:_completion)?_tokens is too large: (?P<reply>\d+)\."
     r"This model supports at most (?P<most>\d+) completion tokens",
-    # Anthropic's API, and servers that copy its sentences
+    # Anthropic's API, and servers that copy its two sentences: for the prompt, for prompt and reply
     r"prompt is too long: (?P<tokens>\d+) tokens > (?P<most>\d+)",
     r"exceed context limit: (?P<tokens>\d+) \+ (?P<reply>\d+) > (?P<most>\d+)",
 )
-"""Patterns of sentences. Their groups are numbers of tokens: `tokens` of the prompt, `most` that
-fit into the context, `reply` that the request allows for the reply. `least` matches if the prompt
-may have more tokens than `tokens`.
+"""Patterns of the sentences in which known servers say that a request is too long. Their groups are
+numbers of tokens: `tokens` of the prompt, `most` that fit into the context, `reply` that the
+request allows for the reply. The group `least` matches the words `at least ` before the number
+`tokens`: then the prompt may have more tokens.
 """
 _PATTERNS = tuple(re.compile(row.replace(r"\d+", r"\d{1,12}")) for row in _ROWS)
 """The compiled `_ROWS`, in which a number has at most 12 digits: no prompt has more tokens, and
@@ -68,8 +69,8 @@ _EXCEEDS = (
     r"full|reached|ran out|however|but|while|whereas|given|received|reduce|shorten|truncat\w*|"
     r"[<>]=?|超)"
 )
-"""Terms that stand between the prompt and its limit in an error about both: `exceeds`, `but`. Alone
-they prove nothing: `_MEANINGS` has what must stand around them.
+"""Terms that stand between the prompt and its limit in an error about both: `exceeds`, `but`. Such
+a term alone proves nothing: `_MEANINGS` says which terms must stand before and behind it.
 """
 _OF_CONTEXT = re.compile(
     r"(?:context (?:\w+ )?(?:length|len|window|size|limit|space|capacity|budget|overflow|tokens?)|"
@@ -203,9 +204,9 @@ def with_name(message: str, *names: object) -> str:
 
 
 def _normalised(message: str) -> str:
-    """Return a message in the form in which the patterns of meanings are searched: in lower case,
-    without apostrophes, with blanks for underscores, hyphens and quotation marks, and between the
-    words of a name like `maxTokens`.
+    """Return a message in the form in which `_MEANINGS` and the other patterns are searched. It is
+    in lower case, without apostrophes, and has blanks in place of underscores, hyphens and
+    quotation marks. A blank also parts the words of a name: `maxTokens` -> `max tokens`.
     """
     split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", message)
     bare = re.sub(r"[_`\"]|(?<=[a-z])-(?=[a-z])", " ", split.lower().replace("'", ""))

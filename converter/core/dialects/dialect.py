@@ -74,7 +74,9 @@ class Endpoint:
     client speaks.
     """
     counterpart: Counterpart | None = None
-    """The server's endpoint that answers in place of the addon, if there is one."""
+    """The server's endpoint that gets the request, translated. None if there is no such endpoint:
+    then an answer of `Purpose.OWN` is the addon's own.
+    """
 
     @cached_property
     def is_chat(self) -> bool:
@@ -119,8 +121,8 @@ request. It takes
 
 
 def read_anew(_message: object, reader: Callable[[], tuple[Turn, bool]], _others: object) -> Turn:
-    """Return the turn that `reader` returns. This is the `TurnOf` for callers that keep no turns
-    from one request to the next: each message of each request is read.
+    """Return the turn that `reader` returns. Callers that keep no turns between requests take
+    this function as their `TurnOf`: it reads each message of each request.
     """
     return reader()[0]
 
@@ -254,7 +256,7 @@ class Answers:
     """
 
     def error(self, message: str, kind: str, status: int) -> bytes:
-        """Return the body of an error answer."""
+        """Return the body of an error answer. `kind`: the error's type in the Messages API."""
         return json_text.write(self.error_body(message, kind, status))
 
 
@@ -263,14 +265,16 @@ class Label:
     """Names and headers by which a dialect is shown or recognised."""
 
     title: str
-    """The dialect's name for people; it fits behind the word *an*."""
+    """The dialect's name for people. It fits behind *an*: `Anthropic`."""
     reply: str = "reply"
-    """Name for a reply of this dialect, for people; it fits behind the word *no*."""
+    """Name for a reply of this dialect, for people. It fits behind *no*: `chat completion`."""
     headers: tuple[str, ...] = ()
-    """Names of request headers that only this dialect has."""
+    """Names of request headers that only this dialect has. Servers of other dialects do not get
+    them.
+    """
     shown_by: tuple[str, ...] = ()
-    """Names of headers that show this dialect in a request to an endpoint that several dialects
-    have.
+    """Names of request headers by which the dialect is chosen if several dialects have the
+    request's endpoint, such as `/v1/models`. One of the headers is enough.
     """
     features: str = ""
     """Name of the request header that lists the features which a client wants, such as
@@ -281,12 +285,12 @@ class Label:
     request_id: str = ""
     """Name of the response header with the id of the request; empty if the API has none."""
     head: frozenset[str] = frozenset(("id", "object", "created", "model"))
-    """Fields of a whole reply that a view does not list at the reply's end. It lists the other
-    fields of a reply's head there, such as llama.cpp's `timings`.
+    """Usual fields of a reply's head. A view for people does not show them; behind the reply it
+    lists only the other fields of the head, such as llama.cpp's `timings`.
     """
     blocks: str = ""
-    """The field that holds the blocks in the head of a whole reply (`Start.own`): `content`. Empty
-    if the head has no such field.
+    """The field of a reply's head (`Start.own`) that holds the blocks of a whole reply: `content`
+    in the Messages API. Empty if the head never holds blocks.
     """
 
 
@@ -309,11 +313,11 @@ class Dialect:
 
     @property
     def reply(self) -> str:
-        """Name for a reply of this dialect, for people; it fits behind the word *no*."""
+        """Name for a reply of this dialect, for people. It fits behind *no*: `chat completion`."""
         return self.label.reply
 
     def error(self, message: str, kind: str, status: int) -> bytes:
-        """Return the body of an error answer."""
+        """Return the body of an error answer. `kind`: the error's type in the Messages API."""
         return self.answers.error(message, kind, status)
 
     def message_in(self, raw: bytes) -> str:

@@ -50,8 +50,9 @@ def server_error(body: object, event: str = "") -> Failure | None:
 
 
 def _error_of(error: object, body: Mapping[str, object]) -> Failure:
-    """Return the failure for `error`, which is `body` or a part of it. The code or type may stand
-    in `error`, or in `body` beside it.
+    """Return the failure for `error`, which is `body` or the value of one of its fields. The
+    failure gets the type and code in `error`. A type or code in `body` is added to the message if
+    only this word says that the prompt is too long.
     """
     fields = {name: value for name, value in as_object(error).items() if value is not None}
     if isinstance(error, dict):
@@ -70,8 +71,8 @@ def _error_of(error: object, body: Mapping[str, object]) -> Failure:
 
 
 def _text(value: object) -> str:
-    """Return a string without blanks around it, or any other value as JSON; an empty text for an
-    empty or absent value.
+    """Return a string without blanks around it. Any other value is returned as JSON; null and an
+    empty list or object give an empty text.
     """
     text = value if isinstance(value, str) else json_text.write(value).decode() if value else ""
     return text.strip()
@@ -112,7 +113,9 @@ MOST_TOKENS = 10**12
 
 
 class MisshapenError(Exception):
-    """Raised for a frame of the right dialect whose shape would make clients fail."""
+    """Raised for a frame whose fields have wrong types, such as a `content` that is a number: a
+    client would fail on it.
+    """
 
 
 class DialectDecoder(Decoder, ABC):
@@ -126,7 +129,9 @@ class DialectDecoder(Decoder, ABC):
     """
 
     def feed(self, frame: Frame) -> list[Event]:
-        """Return the frame's events."""
+        """Return the frame's events: those of `_read` for its JSON, a `Failure` for an error, an
+        `OpaqueFrame` for a frame without data or one that cannot be read.
+        """
         data = (frame.data or b"").strip()
         if not data:
             # Some servers that fail in mid-stream write an error as bare JSON, without `data:`
@@ -167,8 +172,8 @@ class DialectDecoder(Decoder, ABC):
         parsed: object,  # noqa: ARG002
         frame: Frame,
     ) -> Failure | None:
-        """Return the event for an error in a frame; None if such a frame is no error in this
-        dialect.
+        """Return the event for `error`, which was found in the frame. None if this dialect reads
+        such a frame with `_read`, like a frame without an error.
         """
         return replace(error, own=self._own(frame))
 

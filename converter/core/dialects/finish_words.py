@@ -11,13 +11,13 @@ NOT_WHOLE = "error"
 _SERVER_TERMS: Mapping[str, tuple[str, ...]] = {
     "stop": (
         "stop",
-        *("eos", "eos_token", "stop_sequence"),  # `eos` is Together's word, the other two are TGI's
-        *("end_turn", "complete"),  # the words of the Messages API (and of xAI), and of Cohere
+        *("eos", "eos_token", "stop_sequence"),  # `eos` of Together, the others of Hugging Face TGI
+        *("end_turn", "complete"),  # `end_turn` of the Messages API and xAI, `complete` of Cohere
         *("load", "unload"),  # Ollama's words after a request that only loads or unloads a model
     ),
     "length": (
         "length",
-        # the words of the Messages API, of the Responses API, and of Mistral's API
+        # In this order the words of the Messages API, the Responses API and Mistral's API.
         *("max_tokens", "max_output_tokens", "model_length"),
         "model_context_window_exceeded",  # the word of the Messages API and of Z.ai
         "repetition",  # vLLM 0.33 sends this word if it stops a model that repeats itself
@@ -27,9 +27,9 @@ _SERVER_TERMS: Mapping[str, tuple[str, ...]] = {
     "pause_turn": ("pause_turn",),  # sent in the Messages API while the server itself runs tools
     NOT_WHOLE: (
         NOT_WHOLE,
-        # the words of vLLM, SGLang and several gateways
+        # Words of vLLM, SGLang and several gateways for a reply that was ended before its end.
         *("abort", "aborted", "cancelled", "canceled", "timeout"),
-        *("insufficient_system_resource", "network_error"),  # the words of DeepSeek, and of Z.ai
+        *("insufficient_system_resource", "network_error"),  # DeepSeek's word, Z.ai's word
     ),
 }
 """Meaning -> the words of servers that have this meaning."""

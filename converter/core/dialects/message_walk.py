@@ -1,5 +1,5 @@
-"""A walk over the messages of a request, block by block, for views, which show them to people. The
-public functions raise for no request.
+"""A walk over the messages of a request, block by block, for views, which show them to people. No
+request makes the public functions raise.
 
 Calls, results and items are read by tolerant readers. Other blocks are read by the readers in the
 `Requests` of all dialects, because the dialect of a shown request may be unknown. Nothing of a
@@ -35,7 +35,7 @@ JOINED = (ASSISTANT, TOOL)
 _UNKNOWN = "?"
 """The speaker of an item whose speaker cannot be read."""
 _HEAD = frozenset({"id", "status"})
-"""Fields of messages and items that are not shown."""
+"""Fields of messages and items that are not shown; fields in `_SERVICE` are shown nowhere."""
 _DEPTH = 8
 """How many levels of nested content are read. A tool result holds documents, which hold blocks; no
 API nests deeper.
@@ -59,12 +59,13 @@ class Unread:
 
 
 class Piece(NamedTuple):
-    """A block of a message."""
+    """A block of a message as a view gets it: with the JSON object from which it was read."""
 
     block: Block | Unread
     """The block, or a value that no reader could read."""
     fields: Fields | None = None
-    """The object from which the block was read; None if it is a string, or the value of one field.
+    """The object from which the block was read. None if the block was read from a string or from
+    one field, or if it is an `Unread`.
     """
     inner: "tuple[Piece, ...]" = ()
     """The blocks within a tool's result; empty for any other block."""
@@ -74,8 +75,8 @@ class WalkedItem(NamedTuple):
     """A message or item of a request."""
 
     speaker: str
-    """The role of a message; `user` for an input that is a string. For any other item the speaker
-    in its row of `SHOWN_ITEMS`; `?` if it has no row.
+    """The role of a message; `user` for an input that is a string. For an item the speaker in its
+    row of `SHOWN_ITEMS`. `?` for an item without a row, and for a message without a usable role.
     """
     pieces: list[Piece]
     """The blocks, in their order."""

@@ -82,13 +82,15 @@ class ModelFacts:
     sees: bool | None = None
     """True if the model can see pictures; None if the server does not report it."""
     parsers: tuple[str, ...] = ()
-    """A text for each parser of thinking or calls with which the server was started, such as
-    `reasoning parser: qwen3`.
+    """The parsers of thinking and of calls with which an SGLang server was started, as texts:
+    `reasoning parser: qwen3`, or `none` for no parser. Empty for any other server.
     """
 
     @property
     def abilities(self) -> list[str]:
-        """The abilities that the server reports, as texts for people: `thinks: yes`."""
+        """Abilities, parsers and the longest reply, as far as the server reports them, each as a
+        text for people: `thinks: yes`.
+        """
         answers = {
             "thinks": self.thinks,
             "calls tools": self.calls_tools,
@@ -102,7 +104,7 @@ class ModelFacts:
 
     @property
     def line(self) -> str:
-        """Window and abilities in one line of text, for people."""
+        """All facts that the server reports, in one line of text, for people."""
         window = [f"a window of {self.window:,} tokens"] if self.window else []
         return ", ".join([*window, *self.abilities])
 
@@ -155,8 +157,8 @@ def with_facts(body: bytes) -> dict[str, object] | None:
 
 
 def _missing_facts(entry: Mapping[str, object]) -> dict[str, object]:
-    """Return the facts that the entry of a model reports, under OpenRouter's names. A name that a
-    field in the entry already has is left out.
+    """Return the fields that `with_facts` adds to the entry of a model: the facts that the entry
+    reports in other fields. A field that the entry already has at any depth is left out.
     """
     facts = facts_of(entry)
     parameters = {"tools": facts.calls_tools, "reasoning": facts.thinks}
@@ -204,8 +206,9 @@ def _numbers_in(value: object, names: Sequence[str]) -> Iterator[int]:
 
 
 def _ability_flags(rows: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
-    """Yield the name of each ability that the answers mention, with True if the model has it. An
-    ability that Ollama's list at `SHOWN_AT` does not name is yielded with False.
+    """Yield the name of each ability that the answers mention, and True if the model has it, else
+    False. Ollama's list at `SHOWN_AT` names only what the model has: so all abilities are first
+    yielded with False, and a True that follows counts more.
     """
     if isinstance(shown := rows.get(SHOWN_AT), dict) and isinstance(
         shown.get("capabilities"), list

@@ -49,7 +49,7 @@ NO_PARAMETERS: Mapping[str, object] = {"type": "object", "properties": {}}
 
 def read_arguments(arguments: object) -> Mapping[str, object]:
     """Return a call's arguments. The format has them as JSON text; some clients send an object. A
-    text that is no JSON object is returned as `{WRAPPED: text}`.
+    text that is no JSON object is returned as `{"arguments": text}`.
     """
     if isinstance(arguments, dict):
         return arguments
@@ -68,8 +68,8 @@ def text_of(value: object) -> str:
 
 
 def read_parts(owner: Fields, name: str, left_out: set[str]) -> list[ContentBlock]:
-    """Return the parts of a field, which is a string or a list; `[]` if it is absent. `left_out`
-    gets the types of parts that have no reader.
+    """Return the parts in the field `name` of `owner`: of a string one text, of a list its parts;
+    `[]` if the field is absent. `left_out` gets the types of parts that have no reader.
     """
     content = owner.value(name)
     if content is None:
@@ -108,7 +108,7 @@ def _image(part: Fields) -> Image:
 
 
 def _sound(part: Fields) -> Sound:
-    """Read a sound part, which has its data."""
+    """Read a sound part, which has the sound itself as base64 text."""
     sound = _fields_of_part(part)
     kind = sound.optional("format", str) or "wav"
     return Sound(Data(f"audio/{kind}", sound.required("data", str)))
@@ -218,8 +218,8 @@ def _url(image: Image) -> str:
 
 def sendable_parts(blocks: Iterable[Block], links: bool) -> Iterator[Sendable]:
     """Yield the texts, sounds, images and documents among these blocks, as parts that the server
-    takes. A document with readable content becomes this content, with a text before and behind it.
-    A document or an image that the server cannot get becomes a text that names it.
+    takes. A document with readable content becomes this content, between the texts `<document>` and
+    `</document>`. A document or an image that the server cannot get becomes a text that names it.
 
     `links`: True if the server fetches images by their links; else such an image becomes a text.
     """

@@ -73,7 +73,9 @@ def read_map(texts: Sequence[str]) -> Mapping[str, Mapped]:
 
 
 def has_value(value: object) -> bool:
-    """Return False for null, an empty string, list or object: servers send these in every frame."""
+    """Return True if a field's value is more than null or an empty string, list or object, which
+    servers send in every frame. False and 0 are values, too.
+    """
     return value is not None and value not in ("", [], {})
 
 

@@ -12,8 +12,8 @@ from converter.core.wire.sse import FrameDecoder, LineDecoder
 
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:
-    """Return True if a reply is a stream, by its first bytes or by its `content-type`. The bytes
-    count first, because servers send wrong types.
+    """Return True if a reply's first bytes are those of a stream, or if its `content-type` is that
+    of a stream. Either is enough, because some servers send streams with a wrong type.
     """
     begins = bool(body) and any(form.begins.match(body) for form in FRAMINGS)
     return begins or _is_stream_type(content_type)
@@ -26,7 +26,8 @@ def _is_stream_type(content_type: str) -> bool:
 
 
 def form_of(prefix: bytes, content_type: str = "", *, last: bool = False) -> Form | None:
-    """Return the form of a reply; None while too few bytes have come.
+    """Return the form of a reply; None while too few bytes have come. The `content-type` decides
+    only if the bytes do not show the form.
 
     Arguments:
         prefix: the first bytes of the body.

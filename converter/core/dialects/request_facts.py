@@ -103,7 +103,7 @@ def offered(body: Mapping[str, object], tools: Mapping[str, Schema] | None = Non
     if not tools:
         return None
     choice = as_object(body.get("tool_choice"))
-    # The tools to which the choice is limited; empty if it allows every tool.
+    # The tools to which the client limits the choice; an empty list sets no limit.
     allowed = _named_schemas(as_object(choice.get("allowed_tools")).get("tools", [choice]))
     if chosen := {name for name, _ in allowed}:
         tools = {name: schema for name, schema in tools.items() if name in chosen}

@@ -1,4 +1,6 @@
-"""Settings for writing a request: the user's choices, and facts about the server that gets it."""
+"""`RequestSettings`, by which a chat-completions request is fitted to its server: where earlier
+thoughts are written, which fields are left out, which fields turn thinking on or off.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +18,9 @@ the results come first.
 
 @dataclass(frozen=True, slots=True)
 class RequestSettings:
-    """Settings for one request. The defaults fit a server about which nothing is known."""
+    """Settings for one request, from the user's options and from facts about the server. The
+    defaults fit a server about which nothing is known.
+    """
 
     history: HistoryForm = "tags"
     """Where the thoughts of earlier turns are written: a field's name, `tags` (in the content), or

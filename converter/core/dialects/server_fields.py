@@ -28,8 +28,8 @@ class Use(Flag):
     """
 
     WISH = auto()
-    """The value says whether the client wants thinking. The field may also be in
-    `chat_template_kwargs`.
+    """The value says whether the client wants thinking. The field may stand in the request itself
+    or in its `chat_template_kwargs`.
     """
     BEGINNING = auto()
     """The value decides whether the prompt ends within an open thought."""
@@ -62,8 +62,8 @@ THINKING_FIELDS: Mapping[str, Use] = {
     "enable_thinking": Use.WISH | Use.BEGINNING,
     "reasoning": Use.WISH | Use.BEGINNING,
     "thinking_mode": Use.WISH | Use.BEGINNING,
-    "thinking_token_budget": Use.BUDGET | Use.SHAPING,  # vLLM's name for the field
-    "thinking_budget_tokens": Use.BUDGET | Use.SHAPING | Use.RENDERED,  # llama.cpp's name for it
+    "thinking_token_budget": Use.BUDGET | Use.SHAPING,  # vLLM's field for a thought's budget
+    "thinking_budget_tokens": Use.BUDGET | Use.SHAPING | Use.RENDERED,  # llama.cpp's field for it
 }
 """Field of a chat-completions request that says whether or how long to think -> the uses that the
 addon makes of its value.
@@ -122,15 +122,17 @@ SHAPING_FIELDS = (
         typical_p xtc_probability xtc_threshold
     """)
 )
-"""Fields that influence the text of the reply."""
+"""Fields that influence the text of the reply: those of `THINKING_FIELDS` with the use `SHAPING`,
+and the further fields of each server.
+"""
 
 ROUTING_FIELDS = names_in("""
     bootstrap_host bootstrap_port bootstrap_room cache_salt custom_params data_parallel_rank
     disagg_prefill_dp_rank ec_transfer_params extra_key kv_transfer_params priority request_id rid
     routed_dp_rank session_id session_params stream_interval vllm_xargs
 """)
-"""Fields that route the request. Recordings leave them out, because their values name hosts, salts
-and people.
+"""Fields that say where and when a server runs the request, and that do not influence the reply's
+text. Recordings leave them out, because their values may be hosts, secrets or names of people.
 """
 
 SERVER_FIELDS = SHAPING_FIELDS | ROUTING_FIELDS

@@ -1,4 +1,5 @@
-"""Signs of life for clients of chat completions whose stream is silent.
+"""Choice of the sign of life (ping) that a client gets while its stream of chat completions is
+silent: a comment, a frame with an empty delta, or nothing.
 
 The format has no ping. A comment is a sign of life for clients that follow the standard of
 server-sent events. Other clients split the lines themselves and fail at a comment: they get a frame
@@ -15,9 +16,9 @@ AUTO, COMMENT, DELTA, NONE = FORMS
 delta, or no sign of life.
 """
 CLIENTS = (
-    # Mistral Vibe 2.x: "Stream chunk improperly formatted. Expected `key: value`, received `:`"
+    # Mistral Vibe 2.x fails at a comment: "Expected `key: value`, received `:`".
     (r"mistral-?vibe", DELTA),
-    # LangChain for Elixir before 0.8.14 (its library is Req): after a comment all frames are lost
+    # LangChain for Elixir before 0.8.14 loses all frames after a comment. Its HTTP library is Req.
     (r"^req/", DELTA),
 )
 """Pattern of a client's user agent, and the form of a sign of life that this client accepts."""

@@ -45,7 +45,7 @@ class ReplyContext:
     into the reply in place of the server's name.
     """
     id: str = "0"
-    """The exchange's id. The ids of items and of a reply without an id are made from it."""
+    """The exchange's id. Ids that the addon gives are made from it: `7` -> `resp_7`, `msg_7_0`."""
     shown: bool = True
     """True if the client wants to see thinking."""
     fields: tuple[str, ...] = ("reasoning_content",)
@@ -61,14 +61,14 @@ class ReplyContext:
     map: Mapping[str, Mapped] = field(default_factory=dict)
     """The user's field map (`think_map`): a server's own field -> the block that it becomes."""
     features: frozenset[str] = frozenset()
-    """The features that the client's header lists (`Label.features`)."""
+    """The features that the client lists in a header, such as `anthropic-beta`."""
     alive: str = "comment"
     """The form of a sign of life in a silent stream of chat completions, which has no ping:
     `comment`, or another of `signs_of_life.FORMS`.
     """
     prompt_tokens: Callable[[], int] | None = None
-    """Returns an estimate of the prompt's tokens. None if the client gets only counts of the
-    server.
+    """Returns an estimate of the prompt's tokens, which the client gets if the server sends no
+    counts. None if the client wants no estimate.
     """
     uncounted: bool = False
     """True if the addon, and not the client, has requested the counts of the stream. The client
@@ -80,13 +80,13 @@ class Decoder(Protocol):
     """Turns a server's frames into events; a whole body is one frame."""
 
     def feed(self, frame: Frame) -> list[Event]:
-        """Return the frame's events."""
+        """Return the frame's events. A frame that cannot be read gives one `OpaqueFrame`."""
 
     def record_unparsed(self, event: TextEvent) -> bool:
         """Record text of frames that the decoder did not get, because the fast path rewrote them
-        without parsing them. Except for their text, which `event` has, they are like the last frame
-        that the decoder got. Return True if the decoder would have returned this very event for
-        them. If it returns False, as by default, the fast path leaves these frames to the decoder.
+        without parsing them. `event` has the text of all these frames; in all else they are like
+        the last frame that the decoder got. Return True if the decoder would have returned `event`
+        for them. After False, the default, the fast path gives these frames to the decoder.
         """
         return False
 
@@ -111,7 +111,7 @@ class Encoder(Protocol):
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return the frames for `events`. `raw`: the server's frame, if it holds exactly these
-        events and has the client's dialect.
+        events and has the client's dialect, so that it can be sent as it came; else None.
         """
 
     def record_unparsed_text(self, kind: TextKind, text: str, frame_count: int) -> int:
@@ -146,8 +146,8 @@ class WireForm:
     framing: Framing = SSE
     """The framing of the dialect's streams: server-sent events, or lines of JSON."""
     mend: Callable[[object], object] = lambda value: value
-    """Takes the JSON of a frame, and returns it without the small faults at which clients would
-    fail.
+    """Takes the JSON of a frame that the decoder could not read, and returns it without small
+    faults: `"index": "0"` -> `"index": 0`. The decoder then reads the frame again.
     """
     error_event: str = ""
     """Name of the server-sent event in which an error is written; empty if it gets no name."""
@@ -164,8 +164,8 @@ class WireForm:
 
 
 class Speaker(Protocol):
-    """Interface of `Dialect`, with the parts that code about one reply needs. A reply has two of
-    these objects: the dialect of its server, and that of its client.
+    """A dialect, with only the members that code about one reply needs; `Dialect` has them. Each
+    reply has two speakers: the dialect of its server, and the dialect of its client.
     """
 
     @property
@@ -174,10 +174,10 @@ class Speaker(Protocol):
 
     @property
     def reply(self) -> str:
-        """Name for a reply of this dialect, for people; it fits behind the word *no*."""
+        """Name for a reply of this dialect, for people. It fits behind *no*: `chat completion`."""
 
     def error(self, message: str, kind: str, status: int) -> bytes:
-        """Return the body of an error answer."""
+        """Return the body of an error answer. `kind`: the error's type in the Messages API."""
 
     def message_in(self, raw: bytes) -> str:
         """Return the message for people in the bytes of an error answer; empty if there is none."""

@@ -1,5 +1,5 @@
-"""A blank line between the texts before and behind a call that was read from the text. It is for
-dialects that have one field for all text of a reply.
+"""`TextApart`, which puts a blank line between the text before and the text behind a call that the
+model wrote into its text. It is for dialects that have one field for all text of a reply.
 """
 
 from dataclasses import replace
@@ -29,7 +29,7 @@ class TextApart:
         return bool(self._behind_call)
 
     def feed(self, event: Event) -> Event:
-        """Return the event, with the blank line if it needs one."""
+        """Return the event, unchanged unless it is a text that needs the blank line before it."""
         match event:
             case ToolCall() if event.read_from and event.choice in self._with_text:
                 self._behind_call.add(event.choice)
@@ -43,8 +43,8 @@ class TextApart:
         return event
 
     def record_unparsed_text(self, kind: TextKind, text: str) -> None:
-        """Record text of the first choice that did not come through `feed`, because the fast path
-        rewrote its frames without parsing them.
+        """Record text that did not come through `feed`, because the fast path rewrote its frames
+        without parsing them. It belongs to the choice 0.
         """
         if kind is Text and 0 not in self._with_text and not text.isspace():
             self._with_text.add(0)

@@ -1,4 +1,4 @@
-"""Decoder of a server's Messages replies.
+"""Decoder of a server's replies in the Messages API: the frames of a stream, or one whole message.
 
 Some servers break the format: llama.cpp 11549 starts block 1 before block 0 stops and leaves
 `input` out of a `tool_use` block; vLLM 0.32 sends text blocks that hold only blanks. The decoder
@@ -52,7 +52,7 @@ class AnthropicDecoder(DialectDecoder):
     def __init__(self) -> None:
         self._kinds: dict[int, str] = {}  # index of a block -> its type
         self._last = 0  # the highest index of a block so far
-        self._with_input: set[int] = set()  # indexes of the calls that have had any input
+        self._with_input: set[int] = set()  # indexes of the call blocks whose input has begun
         self._usage: dict[str, object] = {}
         self._readers: dict[str, Callable[[dict[str, object]], Iterator[Event]]] = {
             "message": self._whole,
@@ -91,7 +91,7 @@ class AnthropicDecoder(DialectDecoder):
         """Yield the events for a whole message."""
         yield from self._start(message)
         content = message.get("content")
-        if isinstance(content, str):  # a string stands for one text block, as it does in requests
+        if isinstance(content, str):  # read as one text block, as the API does in requests
             content = [{"type": "text", "text": content}]
         for index, block in enumerate(map(as_object, list_of(content))):
             yield from self._block(index, block)

@@ -15,8 +15,7 @@ from converter.core.wire.json_text import objects
 
 _SERVER_SEARCH = "tool_search_tool_"
 """Prefix of the types of search tools that Anthropic's servers run themselves. A local server runs
-no such search, so that the deferred tools in a request with such a search tool would never be
-found.
+no such search: with such a search tool, a request's deferred tools would never be found.
 """
 
 

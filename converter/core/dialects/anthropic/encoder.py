@@ -41,7 +41,7 @@ STOP_REASONS = {
     "stop": "end_turn",
     "length": "max_tokens",
     "content_filter": "refusal",
-    "pause_turn": "pause_turn",  # sent only by servers that speak the Messages API
+    "pause_turn": "pause_turn",  # a reason that only servers of the Messages API send
 }
 """Finish reason of a reply that has no call and ended at no stop string -> `stop_reason` of the
 message. A finish reason without a row is written as it is.
@@ -76,7 +76,8 @@ def stop_fields(finish: Finish, has_call: bool) -> tuple[str, str | None]:
 
 def usage_json(usage: Usage, thinking: int, text: int) -> dict[str, object]:
     """Return the `usage` of a message. `thinking` and `text`: how many characters were sent as
-    thinking, and as anything else; by them the thinking tokens are estimated.
+    thinking, and as anything else. If the server did not count the thinking tokens, their number is
+    estimated from these lengths.
 
     `Usage.input` includes the tokens that were read from or written to the prompt cache; the
     Messages API counts them apart from `input_tokens`.
@@ -149,7 +150,7 @@ class AnthropicEncoder(BlockWriter):
     reply = "message"
     """Name for a reply of this dialect in log lines, behind the word *a*."""
     tells_omitted = True
-    """The API has a thinking block without text for a thought that the client wants omitted."""
+    """True, because in this API an omitted thought is a thinking block without text."""
 
     def __init__(self, context: ReplyContext, whole: bool = False) -> None:
         super().__init__(context.shown, whole)
@@ -191,8 +192,8 @@ class AnthropicEncoder(BlockWriter):
                     self._pieces.setdefault(name, []).append(str(piece))
             case "content_block_stop":
                 block, pieces = self._blocks[-1], self._pieces
-                # As in the SDKs, a field's deltas are joined only if the block began with `""` in
-                # this field.
+                # The SDKs join the deltas of a field only if the block began with the field empty
+                # (`""`). The whole message has to be the one that an SDK joins.
                 block |= {name: "".join(pieces[name]) for name in pieces if block.get(name) == ""}
                 written = pieces.get("partial_json")
                 block |= {"input": _parsed_input("".join(written))} if written else {}
@@ -230,7 +231,9 @@ class AnthropicEncoder(BlockWriter):
         yield error_body(event.message, event.kind, event.status)
 
     def _begin_block(self, kind: str, block: NewBlock) -> WireEvents:
-        """Return the `content_block_start` event of a new block."""
+        """Return the `content_block_start` event of a new block, with all its fields still empty,
+        unless `block` is the JSON of a block: that is sent as it is.
+        """
         if isinstance(block, ToolCall):
             self._called = True
             block = {"type": "tool_use", "id": block.id, "name": block.name, "input": {}}
@@ -274,8 +277,8 @@ class AnthropicEncoder(BlockWriter):
             yield from self._block(event.event)
 
     def _block(self, event: Mapping[str, object]) -> Iterator[dict[str, object]]:
-        """Yield a server's event of a block that only this dialect has. The index in the event is
-        replaced by the block's index in the client's stream.
+        """Yield the events for `event`, a server's event that begins, fills or ends a block that
+        only this dialect has. They get the block's index in the client's stream.
         """
         if event.get("type") == "content_block_start":
             block = event.get("content_block")
@@ -305,12 +308,12 @@ class AnthropicEncoder(BlockWriter):
 
 
 COUNTS_THINKING = "thinking-token-count-2026-05-13"
-"""Value of `anthropic-beta` by which Claude Code 2.1.332 asks for counts of thinking tokens while a
-thought goes on whose text it wants omitted.
+"""Value of `anthropic-beta` by which Claude Code 2.1.332, which omits the text of thoughts, asks to
+be sent the number of thinking tokens during a thought.
 """
 TOKENS_PER_COUNT = 50
-"""After this number of tokens of omitted thinking a count is sent: the tokens since the count
-before, as a multiple of this number.
+"""How many tokens of omitted thinking must have come since the last count before another count is
+sent. A count is a multiple of this number.
 """
 _CHARACTERS_PER_COUNT = 200
 """How many characters of thinking are estimated to be `TOKENS_PER_COUNT` tokens."""

@@ -33,8 +33,8 @@ which clients wait and try again.
 
 
 def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> dict[str, Any]:
-    """Return the body of an error of the type `kind`. If the API has no such type, the type follows
-    from `status` (429 -> `rate_limit_error`), or is `api_error`.
+    """Return the body of an error of the type `kind`. If `kind` is `api_error` or no type of the
+    API, the type follows from `status`: 429 -> `rate_limit_error`, other status -> `api_error`.
 
     If the message says that the request is longer than the model's context, it is replaced by the
     API's own sentence, because Claude Code recognises only that sentence.

@@ -76,9 +76,9 @@ def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
     """Return the conversation of a Messages request. Raises RequestError, and nothing else, if the
     request breaks the format.
 
-    If the request continues a message thread (`threads.py`), the thread's turns come first. Blocks
-    that the client has from earlier replies because of `think_map` are left out, and no note tells
-    the user so.
+    If the request continues a message thread (`threads.py`), the thread's turns come first. The
+    client may send back blocks that the option `think_map` put into earlier replies. They are left
+    out without a note to the user.
     """
     thread = None
     if context.memory is not None and as_object(body).get("thread") is not None:

@@ -64,7 +64,9 @@ class Thread:
 
 
 def _thread_error(problem: str, code: str, status: int = 400, **details: object) -> RequestError:
-    """Return the error of a request whose thread cannot go on. SDKs read `code` and `details`."""
+    """Return the error of a request whose thread cannot go on. SDKs read `code` and `details`, and
+    by them decide how to go on.
+    """
     return RequestError("thread", problem, status, error_code=code, **details)
 
 

@@ -98,7 +98,9 @@ class OllamaEncoder(BlockWriter):
         return []
 
     def ping(self) -> list[bytes]:
-        """Return a line without text, which Ollama itself sends from time to time."""
+        """Return a line without text, such as Ollama itself sends; no line for a whole reply, or
+        after the last line.
+        """
         return [] if self._whole or self._over else [self.frame_of(self._line())]
 
     def close(self) -> list[bytes]:
@@ -199,8 +201,8 @@ class OllamaEncoder(BlockWriter):
         if kind != CALL:
             return []
         arguments = json_text.read_or_none("".join(self._arguments).encode() or b"{}")
-        # A call whose arguments cannot be read, say because they nest too deep, is left out. A
-        # client would run it with other arguments than the model wrote.
+        # A call whose arguments cannot be read, such as JSON that nests too deep, is left out.
+        # With other arguments in their place, the client would run what the model did not write.
         if not isinstance(arguments, dict):
             self._cut_call_count += 1
             return []

@@ -1,5 +1,5 @@
 """Answers of Ollama's API that are no reply of a chat model: errors, the list of models, the
-refusal to manage models, and embeddings, which the server's `/v1/embeddings` makes.
+refusal to pull or delete models, and embeddings, for which the server's `/v1/embeddings` is asked.
 """
 
 import hashlib
@@ -158,7 +158,8 @@ def _meta(entry: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _embedding_request(name: str, request: Fields) -> dict[str, object]:
-    """Return the server's request for the embeddings of the text in the field `name`.
+    """Return the request to the server's `/v1/embeddings` for an Ollama client's request for
+    embeddings. `name`: the field of the client's request that has the text or texts.
 
     `truncate`, `options` and `keep_alive` are left out (the log names them), because a model server
     sets the length of an input and the time in memory at its start.

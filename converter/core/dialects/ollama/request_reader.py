@@ -112,7 +112,9 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
 
 @dataclass(slots=True)
 class _Messages:
-    """A reader of a request's messages, which must be read in their order."""
+    """Reads a request's messages, one after another, into turns. The order counts, because a tool's
+    result without an id belongs to an earlier call that still waits for its result.
+    """
 
     turn_of: TurnOf
     """Returns the turn of a message. It may return the turn that was read for the same message in
@@ -121,7 +123,7 @@ class _Messages:
     waiting: list[tuple[str, str]] = field(default_factory=list)
     """Name and id of each call that has no result yet."""
     call_count: int = 0
-    """How many calls the messages had so far: the next call without an id gets its id from it."""
+    """How many calls the messages had so far. After 2 calls one without an id gets `call_3`."""
 
     def turn(self, message: Fields) -> Turn:
         """Return the turn of the next message."""

@@ -57,7 +57,8 @@ beside `choices` and `usage` is the server's own.
 
 
 def tool_calls(inner: dict[str, object], index: int, *, whole: bool = False) -> list[ToolCall]:
-    """Remove the calls from a choice's message or delta, and return them.
+    """Remove the calls from a choice's message or delta, and return them: of `tool_calls` the calls
+    or pieces of calls, of a `function_call` without `tool_calls` this one call.
 
     A `function_call` beside `tool_calls` is dropped: it repeats the call for clients from before
     2024.
@@ -91,8 +92,8 @@ def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: b
     """Return a piece of a call, from an entry of `tool_calls`.
 
     Arguments:
-        position: the index of a call whose entry has none. In a whole reply it is the index of
-            every call, because each entry is another call, whatever index the server wrote.
+        position: the call's index if its entry has no field `index`. In a whole reply it is the
+            index even if the entry has one, because there each entry is another call.
         choice: the index of the choice.
         whole: True for an entry of a whole reply.
     """
@@ -170,8 +171,9 @@ STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 the number of a token.
 """
 _KEPT_IN_LIST = Own(NAME)
-"""The `own` of a text that was read from a list of parts, while an `Opaque` holds the whole list.
-By it an encoder of this dialect leaves the text out, because it writes the list.
+"""The `own` of the events for a list of parts, if an `Opaque` holds the whole list. An encoder of
+this dialect leaves out texts with this `own`, because it writes the list; other encoders write
+them.
 """
 
 
@@ -199,8 +201,8 @@ class OpenAIDecoder(DialectDecoder):
         """Record text of frames that the fast path rewrote without parsing them, so that the
         decoder did not get them. `event`: the event of the last frame that the decoder got, with
         the text of the frames that followed. Return True if the decoder would have returned the
-        same event, and False if another one: if a thought comes under several field names, or if
-        some of its text repeats earlier text.
+        same event. Return False if not, because the thought has come under other field names, too,
+        or because some of the text repeats earlier text.
         """
         if not (isinstance(event, Thinking) and event.own):
             return True
@@ -230,7 +232,7 @@ class OpenAIDecoder(DialectDecoder):
         if not isinstance(choices, list):
             if choices:
                 raise MisshapenError
-            return [OpaqueFrame(self._own(frame))]  # JSON that is no chat completion
+            return [OpaqueFrame(self._own(frame))]  # without `choices` it is no chat completion
         whole = any(isinstance(choice, dict) and choice.get("message") for choice in choices)
         head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
         beside = isinstance(usage, dict) or not head.keys() <= SAME_IN_EVERY_FRAME
@@ -268,8 +270,9 @@ class OpenAIDecoder(DialectDecoder):
             for name, value in choice.items()
             if name not in ("index", "message", "delta", "finish_reason")
         }
-        # Readers that may raise come before the thoughts. A frame for which one raised is mended,
-        # then read again, and the merger would drop a signed thought that it got twice.
+        # Calls and text are read before the thoughts, because their readers may raise. Then the
+        # frame is mended and read again. If the thoughts had been read before, the merger would get
+        # a signed thought twice, and drop it.
         pieces = tool_calls(inner, index, whole=key == "message")
         answer = [*self._read_text(inner, index), *pieces]
         thoughts = self._read_thoughts(inner, index)
@@ -290,7 +293,7 @@ class OpenAIDecoder(DialectDecoder):
         word = string_of(reason).strip()
         if word or (reason is not None and not isinstance(reason, str)):
             stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
-            # Some servers send a number in place of a word: any number is read as `stop`.
+            # Some servers send a number in place of a word. Any number counts as `stop`.
             meaning = meaning_of(word or "stop")
             yield Finish(meaning, string_of(stops[0]) if stops else None, index, server_word=word)
 
@@ -351,9 +354,9 @@ class OpenAIDecoder(DialectDecoder):
         return events
 
 
-# Small faults of chat completions are mended before the decoder reads them, where their meaning is
-# clear: an index that is a text, a content in parts, a choice that is null. So a fault in one field
-# does not cost the whole frame. For any other fault the decoder raises MisshapenError.
+# The decoder raises MisshapenError for a frame with a fault. If the fault is small and its meaning
+# is clear, the functions below mend the frame, and it is read again: so a fault in one field does
+# not cost the whole frame. Such faults are an index that is a text, or a choice that is null.
 
 
 def mend(value: object) -> object:
@@ -379,8 +382,9 @@ def mend(value: object) -> object:
 
 
 def _mend_choice(choice: object, position: int) -> object:
-    """Return a choice with small faults mended: in its index, in its texts, in the indexes of its
-    calls. `position`: the choice's position in the frame's list of choices.
+    """Return a choice with small faults mended: in its index, in its texts and reasoning fields, in
+    the list and the indexes of its calls. `position`: the choice's position in the frame's list of
+    choices, which is its index if it has none.
     """
     if not isinstance(choice, dict):
         return choice

@@ -57,12 +57,12 @@ _FIRST_DELTA: Mapping[str, object] = {"role": "assistant", "content": ""}
 """The first delta that a client gets if the server speaks another dialect."""
 
 _CALL_FIELDS = frozenset(("name", *ARGUMENT_KEYS))
-"""Fields of a call's `function` that are written from the event that the assembler has emitted, and
-not from the server's entry in `tool_calls`.
+"""Fields of a call's `function` that are written from the event, and not copied from the server's
+entry in `tool_calls`, because the assembler may have changed them.
 """
 _ENTRY_FIELDS = frozenset(("index", "id", "function", "custom", "parameters"))
-"""Fields of an entry in `tool_calls` that are written from the event, and not from the server's
-entry.
+"""Fields of an entry in `tool_calls` that are written from the event. All other fields are copied
+from the server's entry.
 """
 _ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
 """The order of events within one frame: an event begins another frame if its number is not higher
@@ -71,8 +71,8 @@ than that of the event before. A call is the exception: it may follow a call in 
 
 
 def _own_head_fields(head: Mapping[str, object]) -> dict[str, object]:
-    """Return the server's own fields beside `choices`. `head`: all fields beside `choices` and
-    `usage`.
+    """Return the fields of `head` that are the server's own (`timings`), without the usual ones
+    (`id`, `model`). `head`: all fields of a frame beside `choices` and `usage`.
     """
     return {name: value for name, value in head.items() if name not in SAME_IN_EVERY_FRAME}
 
@@ -134,7 +134,7 @@ class OpenAIEncoder(Encoder):
         # Index of a choice -> names of the reasoning fields that the encoder has added to those of
         # the server.
         self._added: defaultdict[int, set[str]] = defaultdict(set)
-        # True if the head has fields of the server's own that the client has not got in any frame.
+        # True if the last `Start` has fields of the server's own that no frame has sent yet.
         self._has_unsent_fields = False
         self._silent = SilentFrames()
         self._raw: list[bytes] = []
@@ -152,7 +152,7 @@ class OpenAIEncoder(Encoder):
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return the frames for these events; nothing for a whole reply, which `close` returns.
-        `raw`: the server's frame, if it holds exactly these events in this dialect.
+        `raw`: the server's frame, to be sent as it came, if it has these events in this dialect.
         """
         frames = [each for each in self.frames(events, raw) if each]
         sent: list[bytes] = []
@@ -224,8 +224,8 @@ class OpenAIEncoder(Encoder):
         self, events: Sequence[Event], raw: bytes | None
     ) -> Iterator[dict[str, object] | bytes]:
         """Yield the frames for these events, each as JSON, or as the server's bytes if it goes on
-        as it came. A failure is the body of an error, without `choices`. `raw`: the server's frame,
-        if it holds exactly these events in this dialect.
+        as it came. The frame of a failure is the body of an error, without `choices`. `raw`: the
+        server's frame, if it holds exactly these events in this dialect; else None.
         """
         thoughts = [event for event in events if isinstance(event, Thinking)]
         raw = None if self._apart.separates_next_text else raw
@@ -268,7 +268,7 @@ class OpenAIEncoder(Encoder):
                 self.foreign = True
                 return [event, *first]
             case Finish(stop_sequence=str(stop), server_word=word) if stop and (
-                # A server of this dialect sends the stop string itself: an `Opaque` has it.
+                # If a server of this dialect sent the finish, an `Opaque` has its stop string.
                 self.foreign or not word
             ):
                 return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
@@ -319,7 +319,7 @@ class OpenAIEncoder(Encoder):
         body = {**self._head, "choices": [] if frame.choice is None else [choice]}
         if frame.usage is not None:
             body["usage"] = frame.usage
-        # If the server sent a whole reply and the client gets frames, `object` has to change.
+        # The server sent a whole reply, but the client gets frames: they need their own `object`.
         if not self._whole and body.get("object") == _WHOLE:
             body["object"] = self._kind
         yield body
@@ -441,7 +441,7 @@ type _Pieces = dict[str, list[Any]]
 
 def _join_message(fields: _Pieces, streamed: bool) -> dict[str, object]:
     """Return the message of a whole reply. `fields`: field -> its values in all frames. `streamed`:
-    True if the server's reply was a stream, or came in another dialect.
+    True if the server sent a stream or another dialect: then calls have an `index` to remove.
     """
     return {
         name: _join_calls(lists, streamed)
@@ -454,9 +454,9 @@ def _join_message(fields: _Pieces, streamed: bool) -> dict[str, object]:
 def _join_values(pieces: list[Any], kind: type) -> Any:
     """Return a field's value in the whole reply, joined from `pieces`, its values in all frames.
 
-    Lists are joined, and so are values of the type `kind` (strings, or the fields of objects). Of
-    any other type the last value counts. Null does not count, because SGLang sends it in each
-    frame.
+    The last value decides. If it is a list, all lists are joined. If it has the type `kind`, all
+    values of this type are joined: strings, or objects field by field. Else it alone is returned.
+    Null does not count, because SGLang sends it in each frame.
     """
     values = [value for value in pieces if value is not None]
     last: Any = values[-1] if values else None

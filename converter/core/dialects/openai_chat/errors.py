@@ -1,5 +1,5 @@
-"""Errors in the format of OpenAI's chat completions: those that the addon reports, and a server's
-answers that are no reply.
+"""Errors in the format of OpenAI's chat completions: for what the addon reports, and in place of a
+server's answer that is no reply of a model.
 """
 
 from collections.abc import Mapping

@@ -39,7 +39,7 @@ OUTPUT_NAME = "output"
 Messages API has no field for it.
 """
 UNMISSED = frozenset({"user", "stream_options"})
-"""Fields that are left out without a note to the user, because nobody misses them."""
+"""Fields of which the user gets no note if the server does not take them: nobody misses them."""
 INLINE_SYSTEM = "<system-reminder>\n{}\n</system-reminder>"
 """A system text within a user turn. Claude Code puts these tags around its own text in user turns,
 and models that were trained on its traffic know them.
@@ -76,8 +76,8 @@ the same turns and settings in the conversation's previous request.
 def _write_anew(
     _turns: Sequence[Turn], _basis: object, write: Callable[[], list[dict[str, object]]]
 ) -> list[dict[str, object]]:
-    """Return the messages that `write` returns. This is the `RunOf` for callers that keep no
-    messages from one request to the next.
+    """Return the messages that `write` returns. Callers that keep no messages between requests take
+    this function as their `RunOf`: it writes each message of each request.
     """
     return write()
 
@@ -242,9 +242,9 @@ def join_texts(texts: Iterable[str]) -> str:
 
 
 def _write_assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
-    """Return a list of one message, the assistant's, with these blocks. Where its thoughts are
-    written depends on `settings.history`; if the message has calls, `settings.tool_turn_history`
-    decides first.
+    """Return a list of one message, the assistant's, with these blocks. Its thoughts are written
+    where `settings.history` says; if the message has calls, in the field
+    `settings.tool_turn_history`, unless that is empty.
     """
     calls = [
         {

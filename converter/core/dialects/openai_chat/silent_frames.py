@@ -1,11 +1,13 @@
-"""A filter that shortens a server's frames without data, so that clients take none for an event."""
+"""A filter for frames without data: it shortens them, so that clients do not take them for events
+and fail.
+"""
 
 import re
 
 from converter.core.wire.sse import read_frame
 
 _DATA_BEGINNING = b"data: {"
-"""The beginning of nearly every frame that has data. Such a frame need not be parsed."""
+"""The beginning of nearly every frame with data. Such a frame is passed on without being parsed."""
 _ID = re.compile(rb"(?:^|[\r\n])id:")
 """Pattern of a frame that has an id."""
 _FIELD = re.compile(rb"(?:^|[\r\n])(?:data|event|id|retry)\b")

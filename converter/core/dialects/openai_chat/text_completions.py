@@ -1,5 +1,5 @@
-"""Decoder of text completions. Their text is the model's text as it was generated, and is read as
-the content of a chat completion.
+"""Decoder of text completions (`/v1/completions`). Their text is the model's text as it was
+generated, marks included, and is read as the content of a chat completion.
 """
 
 from converter.core.dialects.openai_chat.decoder import OpenAIDecoder
@@ -20,7 +20,9 @@ class TextCompletionDecoder(OpenAIDecoder):
     """True if a frame with a choice has come."""
 
     def _read(self, parsed: object, frame: Frame) -> list[Event]:
-        """Return the frame's events. The first frame gets a role, as in a chat completion."""
+        """Return the events of the frame, which is turned into a frame of a chat completion and
+        then read. The first frame gets a role, as in a chat completion.
+        """
         body, choices = as_object(parsed), as_object(parsed).get("choices")
         if not isinstance(choices, list):
             return super()._read(parsed, frame)

@@ -39,8 +39,9 @@ class UncountedEncoder(OpenAIEncoder):
         return out + super().feed(events, raw)
 
     def _release_finish(self, heads: Sequence[Event] = ()) -> list[bytes]:
-        """Return the waiting frame of the finish, if there is one. `heads`: the `Start` events of
-        the frame of counts, if that frame has come; the waiting frame gets their fields.
+        """Return the waiting frame of the finish; nothing if none waits. `heads`: the `Start`
+        events of the frame of counts, whose fields the waiting frame gets; empty if another frame
+        or the end has come.
         """
         if self._finish is None:
             return []

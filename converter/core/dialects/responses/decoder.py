@@ -1,9 +1,9 @@
 """Decoder of a server's replies in the Responses API: the frames of a stream, or one whole
 response.
 
-Text, thoughts and plain function calls become events as they come. An item of any other type
-becomes one `DialectBlock` when it is complete. Frames that only announce or repeat content, such as
-`response.output_text.done`, give no event.
+Text, thoughts and plain calls (of a function without a namespace) become events as they come. An
+item of any other type becomes one `DialectBlock` when it is complete. Frames that only announce or
+repeat content, such as `response.output_text.done`, give no event.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,8 +49,8 @@ _START_FIELDS = ("id", "created_at")
 dialect gets the server's values.
 """
 _FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomplete_details")
-"""Fields of a server's response that the event `End` does not have in its `own`, because other
-events have their meaning. It has all other fields.
+"""Fields of a server's response whose meaning other events have. The event `End` has all other
+fields of the response in its `own`.
 """
 
 
@@ -193,7 +193,8 @@ class ResponsesDecoder(DialectDecoder):
             yield ToolCall(item.output_index, "", "", delta)
 
     def _item_added(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
-        """Yield the event that begins a call, if the announced item is a plain call.
+        """Yield the event that begins a call, if the announced item is a plain call
+        (`_is_plain_call`); nothing for any other item.
 
         Arguments in this frame are not read, because they come again: in the first delta (vLLM,
         early 2026) or in the complete item (`transformers serve` 5.23).
@@ -203,8 +204,8 @@ class ResponsesDecoder(DialectDecoder):
             yield self._call(fields, item, "")
 
     def _call(self, fields: dict[str, object], item: _Item, arguments: str) -> ToolCall:
-        """Return the event that begins a plain call, with the arguments that it has already.
-        `fields`: the fields of its item.
+        """Return the event that begins a plain call (`_is_plain_call`), and record that the item
+        has it. `fields`: the fields of the item. `arguments`: those that have come already.
         """
         self._called = item.has_call_event = True
         name = string_of(fields.get("name"))
@@ -212,8 +213,8 @@ class ResponsesDecoder(DialectDecoder):
 
     def _item_done(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Yield the events for a complete item: for a message or a thought its text, if no delta
-        has sent any; for a plain call the arguments that no delta has sent; for any other type a
-        `DialectBlock` with the whole item.
+        has sent any; for a call of a function without a namespace the arguments that no delta has
+        sent; for any other item a `DialectBlock` with the whole item.
         """
         fields = object_of(event["item"])
         kind = fields["type"]
@@ -240,8 +241,8 @@ class ResponsesDecoder(DialectDecoder):
 
 
 def _is_plain_call(item: dict[str, object]) -> bool:
-    """Return True if an item is a call of a function without a namespace, because a `ToolCall` has
-    no field for a namespace.
+    """Return True if an item is a plain call: a call of a function without a namespace. Any other
+    call cannot become a `ToolCall`, which has no field for a namespace or for the type of tool.
     """
     return item.get("type") == "function_call" and not item.get("namespace")
 

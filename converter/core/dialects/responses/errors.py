@@ -102,8 +102,8 @@ def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
 
 
 def error_of_kind(message: str, kind: str, status: int) -> dict[str, object]:
-    """Return the body of an error. `kind`: its type in the Messages API, such as `not_found_error`,
-    by which the addon names errors for clients of all dialects.
+    """Return the body of an error that the addon reports. `kind`: the error's type in the Messages
+    API, such as `not_found_error`; the addon uses these types for clients of all dialects.
     """
     return error_body(message, {BAD_REQUEST: 400, "not_found_error": 404}.get(kind, status))
 

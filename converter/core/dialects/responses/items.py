@@ -81,7 +81,7 @@ class Items:
         joined later, when the request to the server is written.
         """
         kind = kind_of(item)
-        # This is the name of the function for a call, and the id of the call for a tool's output.
+        # For a call: the name of the function to call. For a tool's output: the id of its call.
         name_or_id = ""
         if call_kind := KIND_OF_ITEM.get(kind):
             name = item.required("name", str) if call_kind in ("function", "custom") else call_kind
@@ -121,7 +121,7 @@ class Items:
             content = self._tool_list(item) if find else tuple(read_parts(item, "output", left_out))
             failed = item.values.get("status") == "failed"
             role, blocks = "user", [ToolResult(name_or_id, content, failed)]
-        # A summary that another server wrote is encrypted: its item is left out below.
+        # A summary that cannot be read, because another server encrypted it, is left out below.
         elif kind == compaction.ITEM and (summary := compaction.read_summary(item)):
             role, blocks = "user", [summary]
         else:

@@ -77,7 +77,7 @@ class TextItemFormat:
     parts_field: str
     """The name of the item's field that has the list of parts."""
     empty_part: dict[str, object]
-    """The part, with an empty text."""
+    """The JSON of the part while its text is empty."""
     index_field: str
     """The name of the field, in events, that has the part's index."""
     part_event: str
@@ -117,9 +117,10 @@ show a raw text (`reasoning_text`).
 
 
 class TextItem(OutputItem):
-    """An item for text of the answer, or for a thought. `suffix`: the part of the item's id behind
-    its prefix: `7_0` in `msg_7_0`. `sealed`: True if the complete item also has its text as
-    `encrypted_content`, so that a client can send the thought back.
+    """An item for text of the answer, or for a thought.
+
+    `suffix`: the part of the item's id behind its prefix: `7_0` in `msg_7_0`. `sealed`: True if the
+    complete item also has its text as `encrypted_content`, so that a client can send it back.
     """
 
     def __init__(self, suffix: str, index: int, form: TextItemFormat, sealed: bool = False) -> None:
@@ -156,8 +157,9 @@ class TextItem(OutputItem):
 
 class OtherCall(OutputItem):
     """A call of a custom tool or of a tool search. No event is sent before the call is complete,
-    because clients cannot read such a call in pieces. Also the base of `FunctionCall`, which is
-    sent in pieces. `suffix`: the part of the item's id behind its prefix: `7_0` in `ctc_7_0`.
+    because clients cannot read such a call in pieces. The subclass `FunctionCall` sends pieces.
+
+    `suffix`: the part of the item's id behind its prefix: `7_0` in `ctc_7_0`.
     """
 
     def __init__(self, suffix: str, index: int, call_id: str, tool: ToolName) -> None:

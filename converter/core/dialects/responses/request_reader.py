@@ -38,9 +38,9 @@ class ResponseContext:
     the client's tool.
     """
     echoed_fields: Mapping[str, object] = field(default_factory=dict)
-    """Fields that the response repeats from the request."""
+    """Fields that the response repeats from the request, such as `tools`: name -> value."""
     wants_encrypted: bool = False
-    """True if the client wants each thought as `encrypted_content`, too."""
+    """True if the client wants each thought also as `encrypted_content`, to send it back later."""
     is_codex: bool = False
     """True if the client is Codex. If a content filter ends a reply, Codex gets a failed response,
     because after an incomplete one it would repeat the request 5 times.
@@ -251,9 +251,9 @@ def _effort(request: Fields) -> str:
 
 
 def _extensions(request: Fields, form: Fields) -> dict[str, object]:
-    """Return the fields that go on to the chat server beside the fields that follow from the
-    conversation: fields of local servers, stop strings, and the format `json_object`. `form`: the
-    request's `text.format`.
+    """Return the conversation's `extensions`, the fields that `request_writer` adds to those that
+    it writes itself: fields of local servers, stop strings, and the format `json_object`. `form`:
+    the request's `text.format`.
     """
     fields = {name: value for name, value in request.values.items() if name in SERVER_FIELDS}
     stop = {"stop": request.value("stop")} if request.value("stop") else {}

@@ -81,7 +81,7 @@ item `_ITEM_COST`, because even an empty piece or item needs memory.
 CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
 """The error's message for a reply that ended inside a call, although its finish names no cut."""
 COUNTER = "sequence_number"
-"""The field with the number of an event in its stream."""
+"""The field that numbers the events of a stream: 0, 1, 2."""
 
 
 class ResponsesEncoder(BlockWriter):
@@ -139,7 +139,8 @@ class ResponsesEncoder(BlockWriter):
         """Return an event without content, for a silent stream: after 300 seconds without an event
         Codex gives up, and comments do not count.
 
-        If the response has not begun, the events that begin it come first.
+        If the response has not begun, the events that begin it come first. For a whole reply, and
+        after the last event, nothing is returned.
         """
         if self._whole or self._over:
             return []
@@ -206,8 +207,9 @@ class ResponsesEncoder(BlockWriter):
 
     def _stop(self, own: Own | None = None) -> Iterator[dict[str, object]]:
         """Yield the events that end the open item and the response. The last one is
-        `response.failed` if the reply ended inside a call, or if a summary was requested and none
-        came. `own`: the `own` of the server's `End`, which has fields of the server's response if
+        `response.failed` if the reply ended inside a call although its finish names no cut; if
+        Codex gets a reply that a content filter ended; or if a request to `/responses/compact` got
+        no summary. `own`: the `own` of the server's `End`, with fields of the server's response if
         the server speaks this dialect.
         """
         reason = REASONS.get(self._ending.reason)
@@ -228,7 +230,9 @@ class ResponsesEncoder(BlockWriter):
         yield self._last_event({**(own_fields(own, NAME) or {}), **ending})
 
     def _fail(self, event: Failure) -> Iterator[dict[str, object]]:
-        """Yield the events that end the open item, then the event `response.failed`."""
+        """Yield the events that end the open item, then the event `response.failed`. If the
+        response has not begun, the events that begin it come first.
+        """
         if not self._started:
             yield from self._start(Start("", ""))
         yield from self.finish(whole=False)
@@ -286,8 +290,8 @@ class ResponsesEncoder(BlockWriter):
             yield from super()._open_block(kind, block)
 
     def _begin_block(self, kind: str, block: NewBlock) -> list[dict[str, object]]:
-        """Return the events that announce an item of this kind. If `block` is a complete item, the
-        event that ends the item is among them.
+        """Return the events that announce an item of this kind. If `block` is the JSON of a
+        complete item, the event that ends the item is among them.
 
         The item's id contains the id of the exchange, so that no other response has an item with
         the same id.
@@ -337,8 +341,8 @@ class ResponsesEncoder(BlockWriter):
 
     def _write_other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
         """Yield the events for an item that only servers of this dialect send; nothing for a block
-        of another dialect. Of a field that the user's field map (`think_map`) turned into a block,
-        record the name for `notes`, because this dialect cannot hold the block.
+        of another dialect. This dialect cannot hold a block that the user's field map (`think_map`)
+        made of a field: record the key of the block's value for `notes`.
         """
         if isinstance(event, MappedField):
             self.note_left_out({event.key})

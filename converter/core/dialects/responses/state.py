@@ -99,7 +99,7 @@ class WholeInput:
     kept.
     """
     uses_no_memory: bool = False
-    """True if all items stood in the request itself, so that none was taken from the memory."""
+    """True if all items came in the request itself, and none from the memory."""
 
 
 def whole_input(memory: Memory, body: object) -> WholeInput:
@@ -155,11 +155,12 @@ def keep_response(
 
 
 def memory_names(items: Iterable[object], key: str = "") -> list[str]:
-    """Return the names by which the memory shall find an entry with these items.
+    """Return the names by which the memory shall find an entry with these items: one name for each
+    item, `item ` and the item's id.
 
     `key`: the id of the response, for the entry of a response; empty for any other entry. An item
-    with an id from this response needs no name, because the response's id follows from it:
-    `msg_7_0` -> `resp_7`.
+    that got its id from this response needs no name: its id shows the response's id, by which the
+    entry is found (`msg_7_0` -> `resp_7`).
     """
     ids = (str(item.get("id")) for item in items if isinstance(item, dict))
     return [ITEM_PREFIX + name for name in ids if not key or _response_of_item(name) != key]
@@ -421,7 +422,7 @@ def _list_object(items: list[dict[str, object]], more: bool) -> dict[str, object
 
 
 def _query(request: OwnRequest) -> Mapping[str, str]:
-    """Return the names and values in the query of the request's path."""
+    """Return the query of the request's path: `?order=asc` -> `{"order": "asc"}`."""
     return dict(parse_qsl(request.path.partition("?")[2]))
 
 

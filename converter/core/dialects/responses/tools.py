@@ -32,7 +32,7 @@ _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 
 @dataclass(frozen=True, slots=True)
 class ToolName:
-    """A tool as its client names it."""
+    """The type, name and namespace by which a client knows a tool."""
 
     kind: str
     """The tool's type, a key of `CALL_KINDS`."""
@@ -79,7 +79,8 @@ class Toolbox:
             return
         name = entry.required("name", str) if kind in ("function", "custom") else kind
         if (namespace, name) in self._function_of_tool:
-            # Codex lists a tool that a search has found a second time in its later requests.
+            # The tool is offered already: Codex's later requests list a tool that a search has
+            # found in two places.
             return
         flat = joined = flat_name(name, namespace)
         count = 1
@@ -101,9 +102,9 @@ class Toolbox:
     def find(self, name: str) -> ToolName:
         """Return the tool that a model's call with this name means.
 
-        Usually the call has the name of a function: `files__read`. The names `read` and
-        `files.read` mean this function's tool, too, if no other offered tool fits. Any other name,
-        and a name that fits several tools, is read as the name of a function without a namespace.
+        Usually the call has the name of an offered function: `files__read`. If the model wrote
+        `read` or `files.read` instead, and only one offered tool fits, this tool is returned. Any
+        other name is read as that of a function without a namespace.
         """
         if tool := self._tool_of_function.get(name):
             return tool
@@ -146,8 +147,8 @@ class CallKind:
     item_type: str
     """The type of the item that holds a call."""
     id_prefix: str
-    """The beginning of the item's id. Codex 0.169 drops an id that does not begin with `rs_`,
-    `msg_`, `fc_` or `ctc_`.
+    """The beginning of the item's id: `fc` in `fc_7_0`. Codex 0.169 drops an id that does not begin
+    with `rs_`, `msg_`, `fc_` or `ctc_`.
     """
     as_function: Callable[[str, str, Fields], Tool]
     """Takes the function's name, its description and the tool in the request's `tools`; returns the
