@@ -3,12 +3,12 @@
     make bench
     python -m tools.bench [--repetitions N] [--only WORD ...] [--loads WORD ...] [--peers] [--quick]
 
-Other benches have the same command and a report of their own. The first argument chooses one
+The command runs another bench, with another report, if its first argument is one of these names
 (`make bench BENCH=gaps`):
 
     gaps      pauses of a stream while another client has a huge or hostile exchange (`gaps.py`)
     lengths   whether the cost of hostile input grows faster than its length (`lengths.py`)
-    earlier   the cost of looking earlier thoughts up that are not stored (`earlier.py`)
+    earlier   the cost of looking for earlier thoughts that are not stored (`earlier.py`)
     memory    the cost of storing replies; two machines that share a memory (`memory.py`)
     turns     the cost of a turn of an agent, and of small replies (`turns.py`)
     agents    sixteen agents for some minutes, and a stream beside them (`agents_soak.py`)
@@ -29,7 +29,7 @@ from tools.bench.processes import PROJECT, PinnedProcess, cores, free_ports, wai
 from tools.bench.proxies import Proxies
 
 SECONDS_TO_START = 120
-"""How long the server of the bench and each proxy may take to start."""
+"""Limit for the start of the bench's server and of each proxy."""
 OUTPUT = PROJECT / "build" / "bench.json"
 """The file of figures, unless the option `--json` names another."""
 OTHER_BENCHES: dict[str, Callable[[Sequence[str]], int]] = {
@@ -77,8 +77,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _is_chosen(name: str, chosen_names: Sequence[str]) -> bool:
-    """Return True if `name` holds one of the words `chosen_names` (those of an option such as
-    `--only`), in lower or upper case, or if there are no such words.
+    """Return True if `name` contains one of `chosen_names`, or if `chosen_names` is empty.
+
+    `chosen_names`: the words of an option such as `--only`. Upper and lower case are equal.
     """
     return not chosen_names or any(word.lower() in name.lower() for word in chosen_names)
 
@@ -86,7 +87,8 @@ def _is_chosen(name: str, chosen_names: Sequence[str]) -> bool:
 class Run:
     """One run of the bench: the chosen loads and contenders, and all that was measured.
 
-    `others` are the chosen contenders without the bare mitmdump, which always runs.
+    `others`: the chosen contenders, without the bare mitmdump, which always runs. `memory`: name of
+    a contender -> its proxy's megabytes before and after the load `MEMORY`.
     """
 
     def __init__(self, chosen: argparse.Namespace) -> None:
@@ -106,9 +108,9 @@ class Run:
 
     @contextmanager
     def running_processes(self) -> Iterator[None]:
-        """Start server, client and proxies, and send some requests through each proxy.
+        """Start server, client and proxies; the end of the `with` block stops them.
 
-        The end of the block stops all of them.
+        Some requests go through each proxy first, so that no load meets a cold proxy.
         """
         ours, theirs = cores()
         with ExitStack() as stack:
@@ -138,9 +140,9 @@ class Run:
                     self._compare(load, turned=bool(repetition % 2))
 
     def measure_once(self, load: Load, row: Contender) -> dict[str, float]:
-        """Run a load through the proxy of a contender; return what was measured, by name.
+        """Run a load through the proxy of a contender; return name of a measure -> its value.
 
-        The dict is empty for a load that is not one of `loads`, such as the warming up.
+        The dict is empty if the load is not one of `loads`: one that warms a proxy up, or `MEMORY`.
         """
         port, process = self.proxies.port_and_process(row)
         outcome, worked = self.measurer.run(
@@ -153,8 +155,8 @@ class Run:
     def _compare(self, load: Load, turned: bool) -> None:
         """Measure the contenders under a load, and add the values to `samples`.
 
-        They are taken in pairs: one before and one after a run of the bare mitmdump. `turned`: True
-        to take the contenders from the last to the first.
+        Each run of the bare mitmdump has one contender directly before it and one after it, so that
+        it is compared with both. `turned`: True to begin with the last contender.
         """
         taking = [row for row in self.others if row.takes(load.name)]
         for pair in batched(reversed(taking) if turned else taking, 2):
@@ -165,7 +167,7 @@ class Run:
             print(".", end="", file=sys.stderr, flush=True)
 
     def _measure_memory(self, load: Load) -> None:
-        """Record the memory of each contender's proxy before and after a load, in `memory`."""
+        """Run a load through each proxy; keep its megabytes before and after in `memory`."""
         for row in (self.bare, *self.others):
             _, process = self.proxies.port_and_process(row)
             if process is None or not row.takes(load.name):

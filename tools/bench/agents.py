@@ -1,8 +1,8 @@
 """Write the requests of a coding agent: tools, a system prompt, and a history of tool calls.
 
-The history is the task and pairs of a tool call and its result. The next turn's request repeats it
-and adds one pair. A Messages request also moves `cache_control` to its newest block and changes the
-metadata, as Claude Code does.
+A request has the user's task, then for each turn so far a tool call and its result. The next
+request repeats all that and adds one turn. As Claude Code does, each Messages request sets
+`cache_control` on its newest block, and has other metadata than the request before.
 """
 
 import json
@@ -16,13 +16,13 @@ type Value = dict[str, object]
 TOOLS = 25
 """How many tools each request offers."""
 RESULT_LENGTH = 4500
-"""Characters of each tool result, unless an agent has another `length`."""
+"""The number of characters of each tool result, unless an agent has another `length`."""
 _SYSTEM_LENGTH = 12_000
 """The number of characters of the system prompt."""
 _DESCRIPTION_LENGTH = 900
 """The number of characters of each tool's description."""
 _CACHE_MARK = {"cache_control": {"type": "ephemeral"}}
-"""The field by which a Messages block marks the end of the prompt to be cached."""
+"""A field of a Messages block: the server caches the prompt up to the end of this block."""
 
 
 @cache
@@ -33,7 +33,9 @@ def _filler(length: int) -> str:
 
 
 def _schema(number: int) -> Value:
-    """Return the parameters of the tool with this number."""
+    """Return the parameters of the tool `tool_{number}` as a JSON schema: four strings, each with a
+    description.
+    """
     field = {"type": "string", "description": _filler(120)}
     names = [f"field_{number}_{at}" for at in range(4)]
     return {"type": "object", "properties": dict.fromkeys(names, field), "required": names[:2]}
@@ -44,9 +46,9 @@ class Agent:
     """The conversation of one agent. Its methods write the request of each dialect."""
 
     number: int
-    """Another number for each agent, so that no two send the same text."""
+    """The agent's number, which stands in its texts so that no two agents send the same."""
     model: str
-    """The model that the requests name."""
+    """The model that the requests name. On the bench's server it is the name of a reply."""
     length: int = RESULT_LENGTH
     """The number of characters of each tool result."""
 

@@ -2,18 +2,19 @@
 
     make bench BENCH='agents --minutes 8'
 
-Two proxies are compared, called *sides*: bare mitmdump, and mitmdump with the addon. Each has its
-own sixteen agents and its own stream of 50 tokens a second. The agents of bare mitmdump send in the
-first half of each minute, those of the addon in the second. An agent sends Messages requests of 700
+Two proxies are compared, called *sides*: bare mitmdump, and mitmdump with the addon. Each side has
+sixteen agents and a stream of 50 tokens a second. The agents of bare mitmdump send in the first
+half of each minute, those of the addon in the second half. An agent sends Messages requests of 700
 kB, turn after turn, and begins another conversation after twenty turns. The server speaks chat
 completions only, so bare mitmdump gets the same bodies at that API's path.
 
-A line is printed each minute: the memory of both sides, and the longest time between two reads of
-each stream in its half. At the end: how many requests were answered. The exit status is 1 if an
-agent got another reply than the bench's server sends.
+Each minute a line is printed: each side's memory, and the longest time between two reads of its
+stream while its agents sent. At the end: how many requests were answered. The exit status is 1 if
+an agent got another reply than the bench's server sends.
 
-`python -m tools.bench.agents_soak NAME PORT BEGIN SECONDS` runs the agents of one side; `BEGIN` is the
-run's start by `time.monotonic()`. The bench starts it as a process of its own: in one process the agents would delay the readers of the streams.
+`python -m tools.bench.agents_soak NAME PORT BEGIN SECONDS` runs the agents of one side; `BEGIN` is
+the run's start by `time.monotonic()`. The bench starts a process for each side, because agents in
+its own process would delay the threads that read the streams.
 """
 
 import argparse
@@ -37,23 +38,25 @@ SIDES = ("bare", "addon")
 HEADING = "minute" + "".join(f"{name:>10}, MB{'longest gap, s':>18}" for name in SIDES)
 """The heading of the table: for each side its memory and its stream's longest gap."""
 _SECONDS_TO_END = 120
-"""How long the agents may take to end behind the last minute."""
+"""How long the agents may take to end after the last minute."""
 _SECONDS_TO_SETTLE = 2.0
-"""Seconds at the beginning of a half minute that are not measured: the other side may still have
-requests then.
+"""Seconds at the beginning of each half minute that are not measured, because requests of the other
+side may still be running then.
 """
 _SECONDS_BETWEEN_TRIES = 0.05
-"""How often an agent looks whether its side's half minute has begun."""
+"""The time after which a waiting agent looks again whether its side's half minute has begun."""
 
 
 class Agents:
-    """The agents of one side, a thread each. They send requests only in the halves of their side.
+    """The agents of one side, a thread each. They send only in the half minutes of their side.
 
-    `answered` counts their replies; `wrong` has the fault of each wrong one.
+    `answered` counts their replies; `wrong` has the fault of each wrong reply.
     """
 
     def __init__(self, name: str, port: int, begin: float, seconds: float) -> None:
-        """`name`: of the side; `port`: of its proxy; `begin`: of the run, as time.monotonic()."""
+        """`name`: of the side, one of `SIDES`; `port`: of its proxy; `begin`: the run's start by
+        `time.monotonic()`; `seconds`: the length of the run.
+        """
         self._with_addon = name == SIDES[1]
         dialect = "anthropic" if self._with_addon else "openai"
         self._task = Task(0, dialect, WHOLE, 40, apart=self._with_addon)
@@ -72,8 +75,10 @@ class Agents:
             thread.join()
 
     def _ask(self, number: int) -> None:
-        """Send the turns of one agent after another until the run ends. `number`: of the first
-        agent.
+        """Send the turns of a conversation, then those of a new one, until the run ends.
+
+        `number`: of the first conversation's agent. The next one's is 16 more, because sixteen
+        threads do this, each from another number.
         """
         while time.monotonic() < self._end:
             agent = Agent(number, f"{WHOLE}.40.0")
@@ -93,15 +98,15 @@ class Agents:
             number += AGENTS
 
     def _may_send(self) -> bool:
-        """Return True in the half minutes of this side, until the run ends."""
+        """Return True during the half minutes of this side; False in the others, and at the end."""
         now = time.monotonic()
         return now < self._end and int((now - self._begin) / self._half) % 2 == self._with_addon
 
 
 def half_length(seconds: float) -> float:
-    """Return the seconds for which one side sends before the other does.
+    """Return for how many seconds one side sends before the other side takes over.
 
-    30, or half of a run that takes less than a minute.
+    That is 30, or half of the run if the whole run (`seconds`) is shorter than a minute.
     """
     return min(60.0, seconds) / 2
 

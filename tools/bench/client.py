@@ -1,7 +1,7 @@
 """The client of a measurement: raw sockets that read replies, with the time of each read.
 
-`python -m tools.bench.client` reads tasks from stdin, one a line, as JSON. It runs each, checks the
-replies afterwards, and writes the outcome as a line of JSON.
+`python -m tools.bench.client` reads tasks (`Task`) from stdin, one a line, as JSON. It runs each
+task, then checks its replies, and prints the outcome (`Outcome`) as a line of JSON.
 """
 
 import bisect
@@ -23,7 +23,7 @@ READ_SIZE = 1 << 18
 END_OF_CHUNKS = b"\r\n0\r\n\r\n"
 """The last bytes of a body with chunked encoding."""
 SECONDS_OF_SILENCE = 30
-"""The seconds without a byte after which the run ends with an error: the proxy has lost a reply."""
+"""If no reply gets a byte for so long, the run ends with an error: the proxy has lost a reply."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Task:
     at_a_time: int = 1
     """How many requests run at the same time, each on a connection of its own."""
     keep_alive: bool = False
-    """True if the next request goes over the connection of the one before."""
+    """True if a request goes over the connection of the one before; False: each on a new one."""
     apart: bool = True
-    """True if the proxy must take thinking out of the text."""
+    """True if thinking must come apart from the text; False: tags may stand in the text."""
     model: str = "%s"
     """The model that requests name; `%s` stands for the name of the requested reply."""
     tools: bool = False
@@ -72,8 +72,8 @@ class Outcome:
     whole: list[float] = field(default_factory=list)
     """For each reply the time from its request to its last byte."""
     lateness: tuple[float, float] | None = None
-    """Median and 99th percentile of the times from a token's sending to its arrival; `None` without
-    a pace.
+    """Median and 99th percentile of the times from a token's sending to its arrival. `None` if the
+    replies have no pace, because only paced tokens hold the time of their sending.
     """
     faults: list[str] = field(default_factory=list)
     """The fault of each wrong reply."""
@@ -101,7 +101,9 @@ TOOLS: dict[str, object] = {
     "anthropic": {"name": "write", "input_schema": _SCHEMA},
     "responses": {"type": "function", "name": "write", "parameters": _SCHEMA},
 }
-"""Dialect -> the tool `write`, which the calls in replies use, as this dialect offers it."""
+"""Dialect -> the tool `write`, as a request in this dialect offers it. The calls in replies use it.
+No task with tools is in Ollama's dialect.
+"""
 
 
 def request_of(task: Task) -> bytes:
@@ -124,12 +126,16 @@ def request_of(task: Task) -> bytes:
 
 
 class Reply:
-    """A request that was sent, and its reply while it is being received. Times are those of
-    `time.monotonic()`, in seconds.
+    """A request that was sent, and its reply as far as it has arrived.
+
+    Times are those of `time.monotonic()`, in seconds.
     """
 
     def __init__(self, body: bytes, port: int, connection: socket.socket | None = None) -> None:
-        """Send the request `body` (with its head) to `port`, over `connection` if there is one."""
+        """Send a request to `port`, over `connection` or, if that is None, over a new one.
+
+        `body`: the whole request, with its head.
+        """
         self.begun = time.monotonic()
         """When the exchange began, before its connection was made."""
         self.first = self.ended = 0.0
@@ -146,14 +152,19 @@ class Reply:
         self.pieces: list[bytes] = []
         """The bytes of the body, as each read returned them."""
         self.read_times: list[float] = []
-        """The time at which each of the pieces was read."""
+        """For each of `pieces` the time at which it was read."""
         self._in_body = False
-        self._missing: int | None = None  # bytes until the end; None: the body is chunked
-        self._tail = b""  # the last seven bytes of a chunked body
+        # bytes that the body still lacks; None for a body with chunked encoding, whose length
+        # nobody knows before its end
+        self._missing: int | None = None
+        # the last bytes of a chunked body, as many as END_OF_CHUNKS has: reads may cut that end
+        self._tail = b""
         self.connection.sendall(body)
 
     def read(self) -> bool:
-        """Read the bytes that have arrived; return True if the reply is complete or cut off."""
+        """Read the bytes that have arrived. Return True at the reply's end: if it is complete, or
+        if the peer has closed the connection.
+        """
         data = self.connection.recv(READ_SIZE)
         now = time.monotonic()
         if not data:
@@ -172,7 +183,7 @@ class Reply:
         return False
 
     def _without_head(self, data: bytes) -> bytes:
-        """Return the part of `data` that is body. The head goes to `head`."""
+        """Return the part of `data` that belongs to the body; the rest is added to `head`."""
         self.head += data
         head, separator, body = self.head.partition(b"\r\n\r\n")
         if not separator:
@@ -183,7 +194,7 @@ class Reply:
         return body
 
     def _is_last(self, data: bytes) -> bool:
-        """Return True if the body ends with `data`."""
+        """Return True if the body is complete with `data`, the newest bytes of it."""
         if self._missing is not None:
             self._missing -= len(data)
             return self._missing <= 0
@@ -192,7 +203,10 @@ class Reply:
 
     @property
     def body(self) -> bytes:
-        """The body without chunked encoding. If that is invalid: head and body as received."""
+        """The body without its chunked encoding.
+
+        If that encoding is invalid: head and body as received, for the message of the fault.
+        """
         joined = b"".join(self.pieces)
         try:
             return joined if b"content-length:" in self.head.lower() else join_chunks(joined)
@@ -202,8 +216,8 @@ class Reply:
     def lateness(self) -> Iterator[float]:
         """Yield for each token of a paced reply the seconds from its sending to its arrival.
 
-        The text of such a token holds the time of its sending. A dialect that repeats all tokens at
-        the reply's end (Responses) adds none: each time counts once.
+        The text of such a token holds the time of its sending. Each time counts once, because a
+        Responses stream repeats all tokens in its last event.
         """
         joined, ends, length = b"".join(self.pieces), list[int](), 0
         seen = set[bytes]()
@@ -248,13 +262,13 @@ class RunningTask:
         return max(reply.ended for reply in self.replies) - begun
 
     def _send_next(self, connection: socket.socket | None = None) -> None:
-        """Send the next request, over `connection` if there is one."""
+        """Send the next request, over `connection` or, if that is None, over a new one."""
         reply = Reply(self._request, self._task.port, connection)
         self.replies.append(reply)
         self._waiting.register(reply.connection, selectors.EVENT_READ, reply)
 
     def _finish(self, reply: Reply) -> None:
-        """Take a complete reply out of the waiting ones, and send the next request."""
+        """Stop waiting for this reply, which has ended; send the next request if one is left."""
         self._waiting.unregister(reply.connection)
         if not self._task.keep_alive:
             reply.connection.close()
@@ -273,9 +287,9 @@ def run_task(task: Task) -> Outcome:
 
 
 def lateness_of(replies: Iterable[Reply]) -> tuple[float, float] | None:
-    """Return the median and the 99th percentile of all tokens' seconds from sending to arrival.
+    """Return median and 99th percentile of the seconds from a token's sending to its arrival.
 
-    Returns None if there are fewer than two tokens with a time.
+    Returns None if fewer than two tokens hold the time of their sending.
     """
     late = [second for reply in replies for second in reply.lateness()]
     return (
@@ -284,7 +298,7 @@ def lateness_of(replies: Iterable[Reply]) -> tuple[float, float] | None:
 
 
 def faults(task: Task, replies: Iterable[Reply]) -> list[str]:
-    """Return the fault of each wrong reply. Replies of equal bytes are checked only once."""
+    """Return the fault of each wrong reply. To save time, equal replies are checked only once."""
     seen: dict[bytes, str] = {}
     tokens = []
     for reply in replies:

@@ -1,6 +1,4 @@
-"""What the benchmark compares: each row is a proxy with its options, or none, and a dialect of the
-client.
-"""
+"""The contenders of the benchmark, a row each: a proxy, its options, and the client's dialect."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +9,16 @@ from tools.bench.replies import CALLED
 BARE = "bare mitmdump"
 """The name of mitmdump without the addon, the contender with which all others are compared."""
 BARE_ARGUMENTS = ("-s", str(Path(__file__).with_name("identity.py")))
-"""The arguments of this mitmdump: an addon that only streams each reply."""
+"""The arguments of the bare mitmdump: an addon that only streams each reply."""
 WORKERS_PREFIX = "workers:"
-"""The prefix of a contender's first argument: `workers:N` starts N worker processes, as
-`think-addon --workers N` does, in place of one mitmdump. Workers use uvloop if it is installed.
+"""If a contender's first argument is `workers:N`, N worker processes are started in place of one
+mitmdump, as by `think-addon --workers N`. Workers use uvloop if it is installed.
 """
 BURSTS = ("burst, 1 ", "burst, 32")
-"""Beginnings of names of loads whose replies come at once."""
+"""Names of loads whose replies come at once, or the beginnings of such names."""
 STREAMS = (*BURSTS, "paced")
-"""Beginnings of names of loads with streams. Contenders that differ only in the kind of their
-replies are measured under these loads alone.
+"""Names of loads with streams, or the beginnings of such names. Contenders whose replies are of
+another kind than `tags` are measured under such loads only.
 """
 FOLDER, SOURCE = "{folder}", "{source}"
 """Placeholders in a row's arguments: for the folder of the proxy's own files (recordings, stores),
@@ -39,17 +37,19 @@ class Contender:
     dialect: str = "openai"
     """The dialect of the client."""
     kind: str = "tags"
-    """The kind of the replies, for loads that do not name one."""
+    """The kind of the replies: a key of `KINDS` in replies.py. A load may name another kind."""
     arguments: tuple[str, ...] | None = ADDON_ARGUMENTS
     """The arguments of mitmdump, or one string: the name of another project's proxy. `None` for no
     proxy.
     """
     apart: bool = True
-    """True if the proxy must take thinking out of the text."""
+    """True if thinking must come apart from the text; False: tags may stand in the text."""
     needs: str = ""
-    """An option of the addon, without which a version does not get this row; empty for none."""
+    """An option of the addon, without `think_`. A version that lacks it is not measured in this
+    row. Empty if the row needs none.
+    """
     loads: tuple[str, ...] = ()
-    """Beginnings of the names of loads under which it runs; all loads if there are none."""
+    """The loads under which it is measured: their names or the beginnings of them. Empty: all."""
     model: str = "%s"
     """The model that requests name; `%s` stands for the name of the requested reply."""
     tools: bool = False
@@ -69,7 +69,10 @@ def _with_option(
     dialect: str = "openai",
     needs: str = "",
 ) -> Contender:
-    """Return the contender that is mitmdump with the addon and one of its options."""
+    """Return the contender that is mitmdump with the addon, one option of which is set.
+
+    `needs`: the option without which the row is left out; by default `option`.
+    """
     needs = needs or option.removeprefix("think_")
     return Contender(
         name,

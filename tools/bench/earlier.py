@@ -1,11 +1,11 @@
-"""Print what it costs to look earlier thoughts up in the memory when they are not there.
+"""Print how long the addon looks for earlier thoughts that its memory does not have.
 
     python -m tools.bench earlier
 
-Each row is a conversation whose client dropped the thoughts, and whose model reads earlier
-thoughts: so the addon looks for them, and finds none. The time of this lookup is divided by the
-time of the same request to the small model on llama.cpp, which answers faster than any model in
-use. The share must not exceed `AIM`.
+Each row is a request whose client dropped the earlier thoughts, for a model that reads such
+thoughts. So the addon looks for them in its memory, and finds none. The time of this lookup is
+divided by the time in which the tests' small model on llama.cpp answers the same request; all
+models in use are slower. This share must not exceed `AIM`.
 """
 
 import json
@@ -26,13 +26,13 @@ from converter.core.model.memory import Memory
 from tests.support.harness import VARIANTS, LlamaServer
 
 AIM = 0.02
-"""The largest share of a request's time that the lookup may take."""
+"""The largest share of a request's time that the lookup may take: 2 percent."""
 TURNS = (1, 5, 10, 20)
-"""How many turns the measured conversations have, one of them for each row."""
+"""For each row the number of turns of its conversation."""
 HEADING = "turns    bytes   miss, ms   request, ms   share"
 """The heading of the table."""
 _REPETITIONS = 5
-"""How often the request to the model is measured."""
+"""How often the request to the model is sent; the median time counts."""
 _CALL = {"name": "get_weather", "arguments": '{"city": "Oslo"}'}
 """The tool call in each turn."""
 
@@ -55,7 +55,7 @@ def main(_: Sequence[str] = ()) -> int:
 
 
 def _body(turns: int) -> bytes:
-    """Return a request whose conversation has `turns` turns without thoughts."""
+    """Return a request's body, whose conversation has `turns` turns without thoughts."""
     messages: list[object] = []
     for turn in range(turns):
         called = [{"id": f"call_{turn}", "type": "function", "function": _CALL}]

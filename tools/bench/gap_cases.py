@@ -1,4 +1,4 @@
-"""The exchanges of `gaps.py`: huge or hostile ones, for which no other client's stream may wait."""
+"""The huge and hostile exchanges that `gaps.py` runs beside another client's stream, a row each."""
 
 import json
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from tools.bench.server import STREAM_HEAD, WHOLE_RESPONSE
 MEGABYTE = 1_000_000
 """The number of bytes or characters that the cases call a megabyte."""
 MESSAGES = 20_000
-"""How many messages the longest conversation has."""
+"""About how many messages the longest conversation has. The user's last one comes on top."""
 THOUGHTS = 23_500
-"""How many thoughts the replies with the most thoughts have."""
+"""The number of thoughts in the cases `... of 23,500 thoughts`."""
 ESCAPES = '\n"é🙂\\'
-"""Characters of which most need an escape in JSON."""
+"""Characters that are all written as escapes in JSON, if JSON is written in ASCII."""
 CHAT, MESSAGES_API, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
 COUNT_TOKENS, MODELS = "/v1/messages/count_tokens", "/v1/models"
 ENDPOINTS = {"chat": CHAT, "Messages": MESSAGES_API, "Responses": RESPONSES}
@@ -26,16 +26,16 @@ type BodyMaker = Callable[[], bytes]
 
 @dataclass(frozen=True)
 class Case:
-    """One huge or hostile exchange: a request, or its reply, or both."""
+    """One exchange: its request or its reply is huge or hostile."""
 
     name: str
     """The name in the table."""
     path: str = CHAT
     """The path of the request."""
     request: BodyMaker | None = None
-    """Builds the body of the request; `None` for a GET."""
+    """Builds the body of a POST; `None` if the request is a GET."""
     reply: BodyMaker | None = None
-    """Builds head and body of the reply; `None` for a small reply."""
+    """Builds head and body of the server's reply; `None` if that is a small one."""
 
     @property
     def wire_bytes(self) -> bytes:
@@ -67,7 +67,7 @@ def _user_turn(text: str) -> list[Value]:
 
 
 def many_messages(path: str) -> bytes:
-    """Return the body of a request with twenty thousand messages; `path` decides its dialect."""
+    """Return the body of a request with 20,001 messages; `path` decides its dialect."""
     roles = ("user", "assistant")
     messages: list[Value] = [
         {"role": roles[at % 2], "content": f"word {at}"} for at in range(MESSAGES + 1)
@@ -76,12 +76,12 @@ def many_messages(path: str) -> bytes:
 
 
 def long_text(path: str, megabytes: int = 31) -> bytes:
-    """Return the body of a request with one long text; `path` decides its dialect."""
+    """Return the body of a request with one text of `megabytes`; `path` decides its dialect."""
     return _body(path, _user_turn("word " * (megabytes * MEGABYTE // 5)))
 
 
 def long_escapes(path: str) -> bytes:
-    """Return the body of a request with a text of which JSON must escape nearly every character."""
+    """Return the body of a request with one long text, each character of which is an escape."""
     return _body(path, _user_turn(ESCAPES * (25 * MEGABYTE // 24)))
 
 
@@ -102,7 +102,7 @@ def long_schema(path: str) -> bytes:
 
 
 def _whole_reply(text: str) -> bytes:
-    """Return head and body of a whole reply."""
+    """Return head and body of a whole reply whose content is `text`."""
     message = {"role": "assistant", "content": text}
     choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
     body = json.dumps({"id": "c", "object": "chat.completion", "model": "m", "choices": choices})
@@ -124,25 +124,25 @@ def _frame(delta: Value, finish: str | None = None) -> bytes:
 
 
 def _model_list() -> bytes:
-    """Return head and body of a list of 100,000 models."""
+    """Return head and body of the response that lists 100,000 models."""
     data = [{"id": f"model-{at}", "object": "model", "created": at} for at in range(100_000)]
     body = json.dumps({"object": "list", "data": data}).encode()
     return WHOLE_RESPONSE % (len(body), body)
 
 
 def _thoughts(piece: int) -> list[str]:
-    """Return a text of many thoughts in pieces of `piece` characters."""
+    """Return a text of `THOUGHTS` thoughts and answers, cut into pieces of `piece` characters."""
     text = "<think>thought</think>answer" * THOUGHTS
     return [text[at : at + piece] for at in range(0, len(text), piece)]
 
 
 def _small_request(path: str, stream: bool) -> BodyMaker:
-    """Return a function that builds a small request; its reply is the huge part."""
+    """Return a function that builds a small request, for a case whose reply is huge."""
     return lambda: _body(path, _user_turn("word"), stream)
 
 
 def _request_cases(name: str, path: str) -> list[Case]:
-    """Return the cases with a huge request at one endpoint. `name`: of the endpoint."""
+    """Return the cases with a huge request at the endpoint `path`, which the table calls `name`."""
     return [
         Case(f"request of 20,000 messages, {name}", path, lambda: many_messages(path)),
         Case(f"request of 31 MB, {name}", path, lambda: long_text(path)),
@@ -154,7 +154,7 @@ def _request_cases(name: str, path: str) -> list[Case]:
 
 
 def _reply_cases(name: str, path: str) -> list[Case]:
-    """Return the cases with a huge reply at one endpoint. `name`: of the endpoint."""
+    """Return the cases with a huge reply at the endpoint `path`, which the table calls `name`."""
     whole, stream = _small_request(path, stream=False), _small_request(path, stream=True)
     long, odd = "word " * (4 * MEGABYTE), ESCAPES * (2 * MEGABYTE)
     return [

@@ -1,9 +1,10 @@
 """The client and the server of the huge exchanges of `gaps.py`, in one process of their own.
 
-`python -m tools.bench.gap_server` prints its server's port. Each line of stdin names a case and a
-proxy's port. The process sends the case's request to that port, answers the proxy, which passes the
-request on to this server, with the case's reply, and prints status, length and seconds of the
-exchange as JSON. With the port 0 it only builds the bytes of the case.
+`python -m tools.bench.gap_server` prints its server's port. Each line of stdin is JSON with the
+name of a case of `gap_cases.py` and a proxy's port. The process sends the case's request to that
+proxy. The proxy passes it on to the server in this process, which answers with the case's reply.
+Then the process prints status, length and seconds of the exchange as JSON. If the port is 0, it
+only builds the bytes of the case, and prints `{}`.
 """
 
 import json
@@ -17,17 +18,18 @@ from tools.bench.gap_cases import CASES
 from tools.bench.server import CONTENT_LENGTH, WHOLE_RESPONSE
 
 READ = 1 << 20
-"""The most bytes of one read."""
+"""The most bytes that one read returns."""
 SMALL_REPLY = b'{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}]}'
-"""The body of the reply to a request that is itself the huge part."""
+"""The body of the server's reply in cases in which only the request is huge."""
 NOT_FOUND = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 """The response to paths that the server does not serve."""
 
 
 class Server:
-    """A server that answers chat completions requests, and requests for models, with `reply`.
+    """A server that answers requests for chat completions or for the list of models with `reply`.
 
-    Any other request gets 404. Each connection has a thread.
+    `reply` is the whole response, with its head. Any other request gets 404. Each connection has a
+    thread.
     """
 
     def __init__(self) -> None:
@@ -56,7 +58,7 @@ class Server:
 
 
 def _read_request(connection: socket.socket) -> bytes:
-    """Read a whole request and return its head; empty if the connection was closed before."""
+    """Read a whole request and return its head; empty if the connection ends within the head."""
     read = bytearray()
     while (end := read.find(b"\r\n\r\n")) < 0:
         if not (data := connection.recv(READ)):
@@ -70,9 +72,9 @@ def _read_request(connection: socket.socket) -> bytes:
 
 
 def send_request(port: int, request: bytes) -> dict[str, object]:
-    """Send a request to a proxy and read its reply.
+    """Send a request to a proxy, and read until the proxy closes the connection.
 
-    Returns the status (0 if there was none), the length of head and body, and the seconds.
+    Returns `status` (0 if none came), `length` (bytes of head and body) and `seconds`.
     """
     began, length, status = time.monotonic(), 0, b""
     with socket.create_connection(("127.0.0.1", port)) as connection:

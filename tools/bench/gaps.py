@@ -4,10 +4,11 @@
 
 One client reads a stream of 50 tokens a second through a proxy. Meanwhile another client has one of
 the exchanges of `gap_cases.py` through the same proxy. A *gap* is the longest time between two
-reads of the first client, in seconds. The table has its median and range over the repetitions:
-through bare mitmdump, through the addon, and through the addon that also records, prints and
-appends thoughts to files. `LATE` is written beside a row in which the addon's median is above `AIM`
-and above that of bare mitmdump.
+reads of the first client, in seconds. The table has a line for each exchange, and a column for each
+of three proxies: bare mitmdump, the addon, and the addon while it also records exchanges, prints
+thoughts and appends them to files. A cell has median and range of the gaps of all repetitions.
+`LATE` is written beside a line if the addon's median in one of its columns is above `AIM` and above
+that of bare mitmdump.
 """
 
 import argparse
@@ -33,19 +34,19 @@ from tools.bench.proxies import QUIET, copy_addon
 AIM = 0.1
 """The longest gap that is wanted, in seconds: the time of five tokens."""
 SECONDS = 120
-"""How long the start of a program may take, and one exchange of the other client."""
+"""Limit, in seconds, for the start of a program and for one exchange of the other client."""
 SECONDS_TO_RECORD = 600
-"""How long a proxy may take to end. It writes its recordings first: 20 s for a huge exchange."""
+"""Limit for the end of a proxy, which first writes its recordings: 20 s for a huge exchange."""
 MEASURED_AROUND = 0.3
-"""Seconds of the stream that are measured before the other exchange and after it: the proxy's work
-on an exchange can make a gap after its end too.
+"""For how many seconds the stream is also measured before the other exchange, and after it: the
+proxy still works on an exchange that has ended, and can make a gap then.
 """
 ALL_OPTIONS = (
     "think_record={folder}/recordings",
     "think_events={folder}/thoughts",
     "think_print=true",
 )
-"""Options with which the addon also records, prints and appends thoughts to files."""
+"""Options with which the addon records exchanges, appends thoughts to files, and prints them."""
 ROWS = {
     "bare": BARE_ARGUMENTS,
     "addon": ADDON_ARGUMENTS,
@@ -60,9 +61,8 @@ HEADING = f"{'longest gap in seconds':52}" + "".join(f"{name:>22}" for name in R
 
 
 class PacedStream:
-    """A stream of 50 tokens a second through the proxy at `port`, which a thread reads.
-
-    The time of each read is recorded.
+    """A stream of 50 tokens a second through the proxy at `port`. A thread reads it, and records
+    the time of each read.
     """
 
     def __init__(self, port: int) -> None:
@@ -74,12 +74,12 @@ class PacedStream:
 
     def _read(self) -> None:
         """Read the stream until it is closed, and record the time of each read."""
-        with suppress(ConnectionError):  # mitmproxy resets the connection when `close` shuts it
+        with suppress(ConnectionError):  # when `close` shuts the socket, mitmproxy resets it
             while self._connection.recv(1 << 16):
                 self._came.append(time.monotonic())
 
     def wait(self) -> None:
-        """Wait until the stream runs: for its first ten reads."""
+        """Wait for the first ten reads, so that the stream runs evenly; or for the stream's end."""
         while len(self._came) < 10 and self._reader.is_alive():
             time.sleep(0.01)
 
@@ -99,10 +99,10 @@ class PacedStream:
 
 
 class Bench:
-    """The processes of the bench: a proxy for each row, and the servers behind it.
+    """The processes of the bench: a proxy for each row of `ROWS`, and two servers for all of them.
 
-    One server (`server.py`) sends the stream. The other (`gap_server.py`) answers the huge
-    exchanges, and is their client too.
+    One server (`server.py`) sends the stream. The other process (`gap_server.py`) is both client
+    and server of the huge exchanges. Each proxy has a port for each of the two.
     """
 
     def __init__(self, stack: ExitStack, source: Path, rows: Sequence[str]) -> None:
@@ -133,9 +133,10 @@ class Bench:
         self._other.ask({"case": case.name, "port": 0}, SECONDS)
 
     def measure_gap(self, row: str, case: Case) -> tuple[float, dict[str, object]]:
-        """Run a case through the proxy of a row, beside a stream.
+        """Run a case through the proxy of a row, while a stream runs through the same proxy.
 
-        Returns the stream's longest gap, and status, length and seconds of the case's exchange.
+        Returns the stream's longest gap in seconds, and what `gap_server.send_request` returned for
+        the case's exchange.
         """
         paced, other = self._ports[row]
         with _running_stream(paced) as stream:
@@ -148,7 +149,7 @@ class Bench:
 
 @contextmanager
 def _running_stream(port: int) -> Iterator[PacedStream]:
-    """Begin a stream through the proxy at `port`, and close it at the end of the block."""
+    """Begin a stream through the proxy at `port`; the end of the `with` block closes it."""
     stream = PacedStream(port)
     try:
         stream.wait()
@@ -165,7 +166,11 @@ def _command(name: str) -> list[str]:
 def _mitmdump(
     arguments: Sequence[str], own: Path, addon: Path, targets: Sequence[int], ports: Sequence[int]
 ) -> list[str]:
-    """Return the command of a proxy in front of the servers `targets`, which listens on `ports`."""
+    """Return the command of a mitmdump that passes each of `ports` on to the server at the same
+    index of `targets`, which are ports too.
+
+    `arguments`: of a row; `own`: the folder of the proxy's files; `addon`: that of the sources.
+    """
     replacements = ((FOLDER, str(own)), (SOURCE, str(addon)))
     for name, folder in replacements:
         arguments = [argument.replace(name, folder) for argument in arguments]
@@ -179,7 +184,7 @@ def _mitmdump(
 
 
 def _cell(gaps: Sequence[float]) -> str:
-    """Return a cell of the table: median and range of the gaps, in seconds."""
+    """Return a cell of the table: median and range of the gaps in seconds; `-` for no gaps."""
     if not gaps:
         return f"{'-':>22}"
     median = statistics.median(gaps)
@@ -187,7 +192,7 @@ def _cell(gaps: Sequence[float]) -> str:
 
 
 def table_line(case: Case, gaps: dict[str, list[float]]) -> str:
-    """Return the line of a case in the table. `gaps`: row -> the gap of each repetition."""
+    """Return the line of a case in the table. `gaps`: key of `ROWS` -> one gap a repetition."""
     late = any(
         statistics.median(taken) > max(AIM, statistics.median(gaps.get("bare") or [0]))
         for row, taken in gaps.items()

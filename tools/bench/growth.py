@@ -29,9 +29,9 @@ from tests.support.frames import DONE, ROLE, USAGE, data, delta, text, whole
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, call, rewriter
 
 PIECE = 16
-"""The number of characters of a long text in each frame."""
+"""How many characters each frame of a long text has."""
 TOKENS = [" The", " answer", " is", " said", " slowly", ",", " word", " for", " word", ".\n"]
-"""The texts of which replies consist, again and again."""
+"""The tokens that replies repeat."""
 HEADING = f"{'case':52}{'against JSON':>14}{'4N':>8}{'spread':>8}"
 """The heading of the table."""
 
@@ -40,17 +40,17 @@ type RewriterMaker = Callable[[], Rewriter]
 """A function that returns a new rewriter."""
 
 TO_OPENAI: RewriterMaker = partial(rewriter, OPENAI)
-"""Makes a rewriter of a stream for a client of chat completions."""
+"""Makes a rewriter of a chat completions stream, for a client of the same API."""
 TO_ANTHROPIC: RewriterMaker = partial(rewriter, ANTHROPIC)
-"""Makes a rewriter of a stream for a client of the Messages API."""
+"""Makes a rewriter of a chat completions stream, for a client of the Messages API."""
 TO_ANTHROPIC_WHOLE: RewriterMaker = partial(rewriter, ANTHROPIC, STREAM, WHOLE)
-"""Makes a rewriter of a stream for a Messages client that wants a whole reply."""
+"""Makes a rewriter of a chat completions stream, for a Messages client that wants a whole reply."""
 WHOLE_TO_OPENAI: RewriterMaker = partial(rewriter, OPENAI, WHOLE)
-"""Makes a rewriter of a whole reply for a client of chat completions."""
+"""Makes a rewriter of a whole chat completion, for a client of the same API."""
 WHOLE_TO_ANTHROPIC: RewriterMaker = partial(rewriter, ANTHROPIC, WHOLE, WHOLE)
-"""Makes a rewriter of a whole reply for a client of the Messages API."""
+"""Makes a rewriter of a whole chat completion, for a client of the Messages API."""
 FROM_THOUGHT: RewriterMaker = partial(rewriter, OPENAI, start="thinking")
-"""Makes a rewriter of a stream that begins inside a thought."""
+"""Makes a rewriter of a chat completions stream that begins inside a thought."""
 
 
 def own_endpoint_rewriter() -> Rewriter:
@@ -59,12 +59,14 @@ def own_endpoint_rewriter() -> Rewriter:
 
 
 def tokens(count: int) -> list[str]:
-    """Return `count` texts of `TOKENS`, from the first on; behind the last comes the first again."""
+    """Return the first `count` texts of `TOKENS`; if they are too few, they are repeated."""
     return [TOKENS[number % len(TOKENS)] for number in range(count)]
 
 
 def streamed(*frames: bytes, finish: str = "stop") -> Chunks:
-    """Return a whole stream with these frames between its first frame and its end."""
+    """Return the chunks of a chat completions stream: the frame with the role, then `frames`, then
+    the frames with finish reason and usage, and `[DONE]`.
+    """
     return [ROLE, *frames, delta(finish=finish), USAGE, DONE]
 
 
@@ -74,38 +76,41 @@ def _pieces(text: str) -> list[str]:
 
 
 def long_text(unit: str, before: str = "", after: str = "") -> Callable[[int], Chunks]:
-    """Return a function of a number N, which returns a stream of `before`, N `unit`s and `after`.
+    """Return a function that takes a number N and returns the chunks of a stream.
 
-    The text of the units comes in pieces of `PIECE` characters, a frame each.
+    The stream's text is `before`, N times `unit`, and `after`. The units are cut into pieces of
+    `PIECE` characters, a frame each.
     """
     return lambda size: streamed(*text(before, *_pieces(unit * size), after))
 
 
 def long_whole(unit: str, before: str = "", after: str = "") -> Callable[[int], Chunks]:
-    """Return a function of a number N, which returns a whole reply of `before`, N `unit`s and
-    `after`.
+    """Return a function that takes a number N and returns a whole reply.
+
+    The reply's text is `before`, N times `unit`, and `after`.
     """
     return lambda size: [whole(before + unit * size + after)]
 
 
 def thinking(size: int) -> Chunks:
-    """Return a stream of `size` tokens: one half in a thought in tags, one half an answer."""
+    """Return a stream of `size` tokens: one half a thought between tags, the other an answer."""
     return streamed(*text("<think>", *tokens(size // 2), "</think>", *tokens(size // 2)))
 
 
 def own_field(size: int) -> Chunks:
-    """Return a stream of `size` tokens in the field `reasoning_content`."""
+    """Return a stream of `size` tokens of thinking, all in the field `reasoning_content`."""
     return streamed(*(delta(reasoning_content=word) for word in tokens(size)))
 
 
 def chunks_of_one_byte(size: int) -> Chunks:
-    """Return the stream of `thinking` in chunks of one byte each."""
+    """Return the same stream as the function `thinking`, in chunks of one byte each."""
     return [bytes([byte]) for frame in thinking(size) for byte in frame]
 
 
 def arguments(unit: str, before: str = '{"a":"', after: str = '"}') -> Callable[[int], Chunks]:
-    """Return a function of a number N, which returns a stream with a call. The call's arguments are
-    `before`, N `unit`s and `after`.
+    """Return a function that takes a number N and returns a stream with one tool call.
+
+    The call's arguments are `before`, N times `unit`, and `after`.
     """
 
     def reply(size: int) -> Chunks:
@@ -117,7 +122,9 @@ def arguments(unit: str, before: str = '{"a":"', after: str = '"}') -> Callable[
 
 
 def alternating_calls(size: int) -> Chunks:
-    """Return a stream of two calls, whose `size` pieces come in turn."""
+    """Return a stream of two tool calls: `size` pieces of arguments, by turns of the one call and
+    of the other.
+    """
     begun = [call(index, "f", '{"a":"', id=f"{index}") for index in (0, 1)]
     return streamed(
         *begun, *(call(number % 2, arguments="word") for number in range(size)), finish="tool_calls"
@@ -125,7 +132,7 @@ def alternating_calls(size: int) -> Chunks:
 
 
 def native_message(size: int) -> Chunks:
-    """Return a Messages stream of `size` tokens of text."""
+    """Return the stream of a server that speaks the Messages API: `size` tokens of text."""
     return [
         _named("message_start", message={"id": "m", "model": "small", "content": []}),
         _named("content_block_start", index=0, content_block={"type": "text", "text": ""}),
@@ -140,25 +147,27 @@ def native_message(size: int) -> Chunks:
 
 
 def _named(kind: str, **fields: object) -> bytes:
-    """Return an event of a Messages stream."""
+    """Return a frame of a Messages stream. `kind`: the event's name and `type`."""
     return f"event: {kind}\n".encode() + data({"type": kind, **fields})
 
 
 @dataclass(frozen=True)
 class Case:
-    """A reply whose cost is measured."""
+    """A line of the table: replies of one kind, and the rewriter that reads them."""
 
     name: str
     """The name in the table."""
     reply: Callable[[int], Chunks]
-    """A function of a number of units; it returns the chunks of a reply of so many units."""
+    """Takes a number of units (tokens, repeated texts) and returns the chunks of such a reply."""
     make_rewriter: RewriterMaker
-    """A function that returns a new rewriter for the reply."""
+    """Returns a new rewriter for such a reply."""
     scale: float = 1
-    """The number of units is N times this, because units differ in cost."""
+    """The reply has `scale` times as many units as `--size` says: more if units cost little, so
+    that the time can be measured; fewer if they cost much.
+    """
 
     def work(self, chunks: Chunks) -> None:
-        """Feed the reply to a new rewriter, which must note no fault of the addon."""
+        """Feed the reply to a new rewriter. AssertionError if it notes a fault of the addon."""
         through = self.make_rewriter()
         for chunk in chunks:
             through.feed(chunk)
@@ -231,11 +240,13 @@ CASES = [
     Case("whole thoughts, Anthropic", long_whole("<think>a</think>b"), WHOLE_TO_ANTHROPIC, 8),
     Case("whole openers in code, OpenAI", long_whole("<think>", "`"), WHOLE_TO_OPENAI, 8),
 ]
-"""The replies whose cost is measured, a line of the table each."""
+"""The replies whose cost is measured."""
 
 
 def parse_frames(chunks: Iterable[bytes]) -> None:
-    """Split the chunks into frames, then read and write the JSON of each frame."""
+    """Do the least work that any proxy must do: split the chunks into frames, and read and write
+    the JSON of each.
+    """
     buffer = bytearray()
     searched = 0
     for chunk in chunks:
@@ -267,7 +278,10 @@ def measured_seconds(work: Callable[[], object], runs: int) -> list[float]:
 
 
 def measured_row(case: Case, size: int, runs: int) -> str:
-    """Measure a case; return its line of the table. `size`: N."""
+    """Measure a case; return its line of the table.
+
+    `size`: the number of units before `Case.scale`; `runs`: how often each length is measured.
+    """
     gc.collect()
     short = max(1, int(size * case.scale))
     chunks = case.reply(short)
@@ -282,7 +296,7 @@ def measured_row(case: Case, size: int, runs: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table of the cases whose name holds the text of `--only`, by default of all."""
+    """Print the table: all cases, or with `--only TEXT` those whose name contains the text."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

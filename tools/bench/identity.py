@@ -1,4 +1,4 @@
-"""The only addon of the bare mitmdump, with which the benches compare: streams bodies unchanged."""
+"""The only addon of the bare mitmdump, the proxy to compare with: streams bodies unchanged."""
 
 from mitmproxy.http import HTTPFlow
 

@@ -2,9 +2,9 @@
 
     python -m tools.bench lengths [WORD ...]
 
-Each case is input of a hostile client, or of a model that repeats itself, to one machine of the
-core. The figure is the processor time for four times a length, divided by that for the length:
-about 4 if the cost of a character is constant, 16 if the whole cost grows with the square of the
+Each case feeds one part of the core with text that a hostile client, or a model that repeats
+itself, can cause. The figure is the processor time for four times a length, divided by that for
+the length: about 4 if each character costs the same, 16 if the time grows with the square of the
 length. `STEEP` is written beside figures above `AIM`.
 """
 
@@ -22,17 +22,17 @@ from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire import json_text
 
 AIM = 7.0
-"""The largest ratio that is not steep."""
+"""The largest figure that is not steep. It is well above 4, because such short times vary."""
 REPETITIONS = 3
 """How often each length is measured; the smallest time counts."""
 _PIECE_LENGTH = 64
-"""The number of characters that a machine gets at once."""
+"""How many characters are fed at once."""
 _TOOLS = {"now": {}, "write_file": {"properties": {"content": {}, "tags": {"type": "array"}}}}
 """The offered tools, by name, with their schemas."""
 
 
 def _merge_fields(size: int) -> None:
-    """Merge the same thought from two fields. `size`: its characters, as in all cases."""
+    """Feed the same thought under two field names by turns. `size`: the characters of both."""
     merger = ReasoningMerger()
     for _ in range(size // 20):
         merger.feed("a", "0123456789")
@@ -40,19 +40,20 @@ def _merge_fields(size: int) -> None:
 
 
 def _guess_thought(size: int) -> None:
-    """Read line ends in a thought whose end is only guessed."""
+    """Read `size` line breaks in a reply of which the addon only guesses that it is a thought."""
     Guess().feed("x" + "\n" * size)
 
 
 def _rescue_string(size: int) -> None:
-    """Read JSON with a string that has escaped quotes and no end."""
+    """Read JSON that is cut within a string of escaped quotes. `size`: about its characters."""
     with suppress(json_text.UnreadableError):
         json_text.rescue(b'{"a":"' + b'say \\"b\\" ' * (size // 10))
 
 
 def _call_reader(text: str, begun: str = "") -> Callable[[int], None]:
-    """Return a function of a number of characters. It reads calls in a text of this length: `begun`,
-    then `text` again and again.
+    """Return a function that takes a number of characters, and looks for calls in such a text.
+
+    The text is `begun`, then `text` again and again, about so many characters.
     """
 
     def work(size: int) -> None:
@@ -67,8 +68,9 @@ def _call_reader(text: str, begun: str = "") -> Callable[[int], None]:
 
 
 def _thought_reader(text: str) -> Callable[[int], None]:
-    """Return a function of a number of characters. It reads thoughts in a text of this length, which
-    repeats `text`.
+    """Return a function that takes a number of characters, and looks for thoughts in such a text.
+
+    The text is `text` again and again, about so many characters.
     """
 
     def work(size: int) -> None:
@@ -82,21 +84,21 @@ def _thought_reader(text: str) -> Callable[[int], None]:
 
 
 _KEYED = "<tool_call><function=write_file><parameter=content>"
-"""The beginning of a call up to a value between marks."""
+"""The beginning of a call of `write_file`. The value of its parameter `content` comes next."""
 _VALUES = (
     *("</tool_call>", "</function>", "</parameter>", "<tool_call>", "</think> a"),
     "<parameter=tags>",
     "</function></tool_call> so\n",
 )
-"""Texts that a value repeats, and that look like the value's end."""
+"""Texts that look like the end of a parameter's value, and are repeated in one."""
 _REPEATED = (
     "<tool_call>",
     "the <tool_call> mark\n",
     f"{_KEYED}</parameter></function></tool_call>",
 )
-"""Texts that an answer or a thought repeats."""
+"""Texts with a call's mark or an empty call, which are repeated in an answer or in a thought."""
 _BEGUN = ('{"name": "now"', "\n", " now\n", "<", "`")
-"""Texts behind a call's mark that may begin a call."""
+"""Texts that follow each repeated `<tool_call>`; a call could begin with any of them."""
 CASES: Mapping[str, Callable[[int], None]] = {
     "one thought under two names": _merge_fields,
     "line breaks in a guessed thought": _guess_thought,
@@ -122,7 +124,7 @@ characters.
 
 
 def _smallest_seconds(work: Callable[[int], None], size: int) -> float:
-    """Call `work` with `size` `REPETITIONS` times; return the processor seconds of the fastest call."""
+    """Call `work(size)` `REPETITIONS` times; return the processor seconds of the fastest call."""
     times = []
     for _ in range(REPETITIONS):
         began = time.process_time()
@@ -132,9 +134,9 @@ def _smallest_seconds(work: Callable[[int], None], size: int) -> float:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print a line for each case; return 1 if one is steep.
+    """Print a line for each case; return 1 if a figure is above `AIM`, else 0.
 
-    `arguments`: only cases whose name holds one of these words are measured; if empty, all.
+    `arguments`: words; only cases whose name contains one of them are measured, or all for none.
     """
     steep = 0
     for name, work in CASES.items():

@@ -1,6 +1,4 @@
-"""The loads: a row for each number and kind of requests that a client sends through a contender;
-and what is measured under each.
-"""
+"""The loads of the benchmark, such as 32 streams at once, and the figures measured under each."""
 
 import statistics
 from collections.abc import Callable
@@ -19,7 +17,7 @@ class Load:
     """A number of equal requests, and the size of their replies."""
 
     name: str
-    """The name in the tables. Its first word decides what is measured."""
+    """The name in the tables. Its first word (`burst`) decides which figures are measured."""
     tokens: int
     """The number of tokens of each reply; the server sends each token as a chunk."""
     total: int
@@ -29,12 +27,14 @@ class Load:
     pace: int = 0
     """How many tokens the server sends in a second; 0 for all at once."""
     kind: str = ""
-    """The kind of the replies; empty for each contender's own kind."""
+    """The kind of the replies: a key of `KINDS` in replies.py, or `whole`. Empty: each contender's
+    own kind.
+    """
     keep_alive: bool = False
-    """True if the next request goes over the connection of the one before."""
+    """True if a request goes over the connection of the one before; False: each on a new one."""
 
     def quick(self) -> "Load":
-        """Return the load made small, for tests of the bench itself."""
+        """Return this load with few requests and short replies, for tests of the bench itself."""
         at_a_time = min(self.at_a_time, 3)
         pace, total = 10 * self.pace, min(self.total, at_a_time + 1)
         return replace(
@@ -42,9 +42,10 @@ class Load:
         )
 
     def task(self, row: Contender, port: int) -> Task:
-        """Return this load as a task of the bench client, for the contender `row`.
+        """Return the task by which the bench client sends this load through the contender `row`.
 
-        `port`: of the contender's proxy. Dialect, model and tools are the contender's.
+        Dialect, model and tools are the contender's. `port`: of its proxy, or of the server if it
+        has none.
         """
         kind = self.kind or row.kind
         return Task(
@@ -75,12 +76,12 @@ LOADS = (
     Load("length, 10,000 chunks", 10_000, 1),
     Load("length, 100,000 chunks", 100_000, 1),
 )
-"""All loads but `MEMORY`."""
+"""The loads whose times are measured: all but `MEMORY`."""
 MEMORY = Load("memory, 400 streams of 1,000 chunks", 1000, 400, 8)
-"""The load before and behind which the memory of each proxy is read."""
+"""The load that shows how a proxy's memory grows: it is read before this load and after it."""
 
 type Measure = Callable[[Load, Outcome, float], float]
-"""A function of a load, its outcome and the proxy's processor seconds; it returns one figure."""
+"""Takes a load, its outcome and the processor seconds that the proxy used; returns one figure."""
 MEASURES: dict[str, tuple[str, Measure]] = {
     "CPU a chunk": ("µs", lambda load, _, worked: MICRO * worked / (load.total * load.tokens)),
     "chunks/s": ("/s", lambda load, outcome, _: load.total * load.tokens / outcome.wall),
@@ -90,7 +91,7 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     "reply p50": ("ms", lambda _load, outcome, _: MILLI * statistics.median(outcome.whole)),
     "first p50": ("ms", lambda _load, outcome, _: MILLI * statistics.median(outcome.first)),
 }
-"""Name of a measure -> its unit, and the function that gives its value."""
+"""Name of a measure -> its unit, and the function that computes its figure in this unit."""
 _MEASURES_OF = {
     "burst": ("CPU a chunk", "chunks/s"),
     "paced": ("CPU a chunk", "late p50", "late p99"),
@@ -98,16 +99,16 @@ _MEASURES_OF = {
     "first": ("CPU a reply", "first p50"),
     "length": ("CPU a chunk",),
 }
-"""First word of a load's name -> the names of its measures."""
+"""First word of a load's name -> the names of its measures, which are keys of `MEASURES`."""
 
 
 def measures(load: Load) -> tuple[str, ...]:
-    """Return the names of what is measured under a load; they depend on its name's first word."""
+    """Return the names of the measures of a load in `LOADS`. KeyError for `MEMORY`: it has none."""
     return _MEASURES_OF[load.name.replace(",", " ").split()[0]]
 
 
 def values(load: Load, outcome: Outcome, worked: float) -> dict[str, float]:
-    """Return the values of one run: name of the measure -> value.
+    """Return the figures of one run of a load: name of a measure -> its value.
 
     `worked`: the processor seconds of the proxy in this run.
     """
@@ -117,19 +118,20 @@ def values(load: Load, outcome: Outcome, worked: float) -> dict[str, float]:
 class Measurer:
     """Runs tasks in the client process, and measures the processor time of their proxies.
 
-    `checked` counts all replies; `faults` has the fault of each wrong one.
+    `checked` counts the replies of all tasks; `faults` has the fault of each wrong reply.
     """
 
     def __init__(self, client: PinnedProcess, seconds: float = 300) -> None:
-        """`client`: a process of `client.py`; `seconds`: limit of one task."""
+        """`client`: the process that runs `client.py`; `seconds`: how long a task may take."""
         self._client, self._seconds = client, seconds
         self.checked = 0
         self.faults: list[str] = []
 
     def run(self, task: Task, row: str, process: PinnedProcess | None) -> tuple[Outcome, float]:
-        """Run a task; return its outcome and the processor seconds of the proxy meanwhile.
+        """Run a task; return its outcome, and the processor seconds that the proxy used meanwhile.
 
-        `row`: a name that is written before each fault; `process`: of the proxy, or None.
+        `row`: a name that is written before each fault; `process`: of the proxy. Without a proxy it
+        is None, and the seconds are 0.0.
         """
         before = process.processor_time if process else 0.0
         outcome = Outcome(**self._client.ask(vars(task), self._seconds))

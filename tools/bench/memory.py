@@ -2,19 +2,19 @@
 
     python -m tools.bench memory [--quick]
 
-The memory has three stores: this process, SQLite and Redis. For each, the second turn of a
-conversation is sent over and over on one connection, in three variants in turn:
+Replies can be kept in the proxy's own process, in SQLite or in Redis. For each of these stores the
+second turn of a conversation is sent over and over, in three variants by turns:
 
-- `none`: the whole history in the request, and `store: false`: the store is not used;
-- `kept`: the same with `store: true`: the reply is stored;
-- `by its id`: `previous_response_id` in place of the history: the first reply is looked up.
+- `none`: the whole history is in the request, with `store: false`, so the store is not used;
+- `kept`: the same request with `store: true`, so the reply is stored;
+- `by id`: `previous_response_id` in place of the history, so the first reply is looked up.
 
-The table has the times of `none`, and the ratios of the other two to it: of the client's wait, and
-of the proxy's processor time. A ratio is the median of the ratios of neighbouring measurements. All
-stores are measured in one run, because the machine's speed varies.
+The table has the client's wait and the proxy's processor time: for `none` in milliseconds, for the
+other two as ratios to `none`. A ratio is the median over all rounds. All stores are measured in one
+run, because the machine's speed varies.
 
 Then conversations are spread over two machines that share one Redis (`spread.py`). The exit status
-is 1 if one of their turns was not exact. The figures above have no limit: a person judges them.
+is 1 if one of their turns was not exact. The times have no limit: a person judges them.
 """
 
 import json
@@ -39,15 +39,15 @@ from tools.bench.proxies import Proxies
 HEADING = "store      p50, ms   kept  by its id    processor, ms   kept  by its id"
 """The heading of the table."""
 _ROUNDS = 100
-"""How often each variant is measured in each store."""
+"""How often each variant is measured in each store, without `--quick`."""
 _AT_A_TIME = 5
-"""How often a variant is sent before the next one: the first time finds the processor's caches
-cold, and the median leaves it out.
+"""How often a variant is sent before the next one. The first request finds the processor's caches
+cold. It is one of five, so it hardly changes the median wait.
 """
 _SECONDS_TO_START = 120
 """How long the server and each proxy may take to start."""
 VARIANTS = ("none", "kept", "by id")
-"""The names of the variants. The second and the third are compared with the first."""
+"""The names of the variants. The times of the second and third are divided by the first's."""
 _FIRST = {"role": "user", "content": "How many streams are open?"}
 """The user's message in the first turn."""
 _AGAIN = {"role": "user", "content": "And how many are closed?"}
@@ -55,10 +55,10 @@ _AGAIN = {"role": "user", "content": "And how many are closed?"}
 
 
 class StoreClient:
-    """A client of one proxy, and so of one store, on one connection.
+    """A client of one proxy, whose memory is in one store. It sends over one connection.
 
-    `took`: variant -> for each round the client's median wait and the proxy's processor time for a
-    turn, in seconds.
+    `took`: key of `VARIANTS` -> for each round two numbers of seconds: the median time that the
+    client waited for a reply, and the proxy's processor time for a request.
     """
 
     def __init__(self, port: int, proxy: PinnedProcess) -> None:
@@ -68,7 +68,7 @@ class StoreClient:
         self._fields: dict[str, dict[str, object]] = {}
 
     def ask(self, **fields: object) -> Any:
-        """Send a Responses request with these fields for a small whole reply; return its JSON."""
+        """Send a Responses request with these fields; return the JSON of the small whole reply."""
         body = json.dumps({"model": "whole.40.0", **fields}).encode()
         headers = {"content-type": "application/json", "authorization": "Bearer none"}
         self._connection.request("POST", "/v1/responses", body, headers)
@@ -78,7 +78,7 @@ class StoreClient:
         return json.loads(body)
 
     def send_first_turn(self) -> None:
-        """Send the first turn, whose reply is stored, and prepare the three second turns."""
+        """Send the first turn, so that its reply is stored; prepare the second in each variant."""
         first = self.ask(input=[_FIRST], store=True)
         messages = [_FIRST, *first["output"], _AGAIN]
         self._fields = {
@@ -88,9 +88,9 @@ class StoreClient:
         }
 
     def measure_round(self, number: int) -> None:
-        """Send the second turn in each variant, and record the times.
+        """Send the second turn in each variant, and record the times in `took`.
 
-        `number`: of the round; it decides which variant is the first.
+        `number`: of the round. In each round another variant is the first.
         """
         first = number % len(VARIANTS)
         for name in (*VARIANTS[first:], *VARIANTS[:first]):
@@ -103,7 +103,7 @@ class StoreClient:
             self.took[name].append((statistics.median(waited), worked))
 
     def row(self, name: str) -> str:
-        """Return the line of the table about this client's store, which is called `name`."""
+        """Return the table's line about this client's store, whose name (`redis`) is `name`."""
         cells = [f"{name:8}"]
         for kind in (0, 1):
             none, *others = ([both[kind] for both in self.took[history]] for history in VARIANTS)
@@ -118,9 +118,9 @@ class StoreClient:
 
 
 def print_costs(rounds: int, source: Path = PROJECT) -> None:
-    """Measure the three stores in `rounds` rounds, and print a row for each.
+    """Measure the three stores in `rounds` rounds, and print a line for each store.
 
-    `source`: the folder of the addon.
+    `source`: the folder of the addon's sources.
     """
     ours, theirs = cores()
     with (
@@ -150,9 +150,10 @@ def print_costs(rounds: int, source: Path = PROJECT) -> None:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Print the table of the stores and the report of `spread.py`.
+    """Print the table of the stores, then the report of `spread.py`.
 
-    Returns 1 if a turn was not exact, or if this machine may not make a second network.
+    Returns 1 if a turn was not exact, or if conversations could not be spread because this machine
+    may not make network namespaces; else 0.
     """
     quick = "--quick" in arguments
     print(HEADING)

@@ -1,8 +1,8 @@
-"""Proxies of other projects with a similar purpose, measured for comparison.
+"""Install and start proxies of other projects for comparison: LiteLLM's and claude-code-router.
 
-They are installed into .cache/. LiteLLM's proxy takes chat completions and Messages requests, and
-sends them to a vLLM server. claude-code-router takes Messages requests; it leaves the tags of a
-thought in the text.
+They are installed into .cache/. Both translate Messages requests for a server that speaks chat
+completions only. LiteLLM's proxy takes chat completions too. Neither takes tags of a thought out of
+the text.
 """
 
 import json
@@ -18,21 +18,22 @@ from tools.bench.processes import PROJECT, PinnedProcess, Run
 FOLDER = PROJECT / ".cache" / "bench-peers"
 """Where the proxies are installed."""
 LITELLM = "litellm"
-"""The name of LiteLLM's proxy."""
+"""What LiteLLM's proxy is called in a contender's arguments."""
 ROUTER = "claude-code-router"
-"""The name of claude-code-router."""
+"""What claude-code-router is called in a contender's arguments, and in the tables."""
 ROUTER_PACKAGE = "@musistudio/claude-code-router@2.0.0"
 """The npm package of claude-code-router, with the version that was tried."""
 LOADS = ("burst, 1 ", "burst, 32", "paced, 32", "whole")
-"""Beginnings of the names of loads under which these proxies run."""
+"""The loads under which these proxies are measured: their names or the beginnings of them."""
 
 ROWS = (
     Contender("LiteLLM, OpenAI client", arguments=(LITELLM,), apart=False, loads=LOADS),
     Contender("LiteLLM, Anthropic client", "anthropic", "native", (LITELLM,), loads=LOADS),
     Contender(ROUTER, "anthropic", "tags", (ROUTER,), False, loads=LOADS, model="bench,%s"),
 )
-"""The contenders of these proxies. LiteLLM turns a server's reasoning field into thinking blocks
-for Anthropic clients, but leaves tags in the text, so its OpenAI row need not take thinking out.
+"""The contenders of these proxies. Where the server sends tags, `apart` is False, because these
+proxies leave tags in the text. In the row `LiteLLM, Anthropic client` the server sends a reasoning
+field, which LiteLLM turns into thinking blocks.
 """
 
 
@@ -65,7 +66,9 @@ def _install_router() -> Path:
 
 
 def _own_home(run: Run) -> dict[str, str]:
-    """Return environment variables by which a peer does not read the user's own settings."""
+    """Return environment variables with which a proxy reads no settings of the user, and reaches
+    the bench's server directly.
+    """
     return {"HOME": str(run.folder), "NO_PROXY": "127.0.0.1"}
 
 
@@ -78,7 +81,7 @@ def _start_litellm(run: Run) -> PinnedProcess:
     }
     config = {"model_list": [{"model_name": "*", "litellm_params": asks}]}
     written = run.folder / "config.yaml"
-    written.write_text(json.dumps(config))  # LiteLLM reads YAML, of which JSON is a part
+    written.write_text(json.dumps(config))  # LiteLLM reads YAML, and all JSON is YAML
     command = [str(_install_litellm()), "--config", str(written), "--host", "127.0.0.1"]
     return run.start(
         [*command, "--port", str(run.port), "--num_workers", "1"],

@@ -19,7 +19,7 @@ SECONDS_TO_STOP = 10
 
 
 class PinnedProcess:
-    """A running process with its children. The end of a `with` block stops it.
+    """A running process and its children, all on one core. The end of a `with` block stops it.
 
     Its stdin and stdout are pipes if it is a Python module (`python -m`); any other process writes
     its stdout, like its stderr, to the file `log`.
@@ -83,7 +83,7 @@ class PinnedProcess:
     def read_line(self, seconds: float) -> str:
         """Wait at most `seconds` for the next line of the process's stdout; return the line.
 
-        Raises TimeoutError, or RuntimeError if the process has ended.
+        Raises TimeoutError if no line comes in time, RuntimeError if the process has ended.
         """
         assert self._process.stdout
         if not select.select([self._process.stdout], [], [], seconds)[0]:
@@ -96,7 +96,10 @@ class PinnedProcess:
         return str(line)
 
     def ask(self, value: object, seconds: float) -> Any:
-        """Write `value` as a line of JSON to the process; return the value of its next line."""
+        """Write `value` as a line of JSON to the process; return the JSON value that it answers.
+
+        `seconds`: the limit for the answer; raises as `read_line` does.
+        """
         self.write_line(value)
         return json.loads(self.read_line(seconds))
 
@@ -119,9 +122,9 @@ class Run:
     """The settings with which a contender's proxy is started."""
 
     folder: Path
-    """The folder of the proxy's own files."""
+    """The folder for the files that the proxy writes: log, settings, recordings."""
     source: Path
-    """The folder of the addon."""
+    """The folder of the addon's sources, in which the proxy is started."""
     port: int
     """The port on which the proxy listens."""
     server: int
@@ -132,7 +135,10 @@ class Run:
     def start(
         self, command: Sequence[str], environment: Mapping[str, str] | None = None
     ) -> PinnedProcess:
-        """Start a command as this proxy; return the process. `environment`: more variables."""
+        """Start the command of this proxy; return the process.
+
+        `environment`: variables besides those of this process.
+        """
         return PinnedProcess(command, self.core, self.folder / "log", environment, self.source)
 
 
@@ -148,17 +154,21 @@ def with_descendants(pid: int) -> list[int]:
 
 
 def _parent(process: Path) -> int:
-    """Return the process id of a parent. `process`: the folder of its child in /proc."""
+    """Return the id of a process's parent; 0 if the process has just ended.
+
+    `process`: its folder in /proc, such as `/proc/42`.
+    """
     try:
         return int((process / "stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
-        return 0  # the process has just ended
+        return 0
 
 
 def _seconds_of_threads(pid: int) -> float:
-    """Return the processor seconds of all threads that have not ended.
+    """Return the processor seconds of a process's threads, but not of threads that have ended.
 
-    They are exact to a nanosecond. 0.0 if the process has ended, or the kernel has no schedstat.
+    They are exact to a nanosecond. 0.0 if the process or one of its threads ends meanwhile, or if
+    the kernel has no `schedstat`.
     """
     threads = Path(f"/proc/{pid}/task")
     try:
@@ -171,7 +181,7 @@ def _seconds_of_threads(pid: int) -> float:
 
 
 def _seconds_in_ticks(pid: int) -> float:
-    """Return the processor seconds of all threads, also of those that have ended.
+    """Return the processor seconds of a process's threads, also of threads that have ended.
 
     They are exact to a hundredth of a second. 0.0 if the process has ended.
     """
@@ -217,6 +227,8 @@ def free_ports() -> Iterator[int]:
 
 
 def cores() -> tuple[int, int]:
-    """Return two cores of this machine: one for server and client, and one for the proxy."""
+    """Return two cores: one for server and client, one for the proxy. They are the same one if this
+    process may use only one.
+    """
     usable = sorted(os.sched_getaffinity(0))
     return usable[0], usable[-1]

@@ -2,9 +2,9 @@
 
     python -m tools.bench.profile [--row WORDS] [--load WORDS] [--seconds N]
 
-One load runs through the proxy of one contender (a row of the bench) again and again, while py-spy
-samples the proxy's stack. *own*: the share of samples in which the function itself ran. *with
-calls*: the share in which it was anywhere in the stack.
+One load runs again and again through the proxy of one contender (a row of the bench), while py-spy
+samples the proxy's stack. The column *own* is the share of samples in which the function itself
+ran. *with calls* is the share in which the function, or one that it had called, ran.
 """
 
 import argparse
@@ -21,9 +21,11 @@ from tools.bench.__main__ import parse as parse_run
 from tools.bench.processes import PinnedProcess
 
 ROWS_SHOWN = 45
-"""How many functions the table shows, by their own time."""
+"""How many functions the first table shows; the second one shows twice as many."""
 WAITING = ";_worker ("
-"""Part of the stack of a thread pool's idle thread, which py-spy counts as running."""
+"""Text in the stacks of a thread pool's idle threads. py-spy counts such threads as running, so
+samples with this text are left out.
+"""
 
 
 class Profile:
@@ -43,7 +45,7 @@ class Profile:
                 self._add(stack.split(";"), int(count))
 
     def _add(self, stack: list[str], count: int) -> None:
-        """Count samples of a stack, the outermost frame first. `count`: how many they are."""
+        """Add `count` samples, all with this stack. Its outermost frame comes first."""
         functions = [_function(frame) for frame in stack]
         self.total += count
         self.own[functions[-1]] += count
@@ -51,8 +53,8 @@ class Profile:
             self.within[function] += count
 
     def lines(self) -> Iterator[str]:
-        """Yield two tables, the largest share first: by the function's own time, and by the time
-        with all that it calls.
+        """Yield the lines of two tables of functions, each from the largest share down: first by
+        the function's own time, then by its time with all that it calls.
         """
         yield f"{'own':>7}{'with calls':>12}  function"
         for function, count in self.own.most_common(ROWS_SHOWN):
@@ -62,12 +64,12 @@ class Profile:
             yield f"{'':7}{self._percent(count, 12)}  {function}"
 
     def _percent(self, count: int, width: int = 7) -> str:
-        """Return a share of all samples as text of `width` characters."""
+        """Return what share of all samples `count` is, as text of `width` characters: `  12.5%`."""
         return f"{100 * count / max(1, self.total):{width - 1}.1f}%"
 
 
 def _function(frame: str) -> str:
-    """Return a frame of py-spy without the line number, and with a short path.
+    """Return what the tables call the function of a frame in py-spy's output: no line, short path.
 
     `feed (/home/a/converter/core/wire/sse.py:12)` -> `feed (wire/sse.py)`.
     """
@@ -95,7 +97,7 @@ def record(process: PinnedProcess, seconds: int, folder: Path) -> Profile:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a load through a proxy, sample the proxy meanwhile, and print the profile."""
+    """Run a load through a proxy again and again, sample the proxy meanwhile, print the profile."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -14,7 +14,7 @@ from tools.bench.contenders import FOLDER, SOURCE, WORKERS_PREFIX, Contender
 from tools.bench.processes import PinnedProcess, Run
 
 QUIET = ("--set", "flow_detail=0", "--set", "termlog_verbosity=warn")
-"""Options by which mitmdump prints no flows."""
+"""Options with which mitmdump prints no flows, and logs nothing below a warning."""
 
 
 def copy_addon(source: Path, folder: Path) -> Path:
@@ -36,9 +36,10 @@ class Proxies:
         self._started: dict[tuple[str, ...], tuple[int, PinnedProcess]] = {}
 
     def start(self, arguments: tuple[str, ...]) -> None:
-        """Start mitmdump with these arguments, unless one runs already.
+        """Start a proxy with these arguments, unless one with the same arguments runs already.
 
-        If the first argument is the name of another project's proxy, start that.
+        It is mitmdump or the addon's workers; or another project's proxy, if the first argument is
+        its name.
         """
         if arguments in self._started:
             return
@@ -59,7 +60,7 @@ class Proxies:
         return self._started[row.arguments] if row.arguments is not None else (self._server, None)
 
     def all(self) -> list[tuple[int, PinnedProcess]]:
-        """Return port and process of each proxy, in the order of their start."""
+        """Return port and process of each proxy, from the one that was started first."""
         return list(self._started.values())
 
     def stop(self) -> None:
@@ -69,7 +70,7 @@ class Proxies:
 
 
 def _mitmdump(run: Run, arguments: tuple[str, ...]) -> PinnedProcess:
-    """Start mitmdump or the addon's workers with the arguments of a contender."""
+    """Start mitmdump with the arguments of a contender; with `workers:N`, the addon's workers."""
     program, own = _split_program(arguments)
     mode = f"reverse:http://127.0.0.1:{run.server}@127.0.0.1:{run.port}"
     for name, folder in ((FOLDER, run.folder), (SOURCE, run.source)):
@@ -79,10 +80,10 @@ def _mitmdump(run: Run, arguments: tuple[str, ...]) -> PinnedProcess:
 
 
 def _split_program(arguments: tuple[str, ...]) -> tuple[list[str], Iterable[str]]:
-    """Return the command that a row's arguments start, and the rest of the arguments.
+    """Return the command that a contender's arguments start, and the arguments that it gets.
 
-    `("-s", "a.py")` -> mitmdump with both; `("workers:2", "-s", "a.py")` -> `think-addon`'s workers
-    with the last two.
+    `("-s", "a.py")` -> the path of mitmdump, and both arguments. `("workers:2", "-s", "a.py")` ->
+    a Python that starts two workers of the addon, and the last two arguments.
     """
     first, *others = arguments
     if not first.startswith(WORKERS_PREFIX):

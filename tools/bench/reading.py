@@ -1,5 +1,7 @@
-"""Read the content of a reply from the bytes that a client received, in each dialect, and compare
-it with the expected content. This is done after a measurement, not within it.
+"""Read a reply's content from the bytes that a client received, and compare it with the expected.
+
+There is a reader for each dialect, for streams and for whole replies. They run after a measurement,
+so that their time is not measured.
 """
 
 import json
@@ -12,13 +14,13 @@ from tools.bench.replies import MARKS, WHOLE, Message, ReplyName, expected_messa
 type Json = dict[str, Any]
 
 SENDING_TIME = re.compile(rb"@(\d{10}\.\d{6})")
-"""The pattern of the time in a token of a paced reply."""
+"""The pattern of the time of sending in a token of a paced reply, such as `@0000012345.500000`."""
 _MARK = re.compile("|".join(MARKS))
-"""The pattern of a mark."""
+"""The pattern of a mark, such as `<think>`."""
 
 
 def join_chunks(body: bytes) -> bytes:
-    """Return a body without its chunked encoding.
+    """Return a body without HTTP's chunked encoding.
 
     `2\\r\\nab\\r\\n1\\r\\nc\\r\\n0\\r\\n\\r\\n` -> `abc`. Raises ValueError if the encoding is
     invalid.
@@ -34,14 +36,14 @@ def join_chunks(body: bytes) -> bytes:
 
 
 def _frames(body: bytes) -> Iterator[Json]:
-    """Yield the JSON of each frame of a stream."""
+    """Yield the JSON of each server-sent event of a stream, but not `[DONE]`."""
     for line in body.split(b"\n"):
         if line.startswith(b"data: {"):
             yield json.loads(line[6:])
 
 
 class _Content:
-    """The content of a reply, gathered from its deltas or blocks."""
+    """The content of a reply, to which its deltas or blocks are added one by one."""
 
     def __init__(self) -> None:
         self.thinking: list[str] = []
@@ -49,7 +51,7 @@ class _Content:
         self.calls: list[tuple[str, list[str]]] = []
 
     def message(self) -> Message:
-        """Return the content so far."""
+        """Return what was added so far. ValueError if the arguments of a call are not JSON."""
         calls = tuple(
             (name, json.dumps(json.loads("".join(written)))) for name, written in self.calls
         )
@@ -65,7 +67,9 @@ class _Content:
             self.calls[-1][1].append(call.get("function", {}).get("arguments") or "")
 
     def add_anthropic(self, piece: Json) -> None:
-        """Add the content of a delta of the Messages API, or of a block (begun or whole)."""
+        """Add the content of a delta of the Messages API, or of a block. In a stream that is a
+        block as it begins, in a whole reply the complete one.
+        """
         self.thinking.append(piece.get("thinking") or "")
         self.text.append(piece.get("text") or "")
         if piece.get("type") == "tool_use":
@@ -112,8 +116,10 @@ def _anthropic_whole(body: bytes) -> Message:
 
 
 def _responses_stream(body: bytes) -> Message:
-    """Return the content of a stream of the Responses API, whose deltas and last event must
-    agree.
+    """Return the content of a stream of the Responses API.
+
+    AssertionError if its sequence numbers have a gap, or if the joined deltas differ from the
+    response in the last event.
     """
     frames = list(_frames(body))
     numbers = [frame["sequence_number"] for frame in frames]
@@ -179,14 +185,15 @@ READERS: dict[tuple[str, bool], Callable[[bytes], Message]] = {
     ("ollama", False): _ollama_stream,
     ("ollama", True): _ollama_whole,
 }
-"""Dialect, and True for a whole reply -> the function that reads the content of a body."""
+"""Dialect, and True for a whole reply or False for a stream -> the function that reads a body."""
 
 
 def fault_in_reply(name: ReplyName, dialect: str, apart: bool, body: bytes) -> str:
     """Return what is wrong with a reply; an empty text if it is right.
 
-    `name`: of the requested reply; `dialect`: of the client; `apart`: thinking must not be in the
-    text. If `apart` is False, thinking and text are joined before they are compared.
+    `name`: of the requested reply; `dialect`: of the client; `apart`: True if thinking must come
+    apart from the text. If it is False, tags may stand in the text: then thinking and text are
+    joined, and compared without marks and blanks.
     """
     try:
         got = READERS[dialect, name.kind == WHOLE](
@@ -201,12 +208,16 @@ def fault_in_reply(name: ReplyName, dialect: str, apart: bool, body: bytes) -> s
 
 
 def _without_marks(message: Message) -> Message:
-    """Return the message with thinking and text joined into its text, without marks and blanks."""
+    """Return the message without thinking. Its text is thinking and text, joined, without marks and
+    blanks.
+    """
     return Message(
         "", "".join(_MARK.sub("", message.thinking + message.text).split()), message.calls
     )
 
 
 def _short(message: Message) -> str:
-    """Return the ends of thinking and text, and how long both are, for the message of a fault."""
+    """Return the last 60 characters of thinking and of text, each with the whole length, for the
+    message of a fault.
+    """
     return f"{message.thinking[-60:]!r} ({len(message.thinking)}), {message.text[-60:]!r} ({len(message.text)})"

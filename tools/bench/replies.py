@@ -1,8 +1,8 @@
-"""Build the replies of the bench's server.
+"""Build the model replies that the bench's server sends: their tokens, frames and bodies.
 
-Each has a name such as `tags.2000.50`: its kind, its number of tokens, and the tokens a second that
-the server sends (0: all at once). A request names the reply as its `model`, because every proxy
-passes the model on.
+Each has a name such as `tags.2000.50`: its kind, its number of tokens, and its pace. That is how
+many tokens the server sends in a second; 0 stands for all at once. A request has the reply's name
+as its `model`, because every proxy passes the model on.
 """
 
 import json
@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import cycle, islice
 
-# A hundred tokens of an answer, with `|` between them. As in real replies, some of them need an
-# escape in JSON, or hold a newline or a `<`, with which a mark could begin; most do not.
+# A hundred tokens, with `|` between them. As in real replies, most are plain words, so the addon
+# passes them quickly. A few take the slow ways: escapes in JSON, newlines, and a `<`, with which a
+# mark could begin.
 TEXT = (
     " The| answer| depends| on| how| many| streams| are| open|,| so| I| first| count| them|.| Then| I| look| at| what"
     "| each| one| has| brought|:| some| have| ended|,| others| still| wait|.\n|If| n| <| 8|,| a| single| read| is"
@@ -21,7 +22,7 @@ TEXT = (
     "| I| think|.| Next| comes| the| part| about| time|:| it| passes|"
 )
 TOKENS = TEXT.split("|")
-"""The tokens of the text, each with its blank."""
+"""The tokens of `TEXT`. Most begin with a blank."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,12 @@ class Message:
     text: str
     """The text of the answer."""
     calls: tuple[tuple[str, str], ...] = ()
-    """The name of each call, and its arguments as JSON."""
+    """For each call its name and its arguments. The arguments are JSON text."""
 
 
 @dataclass(frozen=True)
 class ReplyName:
-    """The name of a reply, in its parts: `tags.2000.50`."""
+    """The name of a reply in its parts: `tags.2000.50` has kind `tags`, 2000 tokens and pace 50."""
 
     kind: str
     """A key of `KINDS`, or `whole` for a reply that is not streamed."""
@@ -52,7 +53,9 @@ class ReplyName:
 
 
 type Piece = tuple[str, str]
-"""One token of a reply: the field of the delta that carries it, and its text."""
+"""One token of a reply: a field's name and the token's text. The field is one of the delta, or of
+the function in its call (`name`, `arguments`).
+"""
 
 
 def _halves(count: int) -> tuple[list[str], list[str]]:
@@ -66,27 +69,30 @@ def _halves(count: int) -> tuple[list[str], list[str]]:
 
 
 def _pieces_with_tags(count: int) -> Iterator[Piece]:
-    """Yield a reply of `count` tokens: a thought between tags, and an answer."""
+    """Yield the tokens of a reply, `count` in all: a thought between tags, and an answer."""
     thought, answer = _halves(count - 2)
     yield from (("content", token) for token in ("<think>", *thought, "</think>", *answer))
 
 
 def _pieces_with_field(count: int) -> Iterator[Piece]:
-    """Yield a reply of `count` tokens: a thought in its own field, and an answer."""
+    """Yield the tokens of a reply, `count` in all: a thought in `reasoning_content`, and an answer
+    in `content`.
+    """
     thought, answer = _halves(count)
     yield from (("reasoning_content", token) for token in thought)
     yield from (("content", token) for token in answer)
 
 
 def _pieces_without_thought(count: int) -> Iterator[Piece]:
-    """Yield a reply of `count` tokens: an answer alone."""
+    """Yield the tokens of a reply, `count` in all: an answer without a thought."""
     yield from (("content", token) for half in _halves(count) for token in half)
 
 
 def _pieces_with_call_in_text(count: int) -> Iterator[Piece]:
-    """Yield a reply of `count` tokens whose text holds a call between `<tool_call>` marks.
+    """Yield the tokens of a reply, about `count` in all, with a call between `<tool_call>` marks.
 
-    A thought in tags comes first, about half of the tokens; then a short text; then the call.
+    A thought between tags comes first, with about half of the tokens; then a short text; then the
+    call.
     """
     thought, _ = _halves(max(6, count // 2))
     yield from (("content", token) for token in ("<think>", *thought, "</think>", " Look", "."))
@@ -96,8 +102,8 @@ def _pieces_with_call_in_text(count: int) -> Iterator[Piece]:
 
 
 def _pieces_with_server_call(count: int) -> Iterator[Piece]:
-    """Yield a reply of `count` tokens with a thought in `reasoning_content` and a call in
-    `tool_calls`, as a server with parsers sends it.
+    """Yield the tokens of a reply, about `count` in all, as a server with parsers sends it: a
+    thought in `reasoning_content`, and a call in `tool_calls`.
     """
     thought, _ = _halves(max(6, count // 2))
     yield from (("reasoning_content", token) for token in thought)
@@ -107,7 +113,7 @@ def _pieces_with_server_call(count: int) -> Iterator[Piece]:
 
 
 CALLED = "called"
-"""The kind of a reply with a call that the server itself sends."""
+"""The kind of a reply whose call the server itself has parsed, and sends in `tool_calls`."""
 KINDS: dict[str, Callable[[int], Iterator[Piece]]] = {
     "tags": _pieces_with_tags,
     "native": _pieces_with_field,
@@ -115,20 +121,18 @@ KINDS: dict[str, Callable[[int], Iterator[Piece]]] = {
     "call": _pieces_with_call_in_text,
     CALLED: _pieces_with_server_call,
 }
-"""Kind of a streamed reply -> the function that yields its tokens. A count of tokens is its
-argument.
-"""
+"""Kind of a streamed reply -> the function that takes the number of tokens, and yields them."""
 WHOLE = "whole"
-"""The kind of a reply that is not streamed."""
+"""The kind of a reply that is not streamed. Its content is that of the kind `tags`."""
 MARKS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
-"""All marks that replies have."""
+"""All marks that these replies contain."""
 
 
 def expected_message(name: ReplyName) -> Message:
-    """Return the content that a client must read in a reply.
+    """Return the content that a client must find in a reply, with thinking apart from the text.
 
-    In a paced reply each token that is no mark is ` @` and the time at which the server sent it.
-    The bench removes the time when it reads the reply, so that ` @` is left.
+    The tokens of a paced reply, except marks, are ` @` and the time of their sending. The reader of
+    the reply removes the time, so that ` @` is left.
     """
     pieces = list(KINDS["tags" if name.kind == WHOLE else name.kind](name.tokens))
     if name.pace:
@@ -150,14 +154,14 @@ def expected_message(name: ReplyName) -> Message:
 
 
 def _join_field(pieces: Iterable[Piece], field: str) -> str:
-    """Return the texts of all tokens that have this field."""
+    """Return the joined texts of all tokens in this field."""
     return "".join(text for name, text in pieces if name == field)
 
 
 def _frame_bytes(name: ReplyName, choices: object, **more: object) -> bytes:
-    """Return a frame of a chat completions stream, with vLLM's fields in vLLM's order.
+    """Return a frame of a chat completions stream. It has the fields of vLLM's, in the same order.
 
-    `more`: further fields, such as `usage`.
+    `more`: fields after `choices`, such as `usage`.
     """
     head = {
         "id": "chatcmpl-5f0e1d2c3b4a59687786950a1b2c3d4e",
@@ -171,7 +175,7 @@ def _frame_bytes(name: ReplyName, choices: object, **more: object) -> bytes:
 
 
 def _frame(name: ReplyName, delta: object, finish: str | None = None) -> bytes:
-    """Return a frame with one delta. `finish`: its finish reason, if it has one."""
+    """Return a frame with one delta. `finish`: its finish reason, None before the end."""
     return _frame_bytes(
         name,
         [
@@ -187,31 +191,31 @@ def _frame(name: ReplyName, delta: object, finish: str | None = None) -> bytes:
 
 
 def _http_chunk(frame: bytes) -> bytes:
-    """Return a frame as a chunk of chunked encoding."""
+    """Return a frame as one chunk of HTTP's chunked encoding."""
     return b"%x\r\n%b\r\n" % (len(frame), frame)
 
 
 def _usage(tokens: int) -> dict[str, int]:
-    """Return the counts of a reply of `tokens` tokens."""
+    """Return the field `usage` of a reply of `tokens` tokens, as if its prompt had 20 tokens."""
     return {"prompt_tokens": 20, "total_tokens": 20 + tokens, "completion_tokens": tokens}
 
 
 @dataclass(frozen=True)
 class Stream:
-    """The body of a streamed reply, with its chunked encoding."""
+    """The body of a streamed reply in HTTP's chunked encoding, in parts that are sent in turn."""
 
     begin: bytes
-    """The HTTP chunk with the role."""
+    """The HTTP chunk with the first frame, which has the role `assistant`."""
     tokens: tuple["TokenChunk", ...]
     """An HTTP chunk for each token."""
     end: bytes
-    """The chunks with finish reason, usage and `[DONE]`, and the end of the body."""
+    """The HTTP chunks with finish reason, usage and `[DONE]`, and the empty one that ends it."""
 
 
 STAMP = b" @%017.6f"
-"""The text of a token in a paced reply, with the time of sending."""
+"""The text of a token in a paced reply, with a place for the time of its sending."""
 STAMP_LENGTH = len(STAMP % 0.0)
-"""The number of bytes of a written `STAMP`."""
+"""The number of bytes of `STAMP` with a time in it, which is the same for all times."""
 
 
 @dataclass(frozen=True)
@@ -221,19 +225,24 @@ class TokenChunk:
     """
 
     as_it_is: bytes
-    """The chunk with the token's text."""
+    """The chunk with the token's own text, for a reply without a pace."""
     before: bytes = b""
-    """The bytes of the chunk before the time; empty if the token is a mark."""
+    """The bytes of a paced chunk before its text with the time; empty if the token is a mark."""
     after: bytes = b""
-    """The bytes of the chunk behind the time."""
+    """The bytes of a paced chunk after that text; empty if the token is a mark."""
 
     def at(self, now: float) -> bytes:
-        """Return the chunk as it is sent at the time `now`: ` @1234567890.123456` is its text."""
+        """Return the chunk of a paced reply, sent at `now` by `time.monotonic()`.
+
+        If `now` is 12345.5, its text is ` @0000012345.500000`. A mark keeps its own text.
+        """
         return self.before + STAMP % now + self.after if self.before else self.as_it_is
 
 
 def _delta(field: str, text: str) -> object:
-    """Return the delta that carries a token. `field`: as in `Piece`."""
+    """Return the delta that carries a token: of a call if `field` is `name` or `arguments`; else
+    `{field: text}`.
+    """
     if field == "name":
         function = {"name": text, "arguments": ""}
         call = {"index": 0, "id": "chatcmpl-tool-5f0e1d2c", "type": "function"}
@@ -244,7 +253,7 @@ def _delta(field: str, text: str) -> object:
 
 
 def _token_chunk(name: ReplyName, field: str, text: str) -> TokenChunk:
-    """Return the HTTP chunk of one token. `name`: of the reply; `field`, `text`: of the token."""
+    """Return the HTTP chunk of one token. `name`: of the reply; `field`, `text`: as in `Piece`."""
     as_it_is = _http_chunk(_frame(name, _delta(field, text)))
     if text in MARKS:
         return TokenChunk(as_it_is)
@@ -269,16 +278,14 @@ def stream_of(name: ReplyName) -> Stream:
 
 @lru_cache
 def bytes_at_once(name: ReplyName) -> bytes:
-    """Return the bytes of a streamed reply's body, without a pace: each token has its text. They
-    are built once for each name.
-    """
+    """Return the whole body of a streamed reply without a pace. It is built once for each name."""
     stream = stream_of(name)
     return b"".join([stream.begin, *(token.as_it_is for token in stream.tokens), stream.end])
 
 
 @lru_cache
 def whole_body(name: ReplyName) -> bytes:
-    """Return the body of a whole reply, which is not streamed. It is built once for each name."""
+    """Return the JSON body of a reply of the kind `whole`. It is built once for each name."""
     content = "".join(text for _, text in KINDS["tags"](name.tokens))
     message: object = {"role": "assistant", "content": content, "refusal": None, "tool_calls": []}
     choice = {

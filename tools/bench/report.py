@@ -1,5 +1,7 @@
-"""Write the report of a run: each contender's ratios to the bare mitmdump measured beside it, their
-medians and ranges, as tables and as JSON.
+"""Write a run's report, as tables and as JSON: each contender's ratios to the bare mitmdump.
+
+A ratio divides a contender's value by that of the bare mitmdump which was measured directly before
+or after it. The tables show median and range of the ratios of all repetitions.
 """
 
 import json
@@ -20,14 +22,15 @@ from tools.bench.loads import MEASURES, Load, measures
 WIDTH = 44
 """The number of characters of the table's first column, which has the names."""
 COLUMN = 30
-"""The number of characters of each further column."""
+"""The number of characters of every other column."""
 
 
 class Samples:
-    """All values of a run: of each load, contender (row) and measure, one for each repetition.
+    """All values of a run. Each load, contender and measure has one value for each repetition.
 
-    Beside each value is that of the bare mitmdump, which was measured directly before or after it.
-    `spoiled`: pairs of load and contender with a wrong reply, whose values mean nothing.
+    With each value goes that of the bare mitmdump measured directly before or after it. `spoiled`:
+    pairs of load and contender with a wrong reply, so that their values mean nothing. In all
+    methods `load`, `row` (the contender) and `name` (the measure) are names.
     """
 
     def __init__(self) -> None:
@@ -35,9 +38,10 @@ class Samples:
         self.spoiled: set[tuple[str, str]] = set()
 
     def add(self, load: str, row: str, values: dict[str, float], bare: dict[str, float]) -> None:
-        """Add the values of a contender under a load, and those of the bare mitmdump beside it.
+        """Add one repetition: the values of a contender under a load.
 
-        Both are: name of the measure -> value.
+        `values`, and `bare` (those of the bare mitmdump measured beside it): name of a measure ->
+        its value.
         """
         for name, value in values.items():
             self._taken[load, row, name].append((value, bare[name]))
@@ -58,9 +62,10 @@ class Samples:
         return list(dict.fromkeys(row for name, row, _ in self._taken if name == load))
 
     def flatness(self, row: str, short: str, long: str) -> list[float]:
-        """Return a chunk's processor time in long replies divided by that in short replies.
+        """Return for each repetition a chunk's processor time in long replies, divided by that in
+        short ones: 1 if the cost of a chunk does not grow with the reply.
 
-        The list has a ratio for each repetition. `short` and `long` are names of loads.
+        `short`, `long`: the names of the loads with such replies.
         """
         name = "CPU a chunk"
         pairs = zip(self.values(short, row, name), self.values(long, row, name), strict=False)
@@ -75,17 +80,19 @@ def _median_and_range(values: list[float]) -> str:
 
 
 def _median_with_unit(name: str, values: list[float]) -> str:
-    """Return median and range with the unit of the measure `name`."""
+    """Return median and range of values of the measure `name`, with its unit: `12.3 ms (11-14)`."""
     return f"{_format_number(statistics.median(values))} {MEASURES[name][0]} ({_format_number(min(values))}-{_format_number(max(values))})"
 
 
 def _format_number(value: float) -> str:
-    """Return a number with three digits, or more if it is large."""
+    """Return a number with three digits, from 100 on as an integer: `0.123`, `12.3`, `1,234`."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def load_lines(samples: Samples, load: Load) -> Iterator[str]:
-    """Yield the table of one load: the values of the bare mitmdump, and each contender's ratios."""
+    """Yield the lines of a load's table: the values of the bare mitmdump, and each contender's
+    ratios to them.
+    """
     names = measures(load)
     yield f"\n{load.name:{WIDTH}}" + "".join(f"{name:>{COLUMN}}" for name in names)
     for row in samples.rows(load.name):
@@ -101,9 +108,9 @@ def load_lines(samples: Samples, load: Load) -> Iterator[str]:
 
 
 def flat_lines(samples: Samples, loads: list[Load]) -> Iterator[str]:
-    """Yield a table: each contender's cost of a chunk in the longest replies, over that in the
-    shortest replies.
+    """Yield the lines of the table that shows whether a chunk of a long reply costs more.
 
+    For each contender: the cost of a chunk in the longest replies, divided by that in the shortest.
     `loads`: at least two, from the shortest replies to the longest.
     """
     short, *_, long = loads
@@ -114,9 +121,9 @@ def flat_lines(samples: Samples, loads: list[Load]) -> Iterator[str]:
 
 
 def memory_lines(memory: dict[str, tuple[float, float]]) -> Iterator[str]:
-    """Yield the memory of each contender's proxy, and by how much it grew.
+    """Yield the lines of the table of memory: after the load `MEMORY`, and by how much it grew.
 
-    `memory`: contender -> the megabytes before and after a load.
+    `memory`: name of a contender -> its proxy's megabytes before and after that load.
     """
     yield f"\n{'memory':{WIDTH}}{'resident':>{COLUMN}}{'growth':>{COLUMN}}"
     for row, (before, after) in memory.items():
@@ -124,15 +131,15 @@ def memory_lines(memory: dict[str, tuple[float, float]]) -> Iterator[str]:
 
 
 def fault_lines(faults: list[str]) -> Iterator[str]:
-    """Yield each different fault once, with its count, the most frequent first."""
+    """Yield each of the 20 most frequent faults once, with its count, the most frequent first."""
     for fault, count in Counter(faults).most_common(20):
         yield f"{count} x {fault}"
 
 
 def circumstances(source: Path, repetitions: int) -> dict[str, object]:
-    """Return date, command, commit, machine and versions of a run: name -> value.
+    """Return what the report says of the run itself, such as date, command, commit and machine.
 
-    `source`: the folder of the addon, whose commit is read.
+    `source`: the checkout of the addon, whose commit is read.
     """
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"],
@@ -168,7 +175,10 @@ def as_json(
     memory: dict[str, tuple[float, float]],
     circumstances: dict[str, object],
 ) -> str:
-    """Return all values as JSON, with the date, machine and versions (`circumstances`)."""
+    """Return the whole report as JSON: all values and ratios, memory, and `circumstances`.
+
+    `memory`: as in `memory_lines`.
+    """
     measured = [
         {
             "load": load.name,

@@ -1,8 +1,8 @@
 """The model server of the benches: sends prepared replies, at once or at a pace in tokens a second.
 
-`python -m tools.bench.server` prints its port. A chat completions request gets the reply that its
-`model` names (see `replies.py`). All other requests get 404, so the addon takes this for a server
-of no known kind.
+`python -m tools.bench.server` prints its port. If the `model` of a chat completions request ends
+with a reply's name, such as `tags.2000.50`, the server sends this reply. Every other request gets
+404. The addon's questions about the kind of server do too, so that it applies no special rules.
 """
 
 import asyncio
@@ -13,23 +13,25 @@ import time
 from tools.bench import replies
 
 NAME_IN_REQUEST = re.compile(rb'"model": ?"(?:[^"]*[,/])?([a-z]+)\.(\d+)\.(\d+)"')
-"""The pattern of a reply's name in a request; the groups are its kind, tokens and pace."""
+"""The pattern of the field `model` with a reply's name, also after other text, as in
+`Qwen3-8B/tags.40.0`. Its groups are the reply's kind, tokens and pace.
+"""
 CONTENT_LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
-"""The pattern of the header with a request's length."""
+"""The pattern of the header with the length of a request's body."""
 STREAM_HEAD = b"HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n"
 """The head of the response to a streamed request."""
 WHOLE_RESPONSE = b"HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
-"""The response to other requests, with places for length and body."""
+"""The response with a JSON body, such as a whole reply; with places for length and body."""
 NOT_FOUND = b'HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 22\r\n\r\n{"detail":"Not Found"}'
-"""The response to requests that the server does not know."""
+"""The response to all requests but those that name a reply."""
 
 
 class Connection(asyncio.Protocol):
     """One connection of a client, whose requests are answered one after another."""
 
     _paced = 0
-    """How many paced streams all connections have begun. Each stream begins at another fraction of
-    the time between two tokens, so that the streams do not send at the same moment.
+    """How many paced streams all connections together have begun. It shifts each stream's start by
+    another fraction of the time between two tokens, so that streams do not send at the same moment.
     """
 
     def __init__(self) -> None:
@@ -37,12 +39,12 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport, over which replies are sent."""
+        """Keep the transport, over which `_answer` sends replies."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Answer each request that is complete."""
+        """Add `data` to what arrived before, and answer each request that is now complete."""
         self._buffer += data
         while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
             length = CONTENT_LENGTH.search(self._buffer, 0, end)
@@ -54,7 +56,7 @@ class Connection(asyncio.Protocol):
             self._answer(request)
 
     def _answer(self, request: bytes) -> None:
-        """Send the reply that the request names, or 404."""
+        """Send the reply that a chat completions request names; 404 for any other request."""
         assert self._transport
         named = NAME_IN_REQUEST.search(request)
         if not (named and request.startswith(b"POST") and b"chat/completions " in request[:100]):
@@ -77,7 +79,7 @@ class Connection(asyncio.Protocol):
         tokens = enumerate(reply.tokens, 1)
 
         def next_token() -> None:
-            """Send one token, and plan the next; behind the last one, send the end."""
+            """Send one token and plan the next; after the last one, send the end."""
             if self._transport is None or self._transport.is_closing():
                 return
             number, token = next(tokens, (0, None))

@@ -3,12 +3,14 @@
 Each machine is a Linux network namespace with a `think-addon` of two workers. The first also has
 HAProxy with the manual's configuration, Redis and the model server; the second reaches them over a
 virtual cable. Each turn goes out on a new connection, so that HAProxy may send it to any process.
-Instead of the history, a request names an id: `previous_response_id`, a conversation of the
-Conversations API, or a thread of the Messages API; a third of the conversations each.
 
-The model's answer is a digest of all texts that it received. A turn is *exact* if this is the
-digest of all texts of the conversation, thoughts too, in order: then the addon has put the history
-together from the shared memory.
+A request has only the newest text, and an id in place of the history. It is the id of the last
+response, of a conversation of the Conversations API, or of the last message in a thread of the
+Messages API. Each of these kinds has a third of the conversations.
+
+The model's answer is a digest of all texts that it received. A turn is *exact* if the answer is the
+digest of all texts of the conversation in order, with the thoughts. Then the addon has put the
+history together from the shared memory.
 """
 
 import hashlib
@@ -44,7 +46,7 @@ WORKERS = 2
 _AT_A_TIME = 8
 """How many turns are sent at the same time."""
 _KEPT = 20_000
-"""How many replies the memory may keep: more than there are turns, so that none is dropped."""
+"""How many replies the memory may keep: more than there are turns, so that it drops none."""
 _SECONDS_TO_START = 60
 """How long HAProxy may take to listen."""
 _MODEL_PORT, _BALANCER_PORT, _FIRST_PORT, _SECOND_PORT = 8001, 8080, 8081, 8082
@@ -56,64 +58,81 @@ import os
 def responseheaders(flow):
     flow.response.headers["x-process"] = f"{os.getpid()}"
 """
-"""An addon that writes the id of its process into a header of each response."""
+"""A script for mitmproxy that writes its process id into each response's header `x-process`, so
+that the client sees which worker answered.
+"""
 _REDIS_COUNTS = ("total_commands_processed", "total_net_input_bytes", "total_net_output_bytes")
-"""Counters of Redis that the report has."""
+"""Counters that Redis reports of itself, and whose growth the report of a run shows."""
 
 
 class ByLastReply:
-    """How a request names its history by an id, and how its reply is read.
+    """Builds requests that name their history by the last response's id, and reads the replies.
 
-    This class sends the id of the last reply (`previous_response_id`); subclasses send others.
+    This is the field `previous_response_id` of the Responses API. The subclasses name the history
+    by the id of a conversation, or of the last message in a thread.
     """
 
     path = "/v1/responses"
-    """The path of the requests."""
+    """The path to which the requests are sent."""
 
     def request_fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
-        """Return the fields with which the next request sends `text` and names the history."""
+        """Return the next request's fields that hold the user's `text` and name the history."""
         return {"input": text, "previous_response_id": conversation.previous}
 
     def reply_texts(self, reply: Any) -> list[str]:
-        """Return the thought and the answer in a reply's JSON."""
+        """Return the thought and the answer in a response's JSON; an empty list for an error."""
         items = reply.get("output", ())
         return [(item.get("content") or item["summary"])[0]["text"] for item in items]
 
     def next_id(self, conversation: "Conversation", reply: Any) -> str | None:
-        """Return the id by which the next request names the history up to this reply."""
+        """Return the id by which the next request names the history up to this reply.
+
+        An error has no id: then it is that of the reply before, None if there was none.
+        """
         name: str | None = reply.get("id", conversation.previous)
         return name
 
 
 class ByConversation(ByLastReply):
-    """Sends the id of a conversation of the Conversations API, which the first turn creates."""
+    """Builds requests that name their history by the id of a conversation of the Conversations API.
+
+    The conversation is created before its first turn.
+    """
 
     def request_fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
-        """Return the fields of the next request; first create a conversation if there is none."""
+        """Return the fields of the next request that hold the user's `text` and name the history.
+
+        Before the first request, create the conversation.
+        """
         if conversation.previous is None:
             conversation.previous = _post("/v1/conversations", {})[1]["id"]
         return {"input": text, "conversation": conversation.previous}
 
     def next_id(self, conversation: "Conversation", reply: Any) -> str | None:  # noqa: ARG002
-        """Return the id of the conversation, which does not change."""
+        """Return the conversation's id, which is the same for all turns."""
         return conversation.previous
 
 
 class ByThread(ByLastReply):
-    """Continues a thread of the Messages API: sends the id of its last message."""
+    """Builds requests that name their history by the last message's id in a thread of the Messages
+    API.
+    """
 
     path = "/v1/messages"
-    """The path of the requests."""
+    """The path to which the requests are sent."""
 
     def request_fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
-        """Return the fields of the next request, which continues the thread or creates it."""
+        """Return the fields of the next request that hold the user's `text` and name the history.
+
+        The first request creates the thread, each other one continues it.
+        """
         goes_on = {"type": "continue", "previous_message_id": conversation.previous}
         thread = goes_on if conversation.previous else {"type": "create"}
         texts = [{"role": "user", "content": text}]
         return {"max_tokens": 100, "messages": texts, "thread": thread}
 
     def reply_texts(self, reply: Any) -> list[str]:
-        """Return the thought and the answer in a message's JSON."""
+        """Return the thought and the answer in a message's JSON; an empty list for an error."""
         return [block.get("thinking") or block["text"] for block in reply.get("content", ())]
 
 
@@ -122,46 +141,46 @@ KINDS = {
     "conversations": ByConversation(),
     "threads": ByThread(),
 }
-"""Name of a kind -> how its conversations name their history."""
+"""Name of a kind of conversation -> the object that builds its requests and reads its replies."""
 
 
 @dataclass
 class Conversation:
-    """A conversation, with all that its next request needs."""
+    """A conversation: its texts so far, and what its next request needs."""
 
     name: str
-    """A name that stands in each text, so that no two conversations are equal."""
+    """A name that stands in each of the user's texts, so that no two conversations are equal."""
     kind: ByLastReply
-    """How the requests name the history."""
+    """Builds the requests and reads the replies: a value of `KINDS`."""
     turns: list[str] = field(default_factory=list)
-    """The texts of user and model in turn."""
+    """The texts of user and model, by turns. A text of the model has its thought between tags."""
     previous: str | None = None
-    """The id by which the next request names the history; `None` before the first one."""
+    """The id by which the next request names the history; `None` before the first reply."""
     process: str = ""
-    """The id of the process that answered the last turn; empty before the first one."""
+    """The id of the process that answered the last turn; empty before the first reply."""
 
 
 @dataclass
 class Result:
-    """What was counted while the turns of all conversations were sent."""
+    """The counts of a run, in which all turns of all conversations are sent."""
 
     turns: int
-    """The number of turns of all conversations."""
+    """How many turns are sent, in all conversations together."""
     seconds: float = 0.0
     """The time from the first request to the last reply."""
     exact: int = 0
     """How many turns reached the model with a history that was complete and in order."""
     moves: int = 0
-    """How many turns another process answered than the turn before."""
+    """How many turns were answered by another process than the conversation's turn before."""
     processes: set[str] = field(default_factory=set)
     """The ids of all processes that answered."""
     used: dict[str, float] = field(default_factory=dict)
-    """Counter of Redis -> by how much it grew."""
+    """Name of a counter of Redis, as the report calls it -> by how much it grew in the run."""
     wrong: list[str] = field(default_factory=list)
-    """Replies to the turns that were not exact."""
+    """For each turn that was not exact: the user's text, and the beginning of the reply."""
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the report about this run."""
+        """Yield the lines of the report about this run, with at most five of `wrong`."""
         yield f"{self.exact:,} of {self.turns:,} turns exact, {len(self.processes)} processes"
         yield f"{self.moves:,} turns answered by another process than the turn before"
         yield f"{self.turns / self.seconds:,.0f} turns a second"
@@ -171,16 +190,18 @@ class Result:
 
 
 def expected_texts(text: Sequence[str]) -> list[str]:
-    """Return the thought and the answer of the model to a conversation of these texts.
+    """Return the thought and the answer that the model gives to a conversation of these texts.
 
-    The thought counts the texts, the answer is their digest.
+    The thought counts the texts: `I read 3 turns.` The answer is their digest, 16 hex digits.
     """
     seen = hashlib.sha256("\n".join(text).encode()).hexdigest()[:16]
     return [f"I read {len(text)} turns.", seen]
 
 
 def _model_reply(request: ReceivedRequest) -> Says:
-    """Return the model's reply to a request: a digest of the texts in it."""
+    """Return the model's reply to a request: thought and answer, which `expected_texts` makes from
+    the texts in the request.
+    """
     turns = json.loads(request.body)["messages"]
     turns = [_text(turn["content"]) for turn in turns]
     thought, texts = expected_texts(turns)
@@ -188,22 +209,22 @@ def _model_reply(request: ReceivedRequest) -> Says:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a message's content, plain or in parts."""
+    """Return the text of a message's content, which is a string or a list of parts."""
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
 class _Model(ByPathServer):
-    """The model server. It keeps no list of its requests, because there are many."""
+    """The model server. It keeps no list of chat completions requests, because there are many."""
 
     def reply(self, request: ReceivedRequest) -> Says:
-        """Return the model's reply to a chat completions request."""
+        """Return the model's reply to a chat completions request; to others that of the base."""
         return _model_reply(request) if request.target == CHAT else super().reply(request)
 
 
 class TurnSender:
     """Sends the turns of all conversations, eight at a time.
 
-    The next turn is always that of a conversation which is chosen at random.
+    A thread takes a conversation at random, sends its next turn, and puts it back.
     """
 
     def __init__(self, conversations: int, turns: int) -> None:
@@ -222,7 +243,10 @@ class TurnSender:
         self.result.seconds = time.monotonic() - begun
 
     def _send_turns(self) -> None:
-        """Send turns, one after another, until all conversations are complete."""
+        """Send turns of random conversations, one after another, until none waits for its next one.
+
+        This is the work of one of the eight threads.
+        """
         while conversation := self._take_conversation():
             texts = self._send_turn(conversation)
             with self._lock:
@@ -231,14 +255,18 @@ class TurnSender:
                     self._waiting.append(conversation)
 
     def _take_conversation(self) -> Conversation | None:
-        """Return a conversation that has turns left; `None` if none waits."""
+        """Take a random conversation out of those that have turns left, so that no other thread
+        sends its turn. `None` if there is none: all are complete, or other threads have the rest.
+        """
         with self._lock:
             if not self._waiting:
                 return None
             return self._waiting.pop(self._chosen.randrange(len(self._waiting)))
 
     def _send_turn(self, conversation: Conversation) -> tuple[list[str], str, Any]:
-        """Send the next turn; return the expected texts, the answering process, and the reply."""
+        """Send the next turn; return the expected thought and answer, the id of the process that
+        answered, and the reply's JSON.
+        """
         text = f"{conversation.name}: turn {len(conversation.turns) // 2}"
         conversation.turns.append(text)
         body = {"model": "small", **conversation.kind.request_fields(conversation, text)}
@@ -247,8 +275,9 @@ class TurnSender:
     def _record(
         self, conversation: Conversation, expected: list[str], process: str, reply: Any
     ) -> None:
-        """Compare the reply with the expected texts, count the result, and add the texts to the
-        conversation.
+        """Compare the reply with `expected` (thought and answer), and count that in `result`.
+
+        Then put what the next turn needs into the conversation.
         """
         texts = conversation.kind.reply_texts(reply)
         self.result.exact += texts == expected
@@ -262,7 +291,7 @@ class TurnSender:
 
 
 def _post(path: str, body: object) -> tuple[str, Any]:
-    """Send a request to HAProxy; return the id of the process that answered, and its JSON."""
+    """Send a request to HAProxy; return the id of the process that answered, and its JSON reply."""
     headers = {"content-type": "application/json", "authorization": "Bearer none"}
     with closing(HTTPConnection("127.0.0.1", _BALANCER_PORT, timeout=60)) as connection:
         connection.request("POST", path, json.dumps(body), headers)
@@ -271,7 +300,7 @@ def _post(path: str, body: object) -> tuple[str, Any]:
 
 
 def run(conversations: int, turns: int) -> Result:
-    """Run `conversations` conversations of `turns` turns each on two machines; return the counts.
+    """Send `conversations` conversations of `turns` turns each through two machines; return counts.
 
     Raises NotPermittedError if this machine may not make network namespaces.
     """
@@ -308,8 +337,10 @@ def _start_workers(
     memory: str,
     folder: Path,
 ) -> Program:
-    """Start `think-addon` on one machine. `start`: calls a function, which starts a program, on that
-    machine; `memory`: the address of Redis.
+    """Start the workers of `think-addon` on one machine, at `host` and `port`.
+
+    `start`: takes a function that starts a program, and calls it on that machine; `memory`: the
+    address of Redis.
     """
     own = folder / f"machine{port}"
     own.mkdir()
@@ -331,7 +362,10 @@ def _start_workers(
 
 
 def _balancer_command(folder: Path) -> list[str]:
-    """Return the command of HAProxy with the manual's configuration."""
+    """Return the command of HAProxy with the manual's configuration, which is written to `folder`.
+
+    Only the second machine's address is another one.
+    """
     config = folder / "haproxy.cfg"
     manual = (PROJECT / "docs" / "deploy" / "haproxy.cfg").read_text()
     config.write_text(manual.replace(f"127.0.0.1:{_SECOND_PORT}", f"{CLIENT}:{_SECOND_PORT}"))
@@ -341,7 +375,10 @@ def _balancer_command(folder: Path) -> list[str]:
 
 
 def _growth_of_counts(before: Any, after: Any) -> dict[str, float]:
-    """Return by how much Redis' counters, processor time and memory grew in the run."""
+    """Return by how much the counters of Redis, its processor time and its memory grew in the run.
+
+    `before`, `after`: what Redis reported of itself (`INFO`).
+    """
     used = {name: float(after[name] - before[name]) for name in _REDIS_COUNTS}
     worked = ("used_cpu_user", "used_cpu_sys")
     used["microseconds of a core"] = 1e6 * sum(after[name] - before[name] for name in worked)

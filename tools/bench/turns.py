@@ -3,15 +3,16 @@
     python -m tools.bench turns [--quick] [--only WORD ...]
 
 Two proxies are compared, called *sides*: bare mitmdump, and mitmdump with the addon. They get their
-requests in alternation. Measured are:
+requests by turns. Measured are:
 
-- requests of agents with a long history: the first request of a conversation, and the next one,
-  which repeats it; one agent, and 16 at a time;
+- requests of an agent with a long history: the first request of a conversation, and the next one,
+  which repeats it; with one agent, and with 16 at the same time;
 - small whole replies, and the first bytes of streams, in four dialects;
 - the memory of each side after 400 streams, and after 50 conversations of 100 turns.
 
-The figures are medians: the processor time of the proxy for a reply, and the time until the first
-byte, of both sides, with ratio and difference. The exit status is 1 if a reply was not exact.
+A line of the table has two figures for each side: the proxy's processor time for a reply, and the
+time until the client gets the first byte. Beside them are ratio and difference of the two sides.
+All are medians. The exit status is 1 if a reply was not exact.
 """
 
 import argparse
@@ -40,7 +41,7 @@ COLUMNS = f"{'':44}" + f"{'bare':>8}{'addon':>8}{'ratio':>7}{'more':>7}  " * 2
 SIZES = {"100 kB": 100_000, "250 kB": 250_000, "700 kB": 700_000, "2 MB": 2_000_000}
 """Name of a size in the table -> the bytes of a request."""
 AGENTS = 16
-"""How many agents send at the same time."""
+"""How many agents send at the same time, in the rows with several."""
 _DIALECT_NAMES = {
     "openai": "chat",
     "anthropic": "Messages",
@@ -49,18 +50,20 @@ _DIALECT_NAMES = {
 }
 """Dialect -> its name in the table."""
 _AT_ONE_SIZE = ("responses", "ollama")
-"""Dialects in which agents' requests are measured at one size only."""
+"""Dialects in which agents' requests are measured at one size only (700 kB), to save time."""
 _MODEL = f"{WHOLE}.40.0"
-"""The model of the requests: it names a small whole reply."""
+"""The model that the requests name. The bench's server reads it as the name of a small reply."""
 _THINKING_MODEL = f"Qwen3-8B/{_MODEL}"
-"""A model's name. Its chat template reads earlier thoughts, so that the addon looks them up."""
+"""A model whose name tells the addon that its chat template reads earlier thoughts, so that the
+addon looks them up. The bench's server sends the same reply as for `_MODEL`.
+"""
 _MILLI = 1e3
 """Milliseconds in a second."""
 _SECONDS_TO_START = 120
 """How long the server and each proxy may take to start."""
 _SECONDS_TO_SETTLE = 0.01
-"""Seconds between the end of a reply and the reading of the processor time: the proxy's work on the
-exchange goes on for a moment.
+"""The processor time is read so many seconds after a reply's end, because the proxy still works on
+the exchange for a moment.
 """
 
 
@@ -80,9 +83,10 @@ class Side:
     """The fault of each wrong reply."""
 
     def ask(self, tasks: Sequence[Task], bodies: Sequence[bytes], with_addon: bool) -> "Times":
-        """Send all requests at once, on a connection each; return the times of one reply.
+        """Send all requests at once, on a connection each; return the times of one reply: the mean
+        processor time, and the median time until the first byte.
 
-        `bodies`: each request's head and body; `tasks`: the reply that each of them must get.
+        `bodies`: whole requests, with their heads; `tasks`: for each the reply that it must get.
         """
         before = self.process.processor_time
         with ThreadPoolExecutor(len(bodies)) as pool:
@@ -97,9 +101,10 @@ class Side:
         )
 
     def ask_often(self, task: Task, times: int, with_addon: bool) -> "Times":
-        """Send the task's request `times` times, one after another; return the times of one reply.
+        """Send the task's request `times` times, one after another; return the times of one reply:
+        the mean processor time, and the median time until the first byte.
 
-        If the task has `keep_alive`, all go over one connection.
+        If `keep_alive` of the task is True, all requests go over one connection.
         """
         body, replies = request_of(task), list[Reply]()
         before = self.process.processor_time
@@ -118,17 +123,17 @@ class Side:
         return Times(worked / times, first)
 
     def check(self, task: Task, replies: Sequence[Reply], with_addon: bool) -> None:
-        """Add the fault of each wrong reply to `wrong`."""
+        """Compare replies with what `task` must get; add the fault of each wrong one to `wrong`."""
         dialect = task.dialect if with_addon else "openai"
         self.wrong += faults(replace(task, dialect=dialect, apart=with_addon), replies)
 
 
 @dataclass(frozen=True)
 class Times:
-    """What one reply took of the proxy and of the client, in seconds."""
+    """The times of one reply, in seconds."""
 
     processor: float
-    """The processor time of the proxy."""
+    """The processor time that the proxy used."""
     first: float
     """The time from the request to the first byte at the client."""
 
@@ -142,10 +147,12 @@ class Row:
     bare: list[Times] = field(default_factory=list)
     """The times of bare mitmdump, one for each repetition."""
     addon: list[Times] = field(default_factory=list)
-    """The times of the addon, in the same order."""
+    """The times of mitmdump with the addon, in the same order of repetitions."""
 
     def line(self) -> str:
-        """Return the line of the table: medians, ratio and difference of both times."""
+        """Return the line of the table. For each of the two times it has four medians: those of the
+        two sides, and those of their ratio and of their difference in a repetition.
+        """
         cells = [f"{self.name:44}"]
         for name in ("processor", "first"):
             bare, ours = (
@@ -164,12 +171,16 @@ class Turns:
     """Measures the rows of the table, each on both sides."""
 
     def __init__(self, bare: Side, ours: Side, chosen: argparse.Namespace) -> None:
-        """`chosen`: the options of the command line, as `parse` returns them."""
+        """`bare`, `ours`: the side without the addon and the one with it; `chosen`: the options of
+        the command line, as `parse` returns them.
+        """
         self.bare, self.addon, self._chosen = bare, ours, chosen
         self._number = 0
 
     def rows(self) -> Iterator[Row]:
-        """Measure the rows that `--only` names, by default all; yield each when it is complete."""
+        """Measure all rows, or those whose name contains a word of `--only`; yield each when it is
+        complete.
+        """
         quick, wanted = self._chosen.quick, self._chosen.only
         sizes = dict(list(SIZES.items())[:1]) if quick else SIZES
         body = [(name, "", size, 1, _MODEL) for name, size in sizes.items()]
@@ -197,8 +208,11 @@ class Turns:
     def _measure_agents(
         self, title: str, dialect: str, size: int, agents: int, model: str
     ) -> Iterator[Row]:
-        """Yield two rows: an agent's first request, and the next one, which repeats it. `size`: of
-        the first, in bytes.
+        """Yield two rows: the first request of an agent's conversation, and the next one, which
+        repeats it and adds a turn.
+
+        `title`: the beginning of both names; `size`: about the bytes of the first request;
+        `agents`: how many send at the same time.
         """
         first, then = Row(f"{title}, first turn"), Row(f"{title}, next turn")
         task = Task(0, dialect, WHOLE, 40)
@@ -217,14 +231,15 @@ class Turns:
                     ),
                     repetition,
                 )
-                if repetition:  # the first one is not counted: caches are cold
+                if repetition:  # repetition 0 finds cold caches, so it is not counted
                     row.bare.append(took[0])
                     row.addon.append(took[1])
         yield from (first, then)
 
     def _measure_small(self, title: str, dialect: str, kind: str, keeps: bool) -> Row:
-        """Return the row of small replies. `kind`: of the replies; `keeps`: True for one
-        connection.
+        """Measure small replies of a kind; return their row, with the name `title`.
+
+        `keeps`: True if all requests go over one connection; False: each over a new one.
         """
         row, times = Row(title), 5 if self._chosen.quick else 50
         task = Task(0, dialect, kind, 40 if kind == WHOLE else 10, keep_alive=keeps)
@@ -245,11 +260,10 @@ class Turns:
     def _measure_both(
         self, measure: Callable[[Side, bool], Times], repetition: int
     ) -> tuple[Times, Times]:
-        """Send the same requests to both sides; return the times of bare mitmdump and the addon.
+        """Measure both sides; return the times of bare mitmdump, then those of the addon.
 
-        `measure`: sends the requests to a side and returns the times; its second argument is True
-        if the side is the addon. `repetition`: the number of the repetition; in an odd one the
-        addon is first.
+        `measure`: takes a side, and True if it is the one with the addon; sends requests to it and
+        returns the times. `repetition`: its number; in odd ones the addon is measured first.
         """
         if repetition % 2:
             ours = measure(self.addon, True)
@@ -259,7 +273,10 @@ class Turns:
 
 
 def send(port: int, body: bytes) -> Reply:
-    """Send a request (`body` has its head too) on a new connection; return the complete reply."""
+    """Send a request on a new connection; return its reply when that has ended.
+
+    `body`: the whole request, with its head.
+    """
     reply = Reply(body, port)
     while not reply.read():
         pass
@@ -268,11 +285,10 @@ def send(port: int, body: bytes) -> Reply:
 
 
 def request_bytes(body: bytes, dialect: str, with_addon: bool) -> bytes:
-    """Return head and body of an agent's request, for the addon (`with_addon`) or for bare
-    mitmdump.
+    """Return an agent's request with its head, for the side with the addon or for bare mitmdump.
 
-    The addon gets it at the dialect's path. Bare mitmdump gets the same body at the path of chat
-    completions, because the server knows no other.
+    The addon (`with_addon`) gets it at the path of its dialect. Bare mitmdump gets the same body at
+    the path of chat completions, because the server knows no other.
     """
     path = PATHS[dialect if with_addon else "openai"]
     head = (
@@ -283,13 +299,15 @@ def request_bytes(body: bytes, dialect: str, with_addon: bool) -> bytes:
 
 
 def _is_wanted(title: str, chosen_titles: Sequence[str]) -> bool:
-    """Return True if `title` holds one of the words of `--only`, or if that option has no words."""
+    """Return True if `title` contains one of `chosen_titles` (the words of `--only`), or if there
+    are none. Upper and lower case are equal.
+    """
     return not chosen_titles or any(word.lower() in title.lower() for word in chosen_titles)
 
 
 def memory_growth(side: Side, with_addon: bool, quick: bool) -> tuple[float, float, float]:
-    """Return the memory of one side's proxy in megabytes: at first, after 400 streams, and then
-    after 50 conversations of 100 turns (fewer if `quick`).
+    """Return the megabytes of a side's proxy at three times: after five streams, after 400 more,
+    and after 50 conversations of 100 turns. With `quick` all but the five are fewer.
     """
     task = Task(0, "anthropic" if with_addon else "openai", "tags", 100 if quick else 1000)
     side.ask_often(task, 5, with_addon)
@@ -307,9 +325,9 @@ def memory_growth(side: Side, with_addon: bool, quick: bool) -> tuple[float, flo
 
 @contextmanager
 def start_sides(source: Path) -> Iterator[tuple[Side, Side]]:
-    """Start the server and both proxies; yield bare mitmdump and the addon.
+    """Start the server and both proxies; yield the side of bare mitmdump, then that of the addon.
 
-    The end of the block stops them. `source`: the folder of the addon.
+    The end of the `with` block stops them. `source`: the folder of the addon's sources.
     """
     mine, theirs = cores()
     with (

@@ -1,3 +1,1 @@
-"""The lab: installs real model servers, starts each with a small model, and tries it through the
-addon.
-"""
+"""The lab: install real model servers, start each with a small model, try it through the addon."""

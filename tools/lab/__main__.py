@@ -2,11 +2,11 @@
 
     python -m tools.lab [SERVER[:CONFIGURATION] ...]
 
-Each server is installed once into .cache, and started with the model of tests/tiny_model, once for
-each of its configurations (parsers, chat template). A proxy with the addon stands before it. The
-official SDKs ask the same questions in four dialects, streamed and whole; then agents run (Claude
-Code, Codex, tool loops of SDKs). Two servers run side by side. The results go to README.md and
-docs/lab.md; they name each server that could not be installed.
+Each server is installed once into .cache. For each of its configurations (parsers, chat template)
+it is started with the model of tests/tiny_model, behind a proxy with the addon. The official SDKs
+ask the same questions in four dialects, streamed and whole. Then agents run: Claude Code, Codex,
+tool loops of SDKs. Two servers run at a time. The results go to README.md and docs/lab.md, which
+also name each server that could not be installed or started.
 """
 
 import datetime
@@ -31,29 +31,31 @@ from tools.lab.table import Column, keep_columns, write_pages
 SERVERS_AT_A_TIME = 2
 """How many servers run at a time. Each uses one core, and up to 4 gigabytes."""
 FAULT_ROW = "no fault in the addon's log"
-"""The row that has a fault if the addon logged one."""
+"""Name of the row that has a fault if the addon logged one, or if the run broke off."""
 _FAULTS = ("fault of the addon", "Traceback")
-"""Texts of log lines about a fault."""
+"""A line of the addon's log with one of these texts is a fault."""
 _MAPPED_MODEL = ("--set", f"think_models={FOR_CLAUDE_CODE}={MODEL}")
 """Options of the addon: a request for the model `tiny`, as Claude Code sends it, goes to the lab's
-model.
+model `tiny-think`.
 """
 
 OWN_ROW = "its own Messages and Responses endpoints"
-"""The row of the questions to a server's own endpoints."""
+"""Name of the row with the answers of a server's own endpoints."""
 WITH_ENDPOINTS = ("vllm", "sglang")
 """Servers that have their own Messages and Responses endpoints."""
 _OWN_ENDPOINTS = ("--set", "think_native=messages", "--set", "think_native=responses")
-"""Options by which the addon sends requests on to these endpoints."""
+"""Options of the addon: requests in these dialects go on to the server's own endpoints. Otherwise
+the addon would translate them into chat completions.
+"""
 
 type Say = Callable[[str], None]
 """A function that prints a line of progress."""
 
 
 def main(names: Sequence[str], folder: Path) -> int:
-    """Run the lab, write its results, and return the exit status.
+    """Run the lab and write its results. Return the exit status: 0, or 2 for an unknown name.
 
-    `names`: each SERVER or SERVER:CONFIGURATION; if empty, all. `folder`: of temporary files.
+    `names`: each SERVER or SERVER:CONFIGURATION; if empty, all. `folder`: for temporary files.
     """
     if unknown := [name for name in names if not _configurations_of(name)]:
         print(f"no server is called {', '.join(unknown)}: {', '.join(CONFIGURATIONS)}")
@@ -65,7 +67,7 @@ def main(names: Sequence[str], folder: Path) -> int:
     columns, writing, over = list[Column](), Lock(), Event()
 
     def ask(server: str) -> None:
-        """Run the chosen configurations of a server, and write the pages behind each."""
+        """Run the chosen configurations of a server; write the pages of results after each."""
         for configuration in chosen[server]:
             if over.is_set():
                 return
@@ -85,9 +87,10 @@ def main(names: Sequence[str], folder: Path) -> int:
 
 
 def _configurations_of(named: str) -> list[tuple[str, str]]:
-    """Return pairs of server and configuration: all of `SERVER`, or one of `SERVER:CONFIGURATION`.
+    """Return the pairs of server and configuration that an argument of the command names.
 
-    The list is empty if there is no such server or configuration.
+    `vllm` names all configurations of vLLM, `vllm:no parser` one of them. The list is empty if
+    there is no such server or configuration.
     """
     name, _, only = named.partition(":")
     return [(name, each) for each in CONFIGURATIONS.get(name, ()) if only in ("", each)]
@@ -96,7 +99,8 @@ def _configurations_of(named: str) -> list[tuple[str, str]]:
 def run(name: str, configuration: str, folder: Path) -> Column:
     """Start a server in one configuration, send it all questions, and return the results.
 
-    An exception in between is a result too.
+    No exception ends this: if the server cannot be installed or started, `missing` of the results
+    says why; any other exception becomes a fault in the row `FAULT_ROW`.
     """
     day, version = datetime.datetime.now(datetime.UTC).date().isoformat(), INSTALLERS[name][0]
     faults, figures = dict[str, Mapping[str, str]](), dict[str, str]()
@@ -129,8 +133,10 @@ def run(name: str, configuration: str, folder: Path) -> Column:
 def _ask_everything(
     name: str, proxy: Proxy, folder: Path, say: Say
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the name of each row, and the fault of each of its answers. `say`: prints a line for
-    each row.
+    """Ask all questions and run all agents; yield for each row its name and its faults.
+
+    The faults are: dialect and delivery (`chat streamed`), or an agent's run -> the fault, empty if
+    all was right. `name`: of the server; `say`: prints a line for each row.
     """
     port = proxy.ports[0]
     cases = (
@@ -148,8 +154,8 @@ def _ask_everything(
 def _ask_own_endpoints(server: RunningServer, folder: Path) -> Mapping[str, str]:
     """Ask the server's own Messages and Responses endpoints; return the fault of each answer.
 
-    Case, dialect and delivery (`tool call, messages streamed`) -> the fault, empty for a good
-    answer.
+    The key is case, dialect and delivery (`tool call, messages streamed`), the value the fault. It
+    is empty if the answer was right.
     """
     with start_proxy([f"reverse:{server.address}"], _OWN_ENDPOINTS, folder, "native") as proxy:
         answers = (

@@ -16,11 +16,11 @@ from tests.support.tool_loops import ENDS, IN_BOTH, IN_OSLO, LOOPS
 from tools.lab.servers import MODEL
 
 LOOP_ROW = "tool loops of three SDKs"
-"""The row of the tool loops."""
+"""Name of the row with the results of the tool loops."""
 CLAUDE_ROW = f"Claude Code {claude_code.VERSION}"
-"""The row of Claude Code."""
+"""Name of the row with the results of Claude Code."""
 CODEX_ROW = f"Codex {codex.VERSION}"
-"""The row of Codex."""
+"""Name of the row with the results of Codex."""
 SUM = "12 * 7"
 """A question that needs no tool."""
 
@@ -29,9 +29,9 @@ type Faults = Mapping[str, str]
 
 
 def run_agents(port: int, folder: Path) -> Iterator[tuple[str, Faults]]:
-    """Run each kind of agent; yield the name of its row in the results, and its faults.
+    """Run each kind of agent; yield the name of its row in the results, and the faults of its runs.
 
-    An agent that cannot be installed has no row. `port`: of the proxy.
+    An agent that cannot be installed gets no row. `port`: of the proxy; `folder`: for its files.
     """
     yield LOOP_ROW, dict(_run_loops(port))
     for row, run in ((CLAUDE_ROW, _run_claude_code), (CODEX_ROW, _run_codex)):
@@ -42,7 +42,9 @@ def run_agents(port: int, folder: Path) -> Iterator[tuple[str, Faults]]:
 
 
 def _run_loops(port: int) -> Iterator[tuple[str, str]]:
-    """Yield the fault of each tool loop: of each SDK, streamed and whole, with one call and two."""
+    """Run the tool loop of each SDK, streamed and whole, with a question that needs one call and
+    with one that needs two; yield name and fault of each run.
+    """
     for client, loop in LOOPS.items():
         for streamed in (True, False):
             for question, cities in ((IN_OSLO, ["Oslo"]), (IN_BOTH, ["Oslo", "Rome"])):
@@ -58,7 +60,9 @@ def _run_loops(port: int) -> Iterator[tuple[str, str]]:
 
 
 def _run_claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
-    """Run Claude Code without tools, and with a tool of an MCP server; yield each run's fault."""
+    """Run Claude Code without tools, and with a tool of an MCP server; yield name and fault of each
+    run.
+    """
     program = claude_code.install()
     server = {"command": sys.executable, "args": [str(TESTS / "support" / "weather_tool.py")]}
     file = folder / "weather.json"
@@ -84,7 +88,7 @@ def _run_claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _run_codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
-    """Run two turns of one session of Codex; yield the fault of each."""
+    """Run two turns of one session of Codex; yield name and fault of each."""
     program = codex.install()
 
     def turn(resume: bool) -> Callable[[], str]:
@@ -105,7 +109,10 @@ def _run_codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _run_each(tries: Mapping[str, Callable[[], str]]) -> Iterator[tuple[str, str]]:
-    """Run each function, which returns a fault; yield its name and the fault."""
+    """Run each function, which returns a fault or an empty text; yield its name and the fault.
+
+    `tries`: name of a run -> its function. The error of a run that fails is its fault.
+    """
     for name, run in tries.items():
         try:
             yield name, run()[:120]

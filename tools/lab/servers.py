@@ -1,4 +1,4 @@
-"""Start each server of the lab with the small model, in any of its configurations."""
+"""Start the lab's model servers with the small model: with their parsers, wrong ones, or none."""
 
 import os
 import shutil
@@ -25,15 +25,17 @@ MODEL = "tiny-think"
 FOR_CLAUDE_CODE = "tiny"
 """A second name of the model, which Claude Code requests."""
 WINDOW = 65536
-"""The most tokens of prompt and reply together, where the server takes this as an option."""
+"""The context window, in tokens, with which llama-cpp-python, vLLM and SGLang are started."""
 SECONDS_TO_START = 600
-"""Limit until a server answers. vLLM takes 46 seconds, but minutes while other programs run."""
+"""How long a server may take until it answers. vLLM alone takes 46 seconds, but minutes while other
+programs run.
+"""
 LOADING_GGUF = ("ollama", "llama-cpp-python")
-"""Servers that load the model from a GGUF file. All other servers load a folder (safetensors)."""
+"""Servers that load the model from a GGUF file. All others load a folder with safetensors files."""
 _MODEL_MAKER = TESTS / "tiny_model" / "make_model.py"
-"""The script that makes the model's folder."""
+"""The script that makes the model's folder out of `_GGUF`."""
 _GGUF = TESTS / "tiny_model" / "tiny-think.gguf"
-"""The model as one file."""
+"""The model as one GGUF file."""
 _ENVIRONMENT_OF_ALL = {
     "HF_HUB_OFFLINE": "1",
     "OMP_NUM_THREADS": "1",
@@ -47,16 +49,18 @@ _ENVIRONMENT_OF_ALL = {
     "SGLANG_USE_CPU_ENGINE": "1",
     "TORCHDYNAMO_DISABLE": "1",
 }
-"""Environment variables of all servers: one core, no network, no telemetry."""
+"""Environment variables with which every server is started: one core, no graphics card, no network
+but this machine's own, no telemetry.
+"""
 NO_PARSER, OWN_PARSERS, WRONG_PARSERS = "no parser", "its parsers", "wrong parsers"
 _R1_TEMPLATE = ("--chat-template", str(TESTS / "tiny_model" / "r1.jinja"))
-"""Options: a chat template that opens the thought."""
+"""Options of vLLM and SGLang: a chat template that ends with `<think>`, as DeepSeek R1's does."""
 _REPORT_CACHED = ("--enable-prompt-tokens-details",)
-"""Options of vLLM: report the cached tokens."""
+"""Options of vLLM: report how many prompt tokens were in its cache."""
 _VLLM_R1 = ("--reasoning-parser", "deepseek_r1")
 """Options of vLLM: the parser of DeepSeek R1's thinking."""
 _VLLM_CALLS = ("--enable-auto-tool-choice", "--tool-call-parser")
-"""Options of vLLM: parse tool calls; the name of a parser follows."""
+"""Options of vLLM: parse tool calls. The parser's name must follow them."""
 CONFIGURATIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "ollama": {NO_PARSER: ()},
     "mlx-lm": {OWN_PARSERS: ()},
@@ -74,21 +78,23 @@ CONFIGURATIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
         WRONG_PARSERS: (*_R1_TEMPLATE, "--reasoning-parser", "deepseek-r1"),
     },
 }
-"""Name of a server -> configuration -> the server's options. mlx-lm cannot run without a parser:
-it always parses thinking itself.
+"""Name of a server -> name of a configuration -> the server's options in it. mlx-lm has no
+configuration without a parser, because it always parses thinking itself.
 """
 _SGLANG_OPTIONS = """
 --device cpu --attention-backend torch_native --sampling-backend pytorch --disable-cuda-graph
 --disable-overlap-schedule --dtype float32 --mem-fraction-static 0.2 --max-total-tokens 70000
 --skip-server-warmup --enable-cache-report
 """
-"""Options of SGLang on a processor."""
+"""Options with which SGLang runs the small model on a processor."""
 _MODELFILE = '''FROM {gguf}
 PARAMETER num_ctx 2048
 PARAMETER stop <|im_end|>
 TEMPLATE """{template}"""
 '''
-"""The model's description for Ollama, with places for its file and its template."""
+"""The file that describes the model to Ollama, with places for the GGUF file's name and the chat
+template.
+"""
 _GO_TEMPLATE = """{{- if or .System .Tools }}<|im_start|>system
 {{- if .System }}
 {{ .System }}
@@ -128,7 +134,7 @@ To use one, write
 {{- if and (ne .Role "assistant") $last }}<|im_start|>assistant
 {{ end }}
 {{- end }}"""
-"""The chat template tests/tiny_model/qwen.jinja in the template language of Ollama (Go)."""
+"""The chat template tests/tiny_model/qwen.jinja, in the template language of Ollama (Go's)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +144,15 @@ class RunningServer:
     name: str
     """The name of the server."""
     address: str
-    """The address on which the server listens."""
+    """The server's address, such as `http://127.0.0.1:8000`."""
     program: Program
-    """Its process."""
+    """The server's process."""
 
 
 def free_port() -> int:
-    """Return a free port. Servers get it as an option, because they report no port of their own."""
+    """Return a port that is free now. A server gets it as an option: one that it chose by itself
+    would not be known to the lab.
+    """
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return int(listening.getsockname()[1])
@@ -152,10 +160,10 @@ def free_port() -> int:
 
 @contextmanager
 def start_server(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[RunningServer]:
-    """Start a server in `folder` and wait until it answers; the end of the block stops it.
+    """Start a server in `folder` and wait until it answers; the end of the `with` block stops it.
 
-    It is installed first if need be. `options`: further ones of its command line. Raises
-    MissingError if it cannot be installed, or does not answer.
+    A server that is not installed yet is installed first. `options`: those of its configuration.
+    Raises MissingError if it cannot be installed, or does not answer.
     """
     installation, port = installation_of(name), free_port()
     folder.mkdir(parents=True, exist_ok=True)
@@ -176,7 +184,8 @@ def start_server(name: str, folder: Path, options: Sequence[str] = ()) -> Iterat
 def make_model_folder(installation: Installation, folder: Path) -> None:
     """Write the model's folder (weights, tokenizer, template) from its GGUF file, if it is missing.
 
-    The script that writes it runs in the server's own environment, so that its packages fit.
+    The script that writes it runs with the Python of the server's installation, into which its
+    packages are installed. `folder`: where the model's folder goes.
     """
     if not (folder / MODEL).exists():
         installation.pip(
@@ -201,7 +210,8 @@ def _command(name: str, installation: Installation, port: int) -> Sequence[str]:
         case "transformers":
             return (installation.program("transformers"), "serve", *at)
         case "vllm":
-            # vLLM 0.33 on a processor dies of a request with a seed whose prompt needs two batches
+            # A batch may be as long as the window, so that each prompt fits into one: on a
+            # processor, vLLM 0.33 dies of a request with a seed if its prompt needs two.
             window = ("--max-model-len", str(WINDOW), "--max-num-batched-tokens", str(WINDOW))
             served = ("--served-model-name", MODEL, FOR_CLAUDE_CODE)
             plain = ("--enforce-eager", "--dtype", "float32")
@@ -214,9 +224,10 @@ def _command(name: str, installation: Installation, port: int) -> Sequence[str]:
 
 
 def _environment(name: str, installation: Installation, folder: Path, port: int) -> dict[str, str]:
-    """Return the environment variables with which a server is started.
+    """Return the environment variables of one server, besides those of `_ENVIRONMENT_OF_ALL`.
 
-    The programs of its installation come first in PATH: some servers call compilers at their start.
+    The programs of its installation come first in PATH, because some servers call compilers at
+    their start.
     """
     variables = {
         "HF_HOME": str(folder / "home"),
@@ -253,9 +264,10 @@ def _create_in_ollama(installation: Installation, folder: Path, port: int) -> No
 
 
 def _wait_for_answer(program: Program, port: int, what: str) -> None:
-    """Wait until the server answers `GET /v1/models`.
+    """Wait until the server answers `GET /v1/models` with status 200.
 
-    Raises MissingError if it ends or takes too long. `what`: server and log, for the message.
+    Raises MissingError if its process ends, or if it takes too long. `what`: the server and its
+    log, for the error's message.
     """
     until = time.monotonic() + SECONDS_TO_START
     path = "/v1/models"
@@ -266,7 +278,7 @@ def _wait_for_answer(program: Program, port: int, what: str) -> None:
             if connection.getresponse().status == 200:
                 return
         except (OSError, HTTPException):
-            pass  # it does not listen yet; the loop ends if its process has ended
+            pass  # the server does not listen yet; if its process has ended, the loop ends below
         finally:
             connection.close()
         if program.has_ended:

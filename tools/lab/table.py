@@ -1,6 +1,4 @@
-"""The newest results of the lab: kept in newest.json, and written as tables into README.md and
-docs/lab.md.
-"""
+"""Keep the lab's newest results in newest.json, and write them into README.md and docs/lab.md."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,13 +10,13 @@ from tools.lab import matrix
 ROOT = Path(__file__).resolve().parents[2]
 """The folder of this project."""
 KEPT = Path(__file__).parent / "newest.json"
-"""The file with the newest results of each configuration."""
+"""The file with the newest results of each server's configurations."""
 README, PAGE = ROOT / "README.md", ROOT / "docs" / "lab.md"
 BEGIN, END = "<!-- lab: begin -->", "<!-- lab: end -->"
 NOT_TRIED = "–"
-"""The text of a row that was not asked, or of a configuration in which a server was not run."""
+"""What stands for results if a question was not asked, or a server not run in a configuration."""
 ALL_RIGHT = "yes"
-"""The text of a row whose answers were all right."""
+"""What stands for a row's results if all answers were right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,28 +28,28 @@ class Column:
     version: str
     """The version of the server."""
     configuration: str
-    """A key of `CONFIGURATIONS` in `tools/lab/servers.py`."""
+    """The configuration's name, such as `no parser`; those of all servers are in servers.py."""
     day: str
     """The day of the run, such as `2026-11-29`."""
     missing: str = ""
-    """Why the server could not be installed; empty if it could."""
+    """Why the server could not be installed or started; empty if it ran."""
     faults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Name of a row -> dialect and delivery (`chat streamed`) -> the fault, empty if the answer was
     right.
     """
     figures: Mapping[str, str] = field(default_factory=dict)
-    """Name of a row -> a figure that is neither right nor wrong. Only newest.json has these
-    figures.
+    """Name of a row -> figures that nobody judges: `400 put back, 900 dropped`. They are kept in
+    newest.json only.
     """
 
     @property
     def key(self) -> tuple[str, str]:
-        """Server and configuration: a later run replaces the results with the same key."""
+        """Server and configuration. A later run replaces the kept results with the same key."""
         return self.server, self.configuration
 
     @property
     def title(self) -> str:
-        """How the results are headed in docs/lab.md: `vllm 0.33.0, no parser`."""
+        """The heading of these results in docs/lab.md: `vllm 0.33.0, no parser`."""
         return f"{self.server} {self.version}, {self.configuration}"
 
 
@@ -61,7 +59,10 @@ def read_columns(file: Path = KEPT) -> list[Column]:
 
 
 def keep_columns(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
-    """Write these results into the file, over older ones with the same key; return all of them."""
+    """Write these results into the file, in place of kept ones with the same key.
+
+    Returns all results that the file now has.
+    """
     newer = {column.key: column for column in columns}
     kept = [newer.pop(column.key, column) for column in read_columns(file)]
     kept += newer.values()
@@ -71,10 +72,10 @@ def keep_columns(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
 
 
 def configuration_lines(columns: Sequence[Column]) -> str:
-    """Return the lines that docs/lab.md shows of the results.
+    """Return the lines about all results for docs/lab.md.
 
-    First the rows that are right in every configuration; then a line for each configuration, with
-    its rows that have faults and those that were not asked. Only newest.json has each wrong answer.
+    First come the rows that are right in every configuration that ran. Then each configuration has
+    a line with its rows that have faults, and those that were not asked.
     """
     rows = list(dict.fromkeys(row for column in columns for row in column.faults))
     had = [column for column in columns if not column.missing]
@@ -87,11 +88,11 @@ def configuration_lines(columns: Sequence[Column]) -> str:
 
 
 def _configuration_line(column: Column, rows: Sequence[str]) -> str:
-    """Return what docs/lab.md shows of a configuration behind its title.
+    """Return what stands after a configuration's title in docs/lab.md.
 
     First each row with wrong answers and how many were right, then the rows that were not asked:
     `two choices: 0 of 2; not asked: prompt too long`. If there are no such rows: `all right`. If
-    the server could not be installed: `could not be had: ` and why.
+    the server could not be installed or started: `could not be had: ` and why.
     """
     if column.missing:
         return f"could not be had: {column.missing}"
@@ -103,8 +104,9 @@ def _configuration_line(column: Column, rows: Sequence[str]) -> str:
 
 
 def _right_answers_of_row(column: Column, row: str) -> str:
-    """Return how many answers of a row were right: `7 of 8`; `yes` if all were; `–` if the row was
-    not asked.
+    """Return how many answers of a row were right: `7 of 8`; `yes` if all were.
+
+    `–` if the row's question was not asked.
     """
     faults = column.faults.get(row)
     return matrix.summary(faults).partition(";")[0] if faults else NOT_TRIED
@@ -114,7 +116,7 @@ def server_table(columns: Sequence[Column]) -> str:
     """Return README's table: a row for each server, a column for each configuration.
 
     A cell counts the right answers: `96 of 98`. It is `–` if the server was not run in that
-    configuration, and `not had` if the server could not be installed.
+    configuration, and `not had` if the server could not be installed or started.
     """
     heads = list(dict.fromkeys(column.configuration for column in columns))
     lines = [["answers that were right", *heads, "run on"], ["---"] * (len(heads) + 2)]
@@ -129,8 +131,9 @@ def server_table(columns: Sequence[Column]) -> str:
 
 
 def _right_answers_of_column(column: Column) -> str:
-    """Return how many answers of a column were right: `96 of 98`; `not had` if the server could not
-    be installed.
+    """Return how many answers of a column were right: `96 of 98`.
+
+    `not had` if the server could not be installed or started.
     """
     if column.missing:
         return "not had"
@@ -139,7 +142,9 @@ def _right_answers_of_column(column: Column) -> str:
 
 
 def replace_between_marks(page: str, written: str) -> str:
-    """Return the page with `written` in place of the text between `BEGIN` and `END`."""
+    """Return the page with `written` between the comments `BEGIN` and `END`, in place of what stood
+    there.
+    """
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n{written}\n{END}{tail}"
