@@ -227,10 +227,10 @@ class Extent:
         the closer of the thought around the call; and, in a body of pairs (`EndMarks.is_pairs`),
         the call's closer. Behind any other mark, return False.
 
-        The call goes on if one of these stands behind the mark. Blanks and closers of thoughts may
-        stand before it.
+        The call goes on if no opener of a call stands behind the mark, but one of the following.
+        Blanks and closers of thoughts may stand before it.
 
-        - a mark of `EndMarks.next_marks`, unless an opener of a call stands there;
+        - a mark of `EndMarks.next_marks`;
         - a closer of the call, if `mark` is no such closer;
         - behind the closer of a thought: a mark that closes the body, or, in a body with brackets,
           a character of `_GOES_ON`.

@@ -297,7 +297,7 @@ class _Values:
     def _read_bare_value(self, at: int, schema: Schema, around: Schema | None) -> int:
         """Append the JSON of a value without quotes and brackets (`3`, `New York`) to `out`. Return
         the offset behind the value, which ends before a bracket or a comma. In an object, a comma
-        ends it only if a key of the schema `around` stands behind the comma.
+        ends it only if a key stands behind the comma: one of the schema `around`, if this has keys.
 
         `schema`: the schema of the value. `around`: the schema of the object around the value;
         `None` in a list.

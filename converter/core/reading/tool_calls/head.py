@@ -1,4 +1,5 @@
-"""The head of a call: the beginning of its body, up to the tool's name and the mark behind it.
+"""`head_of`: it decides by the head of a text whether the text may be a call. The head is the
+beginning of a call's body, up to the tool's name and the mark behind it.
 
 `{"name": "f"` is a complete head of a body in JSON, `<function=f>` of a body with tags. A candidate
 begins if its head is complete, or is the beginning of an object whose name may still come. If no

@@ -481,9 +481,9 @@ class _Call:
 
 
 def _types_in_tag(written: str) -> frozenset[str]:
-    """Return the JSON types of a value by the attributes in the tag of its key: `string="true"` or
-    `type="str"` -> a string, any other type -> all types but string. Return an empty set if the
-    attributes name no type. `written`: the attributes.
+    """Return the JSON types of a value by the attributes `written` in the tag of its key:
+    `string="true"` or `type="str"` -> a string; `string="false"` or any other type -> all types but
+    string. Return an empty set if the attributes name no type.
     """
     if _IS_STRING.search(written):
         return frozenset({"string"})
