@@ -67,12 +67,12 @@ class Arguments:
         self._quotes = GemmaQuotes()
         self._object = self._new_object()
         self._held = ""  # `{}` while this empty object is held; else ""
-        self._text: list[str] | None = []  # pieces of the object; None: too long, or dropped
-        self._digest = b""  # digest of the complete object, once `_text` was dropped
+        self._text: list[str] | None = []  # pieces of the object; None if too long, or forgotten
+        self._digest = b""  # digest of the complete object, once `forget` dropped `_text`
         self._length = 0  # number of characters of the object so far
-        self._again: PartialJson | None = None  # the reader of a second object, while one comes
+        self._again: PartialJson | None = None  # reads a second object, while one comes
         self._repeat: list[str] = []  # pieces of this second object
-        self._tail = ""  # text behind the object that is not the same object once more
+        self._tail = ""  # text behind the object, but not its repetition
         self.mended = False
 
     @staticmethod

@@ -224,7 +224,7 @@ class Assembler:
         fresh, complete = call.with_types(fresh), call.complete
         changes = begins or complete or event.id or event.name or event.ends or event.misshapen
         if not changes and fresh == event.arguments and event.index == call.index:
-            return [event] if fresh else []  # unchanged, so that the server's bytes are sent
+            return [event] if fresh else []  # as it came, so that the server's own bytes are sent
         out: list[Event] = []
         if begins or fresh or complete > was_complete:
             piece = replace(
