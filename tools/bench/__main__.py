@@ -167,7 +167,7 @@ class Run:
             print(".", end="", file=sys.stderr, flush=True)
 
     def _measure_memory(self, load: Load) -> None:
-        """Run a load through each proxy; keep its megabytes before and after in `memory`."""
+        """Run a load through each proxy; put the megabytes before and after it into `memory`."""
         for row in (self.bare, *self.others):
             _, process = self.proxies.port_and_process(row)
             if process is None or not row.takes(load.name):

@@ -9,11 +9,11 @@ from tools.bench.server import STREAM_HEAD, WHOLE_RESPONSE
 MEGABYTE = 1_000_000
 """The number of bytes or characters that the cases call a megabyte."""
 MESSAGES = 20_000
-"""About how many messages the longest conversation has. The user's last one comes on top."""
+"""The longest conversation has one message more than this, so that the user's message is last."""
 THOUGHTS = 23_500
 """The number of thoughts in the cases `... of 23,500 thoughts`."""
 ESCAPES = '\n"é🙂\\'
-"""Characters that are all written as escapes in JSON, if JSON is written in ASCII."""
+"""Characters each of which JSON in ASCII writes as an escape, such as `\\u00e9`."""
 CHAT, MESSAGES_API, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
 COUNT_TOKENS, MODELS = "/v1/messages/count_tokens", "/v1/models"
 ENDPOINTS = {"chat": CHAT, "Messages": MESSAGES_API, "Responses": RESPONSES}
@@ -81,7 +81,7 @@ def long_text(path: str, megabytes: int = 31) -> bytes:
 
 
 def long_escapes(path: str) -> bytes:
-    """Return the body of a request with one long text, each character of which is an escape."""
+    """Return the body of a request with one long text, in which JSON escapes each character."""
     return _body(path, _user_turn(ESCAPES * (25 * MEGABYTE // 24)))
 
 

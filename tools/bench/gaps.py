@@ -166,10 +166,10 @@ def _command(name: str) -> list[str]:
 def _mitmdump(
     arguments: Sequence[str], own: Path, addon: Path, targets: Sequence[int], ports: Sequence[int]
 ) -> list[str]:
-    """Return the command of a mitmdump that passes each of `ports` on to the server at the same
-    index of `targets`, which are ports too.
+    """Return the command of a mitmdump that listens on `ports`, and has a server behind each.
 
-    `arguments`: of a row; `own`: the folder of the proxy's files; `addon`: that of the sources.
+    `targets`: for each of `ports` the server's port; `arguments`: of a row; `own`: the folder of
+    the proxy's files; `addon`: the folder of the addon's sources.
     """
     replacements = ((FOLDER, str(own)), (SOURCE, str(addon)))
     for name, folder in replacements:

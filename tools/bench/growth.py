@@ -122,8 +122,8 @@ def arguments(unit: str, before: str = '{"a":"', after: str = '"}') -> Callable[
 
 
 def alternating_calls(size: int) -> Chunks:
-    """Return a stream of two tool calls: `size` pieces of arguments, by turns of the one call and
-    of the other.
+    """Return a stream of two tool calls with `size` pieces of arguments: one of the first call, one
+    of the second, and so on.
     """
     begun = [call(index, "f", '{"a":"', id=f"{index}") for index in (0, 1)]
     return streamed(

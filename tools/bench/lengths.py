@@ -40,7 +40,7 @@ def _merge_fields(size: int) -> None:
 
 
 def _guess_thought(size: int) -> None:
-    """Read `size` line breaks in a reply of which the addon only guesses that it is a thought."""
+    """Read `size` line breaks in a reply that the addon only guesses to begin in a thought."""
     Guess().feed("x" + "\n" * size)
 
 
@@ -51,9 +51,8 @@ def _rescue_string(size: int) -> None:
 
 
 def _call_reader(text: str, begun: str = "") -> Callable[[int], None]:
-    """Return a function that takes a number of characters, and looks for calls in such a text.
-
-    The text is `begun`, then `text` again and again, about so many characters.
+    """Return a function that takes a number of characters, and looks for calls in a text of about
+    this length. The text is `begun`, then `text` again and again.
     """
 
     def work(size: int) -> None:
@@ -68,9 +67,8 @@ def _call_reader(text: str, begun: str = "") -> Callable[[int], None]:
 
 
 def _thought_reader(text: str) -> Callable[[int], None]:
-    """Return a function that takes a number of characters, and looks for thoughts in such a text.
-
-    The text is `text` again and again, about so many characters.
+    """Return a function that takes a number of characters, and looks for thoughts in a text of
+    about this length. The text is `text` again and again.
     """
 
     def work(size: int) -> None:
@@ -90,7 +88,7 @@ _VALUES = (
     "<parameter=tags>",
     "</function></tool_call> so\n",
 )
-"""Texts that look like the end of a parameter's value, and are repeated in one."""
+"""Texts that look like the end of a parameter's value. Each is repeated within a value."""
 _REPEATED = (
     "<tool_call>",
     "the <tool_call> mark\n",

@@ -103,7 +103,7 @@ class StoreClient:
             self.took[name].append((statistics.median(waited), worked))
 
     def row(self, name: str) -> str:
-        """Return the table's line about this client's store, whose name (`redis`) is `name`."""
+        """Return the table's line about this client's store. `name`: the store's name (`redis`)."""
         cells = [f"{name:8}"]
         for kind in (0, 1):
             none, *others = ([both[kind] for both in self.took[history]] for history in VARIANTS)

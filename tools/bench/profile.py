@@ -69,7 +69,7 @@ class Profile:
 
 
 def _function(frame: str) -> str:
-    """Return what the tables call the function of a frame in py-spy's output: no line, short path.
+    """Return a stack frame of py-spy in short: the function, and the end of its file's path.
 
     `feed (/home/a/converter/core/wire/sse.py:12)` -> `feed (wire/sse.py)`.
     """

@@ -67,8 +67,8 @@ class _Content:
             self.calls[-1][1].append(call.get("function", {}).get("arguments") or "")
 
     def add_anthropic(self, piece: Json) -> None:
-        """Add the content of a delta of the Messages API, or of a block. In a stream that is a
-        block as it begins, in a whole reply the complete one.
+        """Add the content of a delta of the Messages API, or of a block. A block is complete in a
+        whole reply, and only begun in a stream.
         """
         self.thinking.append(piece.get("thinking") or "")
         self.text.append(piece.get("text") or "")

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import cycle, islice
 
-# A hundred tokens, with `|` between them. As in real replies, most are plain words, so the addon
-# passes them quickly. A few take the slow ways: escapes in JSON, newlines, and a `<`, with which a
-# mark could begin.
+# A hundred tokens, with `|` between them. The mixture is that of real replies, so that the figures
+# are too: most tokens are plain words; a few need an escape in JSON, hold a newline, or hold a `<`,
+# with which a mark could begin.
 TEXT = (
     " The| answer| depends| on| how| many| streams| are| open|,| so| I| first| count| them|.| Then| I| look| at| what"
     "| each| one| has| brought|:| some| have| ended|,| others| still| wait|.\n|If| n| <| 8|,| a| single| read| is"
@@ -154,7 +154,7 @@ def expected_message(name: ReplyName) -> Message:
 
 
 def _join_field(pieces: Iterable[Piece], field: str) -> str:
-    """Return the joined texts of all tokens in this field."""
+    """Return the joined texts of all tokens whose field is `field`."""
     return "".join(text for name, text in pieces if name == field)
 
 
@@ -240,8 +240,8 @@ class TokenChunk:
 
 
 def _delta(field: str, text: str) -> object:
-    """Return the delta that carries a token: of a call if `field` is `name` or `arguments`; else
-    `{field: text}`.
+    """Return the delta that carries a token: a part of a tool call if `field` is `name` or
+    `arguments`, else `{field: text}`.
     """
     if field == "name":
         function = {"name": text, "arguments": ""}

@@ -22,7 +22,7 @@ from tools.bench.loads import MEASURES, Load, measures
 WIDTH = 44
 """The number of characters of the table's first column, which has the names."""
 COLUMN = 30
-"""The number of characters of every other column."""
+"""The number of characters of each column after the first."""
 
 
 class Samples:

@@ -2,7 +2,7 @@
 
 `python -m tools.bench.server` prints its port. If the `model` of a chat completions request ends
 with a reply's name, such as `tags.2000.50`, the server sends this reply. Every other request gets
-404. The addon's questions about the kind of server do too, so that it applies no special rules.
+404. So do the addon's questions about the kind of server, which it therefore does not recognise.
 """
 
 import asyncio

@@ -217,7 +217,7 @@ class _Model(ByPathServer):
     """The model server. It keeps no list of chat completions requests, because there are many."""
 
     def reply(self, request: ReceivedRequest) -> Says:
-        """Return the model's reply to a chat completions request; to others that of the base."""
+        """Return the model's reply to a chat completions request, the base class's to any other."""
         return _model_reply(request) if request.target == CHAT else super().reply(request)
 
 

@@ -135,8 +135,8 @@ def _ask_everything(
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Ask all questions and run all agents; yield for each row its name and its faults.
 
-    The faults are: dialect and delivery (`chat streamed`), or an agent's run -> the fault, empty if
-    all was right. `name`: of the server; `say`: prints a line for each row.
+    The faults of a row: dialect and delivery (`chat streamed`), or name of an agent's run -> the
+    fault, empty if all was right. `name`: of the server; `say`: prints a line for each row.
     """
     port = proxy.ports[0]
     cases = (

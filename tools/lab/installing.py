@@ -170,14 +170,14 @@ library lacks the function.
 """
 _OPTIONAL_LOOKUP = "func = getattr(lib, name, None)\n                if func is None:\n                    return f"
 """The code that replaces `_REQUIRED_LOOKUP` in llama-cpp-python. It ignores a missing function: the
-libraries of `_LLAMA_LIBRARIES` lack some, of which the lab needs none.
+libraries of `_LLAMA_LIBRARIES` lack some functions, but none that the lab needs.
 """
 _OLLAMA_WHEEL = "bigdl-core-cpp==2.6.0"
 """Intel's build of llama.cpp, a package of PyPI. Its wheel also contains Ollama's server."""
 _OLLAMA_NEEDS = ("intel-cmplr-lib-rt==2025.0.2", "intel-openmp==2025.0.2")
 """Packages with Intel's libraries that Ollama's server loads."""
 _STUB = "libollama-ggml-sycl.so"
-"""Ollama's library for Intel's graphics cards. The lab builds one in its place that finds no card."""
+"""Ollama's library for Intel's graphics cards. The lab's own in its place reports no card."""
 _OLLAMA_FILES = ("ollama-lib", "libollama", "libsample")
 """Beginnings of the names of the wheel's files that make up Ollama's server. They are in its folder
 `libs`. The program `ollama` beside them is only a wrapper.
