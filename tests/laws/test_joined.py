@@ -108,7 +108,7 @@ def test_a_reply_with_an_answer_is_no_thought_alone(more: list[bytes]) -> None:
 
 
 def test_marks_that_are_counted_as_the_prompt_break_a_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thought_ender, "MARK", 1)
+    monkeypatch.setattr(thought_ender, "MARK_TOKENS", 1)
     assert {each[:30] for each in broken(alone(*ALONE["in a field"]))} != set()
 
 

@@ -27,7 +27,7 @@ quotations.
 """
 _FENCE = re.compile(rf"{_MARGIN}(`{{3,}}+|~{{3,}}+)")
 """The pattern of three or more backticks or tildes at the beginning of a line."""
-_RUN = re.compile(r"(\\*+)(`++)")
+_BACKTICKS = re.compile(r"(\\*+)(`++)")
 """The pattern of backticks, with the backslashes before them."""
 
 
@@ -111,7 +111,7 @@ def _code_open_behind(line: str, fence: str, span: str) -> tuple[str, str]:
     if head and (head[1][0] == "~" or "`" not in behind):
         return head[1], ""
     span = head[1] if head else span
-    for slashes, run in _RUN.findall(behind):
+    for slashes, run in _BACKTICKS.findall(behind):
         if not span:
             span = run[len(slashes) % 2 :]
         elif run == span:

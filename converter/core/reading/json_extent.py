@@ -19,7 +19,7 @@ _INERT = re.compile(
 """The pattern of text that has no brackets except in strings, and no incomplete strings."""
 _BETWEEN = re.compile(r"[ \t\r\n,;]*+")
 """The pattern of blanks and punctuation between two values."""
-_SINGLE = re.compile(r"\s*+'")
+_SINGLE_QUOTE = re.compile(r"\s*+'")
 """The pattern of a single quote, with blanks before it."""
 _BEFORE_SINGLE = frozenset("[{(,:=")
 """The characters behind which a single quote begins a string."""
@@ -60,7 +60,7 @@ class JsonExtent:
                     self.quote = ""
                 at = end + 1
                 continue
-            if self.may_quote and (single := _SINGLE.match(text, at)):
+            if self.may_quote and (single := _SINGLE_QUOTE.match(text, at)):
                 self.quote, at, self.may_quote = "'", single.end(), False
                 continue
             inert = _INERT.match(text, at)

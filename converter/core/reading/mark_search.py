@@ -179,7 +179,7 @@ def search_for(*marks: str) -> MarkSearch:
 
 _PHRASE_LIMIT = 40
 """The most characters of a phrase, with a word such as "okay, " before it."""
-_WORD = re.compile(r"(?<!\S)\S")
+_WORD_BEGIN = re.compile(r"(?<!\S)\S")
 """The pattern of the first character of a word."""
 
 
@@ -214,7 +214,7 @@ class PhraseSearch(MarkSearch):
         a mark, of which the rest may come with the next text: 6 for `Hi. let me`. Return 0 if none
         begins.
         """
-        phrasing = _WORD.finditer(text, max(begin, len(text) - _PHRASE_LIMIT))
+        phrasing = _WORD_BEGIN.finditer(text, max(begin, len(text) - _PHRASE_LIMIT))
         begun = (word.start() for word in phrasing if self._positions_of(text[word.start() :]))
         return max(super().begun_length(text, begin), len(text) - next(begun, len(text)))
 

@@ -123,9 +123,9 @@ def match_attributes(text: str, length: int) -> re.Match[str] | None:
     return _ATTRIBUTES.match(text, length - 1, ATTRIBUTE_LIMIT)
 
 
-_BETWEEN = re.compile(r"\n[^\S\n]*+\n\s*+")
+_BLANK_LINES = re.compile(r"\n[^\S\n]*+\n\s*+")
 """The blank lines between two paragraphs."""
-_WORD = re.compile(r"(?<=\s)(?=\S)")
+_WORD_BEGIN = re.compile(r"(?<=\s)(?=\S)")
 """The pattern of the position between a blank and a word."""
 
 
@@ -158,11 +158,11 @@ class Guess:
         if not self._flows:
             return ""
         least = offset = max(0, len(self.rest) - GUESS_LIMIT)
-        gaps = [gap.end() for gap in _BETWEEN.finditer(self.rest) if gap.end() < len(self.rest)]
+        gaps = [gap.end() for gap in _BLANK_LINES.finditer(self.rest) if gap.end() < len(self.rest)]
         if gaps and gaps[-1] >= least:
             offset = gaps[-1]
         # The last paragraph is too long: hold it from the first word within the limit on.
-        elif least and (word := _WORD.search(self.rest, least)):
+        elif least and (word := _WORD_BEGIN.search(self.rest, least)):
             offset = word.end()
         passed, self.rest = self.rest[:offset], self.rest[offset:]
         return passed

@@ -33,11 +33,11 @@ SHORTEST, LONGEST = 4, 128
 """The fewest and the most words of a period. A period is the words that a loop repeats."""
 TIMES = 3
 """How often the period must stand in a row to be a loop."""
-LEAST = 250
+SHORTEST_THOUGHT = 250
 """The fewest words of a thought that is searched for a loop. A shorter thought may repeat words in
 a list.
 """
-EVERY = 64
+SEARCH_EVERY = 64
 """How many words come between two searches for a loop."""
 LONGEST_WORD = 64
 """The most characters of a word; longer text without blanks is cut into words of this length."""
@@ -82,11 +82,11 @@ class LoopFinder:
         begin, done = len(self._part), 0
         self._part = held
         while done < len(parts):
-            few = EVERY - self._count % EVERY
+            few = SEARCH_EVERY - self._count % SEARCH_EVERY
             self._tail += parts[done : done + few]
             self._count += len(parts[done : done + few])
             done += few
-            if done <= len(parts) and self._count >= LEAST and self._find_period():
+            if done <= len(parts) and self._count >= SHORTEST_THOUGHT and self._find_period():
                 word = next(islice(_WORD.finditer(whole), done - 1, None))
                 return max(word.end() - begin, 0)
         return None
@@ -114,7 +114,7 @@ OVERRUN = 4096
 """How many characters of a thought may still come after the server was asked to end it: enough for
 the tokens of some seconds and for the sentence. If more come, the addon ends the thought itself.
 """
-MARK = 2
+MARK_TOKENS = 2
 """An estimate of the tokens of one opener or closer, with the line end beside it."""
 
 
@@ -123,7 +123,7 @@ def added_tokens(sentence: str, opened: bool) -> int:
     thought: the sentence at the thought's end, the closer, and the opener unless the model has
     written it itself (`opened`).
     """
-    marks = MARK if opened else 2 * MARK
+    marks = MARK_TOKENS if opened else 2 * MARK_TOKENS
     return len((JOINT + sentence).encode()) // BYTES_PER_TOKEN + marks
 
 
@@ -268,7 +268,7 @@ class ThoughtEnder:
         self._is_over = True
         # If the thoughts came in a field, the addon adds an opener and a closer to the turn. If
         # they came in the text, the model has written these marks itself.
-        self._ends.added = 0 if self._findings.marks else 2 * MARK
+        self._ends.added = 0 if self._findings.marks else 2 * MARK_TOKENS
         self._ends.at = sum(len(thinking.text) for thinking in thoughts)
         self._ends.turn = tuple(joined(thoughts))
         self._ends.reasons.append("unanswered")

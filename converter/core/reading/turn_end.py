@@ -29,7 +29,7 @@ _TAIL = re.compile(rf"(?:(?:{_WHOLE})\s*)*(?:{_WHOLE}|{_PARTS})?\s*\Z")
 """The pattern of end-of-turn tokens at the end of a text. The last one may be incomplete."""
 _TOKENS = re.compile(rf"(?:(?:{_WHOLE})\s*)+")
 """The pattern of one or more end-of-turn tokens, with blanks behind each."""
-_MOST = 200
+_SEARCHED = 200
 """How many characters at the end of a text are searched for end-of-turn tokens: enough for several
 tokens with blanks between them.
 """
@@ -55,7 +55,7 @@ class TurnEnd:
         if held is None and "<" not in event.text:
             return [event]
         text = (held.text if held else "") + event.text
-        head = max(0, len(text) - _MOST)
+        head = max(0, len(text) - _SEARCHED)
         match = _TAIL.search(text, text.find("<", head)) if "<" in text[head:] else None
         begin = len(text) if match is None or match[0].isspace() else match.start()
         rest = text[begin:]

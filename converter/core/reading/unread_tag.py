@@ -13,14 +13,14 @@ _NAME = r"[A-Za-z][\w:.-]{0,40}"
 """The pattern of the name in a tag."""
 _OPENER = re.compile(rf"\s*(?P<left><\|?|\[|◁)(?P<name>{_NAME})(?P<right>\|?>|\]|▷)")
 """The pattern of a tag at the beginning of a text, with its brackets as groups `left`, `right`."""
-_SIDES = {("<", ">"), ("<|", "|>"), ("[", "]"), ("◁", "▷")}
+_BRACKETS = {("<", ">"), ("<|", "|>"), ("[", "]"), ("◁", "▷")}
 """The pairs of opening and closing brackets that belong together in a tag."""
-_THINKING = re.compile(
+_THINKING_WORD = re.compile(
     r"think|thought|reflect|ponder|ruminat|deliberat|scratchpad|monolog|reason(ing)?\Z|\Acot\Z",
     re.IGNORECASE,
 )
 """The pattern of a word in a tag's name that shows that the tag begins a thought."""
-_ENDS = {"begin": "end", "start": "end", "open": "close"}
+_OPPOSITES = {"begin": "end", "start": "end", "open": "close"}
 """word in an opener's name -> the word in its place in the closer's name."""
 
 
@@ -30,13 +30,13 @@ def tag_at_beginning(text: str) -> Pair | None:
     there is no tag, or if its name has no word such as "think".
     """
     match = _OPENER.match(text)
-    if not match or (match["left"], match["right"]) not in _SIDES:
+    if not match or (match["left"], match["right"]) not in _BRACKETS:
         return None
     left, name, right = match.groups()
-    if not _THINKING.search(name):
+    if not _THINKING_WORD.search(name):
         return None
     opener, closer = match[0].lstrip(), f"{left}/{name}{right}"
-    for begin, end in _ENDS.items():
+    for begin, end in _OPPOSITES.items():
         if word := re.search(begin, name, re.IGNORECASE):
             in_case = end.upper() if word[0].isupper() else end
             return opener, left + name[: word.start()] + in_case + name[word.end() :] + right

@@ -11,12 +11,12 @@ from converter.core.model.events import Event, Finish, Own, Text, Thinking, Thin
 from converter.core.reading.findings import EndedThoughts, Findings
 from converter.core.reading.reading import ThoughtLimits
 from converter.core.reading.thought_ender import (
-    EVERY,
     JOINT,
-    LEAST,
     LONGEST,
     OVERRUN,
+    SEARCH_EVERY,
     SHORTEST,
+    SHORTEST_THOUGHT,
     TIMES,
     LoopFinder,
     ThoughtEnder,
@@ -25,7 +25,7 @@ from converter.core.reading.thought_ender import (
 from tests.support.strategies import cut, law
 
 DRAWN = random.Random(7)
-PROSE = " ".join(f"word{DRAWN.randrange(400)}" for _ in range(LEAST)) + " "
+PROSE = " ".join(f"word{DRAWN.randrange(400)}" for _ in range(SHORTEST_THOUGHT)) + " "
 
 
 def circle(size: int, times: int) -> str:
@@ -170,12 +170,12 @@ def loop_in(*pieces: str) -> tuple[int, int] | None:
 
 @pytest.mark.parametrize("size", [SHORTEST, 5, 17, 64, 100, LONGEST])
 def test_text_that_comes_three_times_in_a_row_is_noticed(size: int) -> None:
-    ended = loop_in(PROSE + circle(size, TIMES) + circle(size, EVERY))
+    ended = loop_in(PROSE + circle(size, TIMES) + circle(size, SEARCH_EVERY))
     assert ended is not None
     assert ended[1] == size
-    tokens = (PROSE + circle(size, TIMES + EVERY))[: ended[0]].split()
+    tokens = (PROSE + circle(size, TIMES + SEARCH_EVERY))[: ended[0]].split()
     assert tokens[-size:] == tokens[-2 * size : -size] == tokens[-3 * size : -2 * size]
-    assert len(tokens) <= LEAST + TIMES * size + EVERY
+    assert len(tokens) <= SHORTEST_THOUGHT + TIMES * size + SEARCH_EVERY
 
 
 @pytest.mark.parametrize("few", ["no no, ", "ha ", "a b a c "])
@@ -216,7 +216,7 @@ def test_the_finder_holds_little(word: str) -> None:
     finder = LoopFinder()
     for number in range(20_000):
         finder.feed(word.format(number))
-    assert len(finder._tail) <= TIMES * LONGEST + EVERY
+    assert len(finder._tail) <= TIMES * LONGEST + SEARCH_EVERY
     assert len(finder._part) <= 64
 
 

@@ -32,7 +32,7 @@ _BRACKETED = tuple(mark for mark in (*OPENERS, *CLOSERS) if mark.startswith("[")
 """The marks of calls that begin with `[`, such as `[TOOL_CALLS]`. They are searched for in each
 body of JSON or Python, because their bracket would else be read as the beginning of a list.
 """
-_OPENING = (*OPENERS, *SECTIONS)
+_CALL_OPENERS = (*OPENERS, *SECTIONS)
 """The marks with which a call or a section of calls begins."""
 _LINE_BLANKS = " \t"
 """The blanks that do not end a line."""
@@ -43,9 +43,9 @@ but held, until no more text comes (`last_verdict`). The limit bounds the time.
 """
 _HEAD_LIMIT = 4096
 """How many characters are held, from the mark on, while the head of the call is not complete."""
-_TEXT = Verdict(failed=Failed.TEXT)
+_TEXT_VERDICT = Verdict(failed=Failed.TEXT)
 """The verdict that a candidate is text and no call."""
-_NO_TEXT = (Mark.SILENT, Mark.UNMATCHED, Mark.ANSWER_CLOSE)
+_DROPPED_MARKS = (Mark.SILENT, Mark.UNMATCHED, Mark.ANSWER_CLOSE)
 """The kinds of marks that are dropped, so that they are no text behind a call."""
 _THOUGHT_OPENERS = (Mark.OPEN, Mark.WITH_ATTRIBUTES)
 """The kinds of marks that begin a thought."""
@@ -178,7 +178,7 @@ def marks_of_row(row: CallRow, whole: bool) -> EndMarks:
     openers = tuple(filter(None, (*row.opens, section[0])))
     if isinstance(body, Keyed):
         nexts = body.key_openers if body.bare else (*body.key_openers, *body.value_closers)
-        unclosed = _OPENING if body.may_lack_closer else ()
+        unclosed = _CALL_OPENERS if body.may_lack_closer else ()
         openers = (*openers, *filter(None, body.starts), *unclosed)
         ends = (*body.body_closers,)
         return EndMarks(closers, ends, (*nexts,), openers, row.ends_before, is_pairs=body.bare)
@@ -258,7 +258,7 @@ class Candidate:
             bracket = text[len(mark.mark) :].lstrip()[:1] in ("{", "[")
             headed = isinstance(body, Header) and mark.begins not in SECTIONS
             opens = not mark.close or bracket or headed
-            closers, openers = ((mark.close,), _BRACKETED) if mark.close else ((), _OPENING)
+            closers, openers = ((mark.close,), _BRACKETED) if mark.close else ((), _CALL_OPENERS)
             marks = EndMarks(
                 closers,
                 openers=openers,
@@ -365,9 +365,9 @@ class Candidate:
         not end there, because a value is open; or if `MOST_TRIES` points were judged already.
         """
         if point.reason is End.CUT:
-            return None if self.in_value(point) else _TEXT
+            return None if self.in_value(point) else _TEXT_VERDICT
         if self.is_text:
-            return _TEXT
+            return _TEXT_VERDICT
         if sum(point.in_string is it.in_string for it in self.judged) == MOST_TRIES:
             self.last_unjudged = point
             return None
@@ -384,7 +384,7 @@ class Candidate:
         length = len(self.text)
         whole, failed = Point(end, length, length), None
         if self.is_text:
-            return _TEXT, whole
+            return _TEXT_VERDICT, whole
         latest = whole if getattr(self.row.body, "may_lack_closer", False) else self.last_unjudged
         if latest:
             verdict = self._judge(latest, tools, last=False)
@@ -418,7 +418,7 @@ class Candidate:
         while whole and rest and (source.last or marks.begun_length(rest, 0) < len(rest)):
             match = marks.search(rest)
             mark = marks.read_mark(match[0])[0] if match and not match.start() else None
-            if not match or mark not in _NO_TEXT:
+            if not match or mark not in _DROPPED_MARKS:
                 return Follows.THOUGHT if mark in _THOUGHT_OPENERS else Follows.TEXT
             rest = rest[match.end() :].lstrip(BLANKS)
         if whole or not rest:
@@ -426,4 +426,4 @@ class Candidate:
             return Follows.END
         if rest[0] in BLANKS:
             return Follows.LINE_END
-        return Follows.CALL if source.mark_ahead(_OPENING, _LINE_BLANKS) else Follows.TEXT
+        return Follows.CALL if source.mark_ahead(_CALL_OPENERS, _LINE_BLANKS) else Follows.TEXT

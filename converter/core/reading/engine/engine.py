@@ -143,7 +143,7 @@ _VALUE, _VALUE_AT_HEAD = re.compile(r"[\[{]"), re.compile(r"\A\s*+[\[{]")
 """The patterns for the beginning of JSON: anywhere in an answer, and at the answer's beginning. In
 the strings of JSON only special tokens of calls count, because a string may be text about marks.
 """
-_CODE = re.compile(r"[^`\n]*+\n?")
+_CODE_LINE = re.compile(r"[^`\n]*+\n?")
 """The pattern of the rest of a line in Markdown code, up to a backtick, which may end the code."""
 
 
@@ -281,7 +281,7 @@ class Engine:
 
         While a call is held, the kind is `ToolCall`: the text belongs to this call.
         """
-        if (candidate := self._candidate) and self.held_call and not self._source.rest:
+        if (candidate := self._candidate) and self.held_call_length and not self._source.rest:
             not_plain = None if candidate.pending_verdict else candidate.extent.not_plain
             near = candidate.length + PIECE > self._limit_of(candidate)
             return None if near or not_plain is None else (ToolCall, not_plain)
@@ -321,14 +321,14 @@ class Engine:
         return self._state in IN_THOUGHT or self._draft is not None
 
     @property
-    def held_call(self) -> int:
+    def held_call_length(self) -> int:
         """The number of characters of the held candidate, if the name of an offered tool stands in
         its head; 0 if no such candidate is held.
         """
         return self._candidate.length if self._candidate and self._candidate.names_tool else 0
 
     @property
-    def unread(self) -> int:
+    def held_length(self) -> int:
         """The number of held characters: of unread text, blanks before a possible call, and a
         candidate.
         """
@@ -528,7 +528,7 @@ class Engine:
         self._emit(self._source.take(begin))
         if not self._context.in_code:
             self._begin_json(0)
-        elif line := _CODE.match(text, begin, stop):
+        elif line := _CODE_LINE.match(text, begin, stop):
             self._emit(self._source.take(line.end() - begin))
         return True
 

@@ -11,7 +11,7 @@ from converter.core.reading.rows import SUFFIX
 from converter.core.reading.thought import Guess, Thought, ThoughtEvent
 from converter.core.reading.thought_row import ThoughtRow
 
-_NONE = ("", "")
+_NO_TAGS = ("", "")
 """No opener and no closer of an answer."""
 LINE_ENDS = "\r\n"
 """The characters of a line end."""
@@ -98,7 +98,7 @@ class Answer:
     character behind the closer decides `closer_apart`. -1 if there is no such closer, or if
     `closer_apart` is decided.
     """
-    _tags: tuple[str, str] = _NONE
+    _tags: tuple[str, str] = _NO_TAGS
     """The opener and closer around an answer, if the opener may stand here: behind a thought. Else
     two empty texts.
     """
@@ -162,7 +162,7 @@ class Answer:
 
         `tags`: closer of a thought -> the opener and closer of an answer behind it.
         """
-        self._tags = tags.get(closer, _NONE)
+        self._tags = tags.get(closer, _NO_TAGS)
 
     def expect_tags(self, tags: Mapping[str, tuple[str, str]]) -> None:
         """Let the tags of an answer count, because a thought has come in a field. The closer counts
@@ -170,7 +170,7 @@ class Answer:
 
         `tags`: closer of a thought -> the opener and closer of an answer behind it.
         """
-        self._tags = next(iter(tags.values()), _NONE)
+        self._tags = next(iter(tags.values()), _NO_TAGS)
         self._closer = self._tags[1]
 
     def note_tag(self, *, opens: bool) -> None:

@@ -106,7 +106,7 @@ class ReadingStage:
         """Read an event, and return the events that need not be held. While a call in the text is
         held, thinking and calls that the server sends in fields wait behind it, in their order.
         """
-        if not (self._waiting or self._engine.held_call):
+        if not (self._waiting or self._engine.held_call_length):
             return self._handle(event)
         if isinstance(event, Text) and not (event.refusal or event.own):
             return [*self._handle(event), *self._read_held()]
@@ -123,7 +123,7 @@ class ReadingStage:
         return the results.
         """
         out: list[Event] = []
-        while self._waiting and not self._engine.held_call:
+        while self._waiting and not self._engine.held_call_length:
             waiting, self._waiting = self._waiting, []
             out += [result for event in waiting for result in self._handle(event)]
         return out
@@ -322,7 +322,7 @@ class ReadingStage:
         answer = self._engine.answer
         if self._reads_tags and (answer.unmatched_closer or answer.dropped_closer):
             self._evidence.note_closer(answer)
-        self._findings.calls.held_characters = self._engine.held_call
+        self._findings.calls.held_characters = self._engine.held_call_length
         broken = self._engine.calls.broken_name
         return [*out, failure_of(broken, NO_FORM)] if broken else out
 

@@ -115,17 +115,17 @@ class Group(enum.Enum):
     """Phrases that end a thought which a phrase has begun."""
 
 
-_MARKED = (Group.IGNORED, Group.OPENERS)
+_COMMON = (Group.IGNORED, Group.OPENERS)
 """Groups of marks that count in an answer, at the beginning of a thought, and directly behind a
 call in a thought.
 """
-_PHRASED = (*_MARKED, Group.CALLS, Group.LONE_CLOSERS)
+_PHRASED = (*_COMMON, Group.CALLS, Group.LONE_CLOSERS)
 """The groups of marks that count both in an answer and in a thought that a phrase has begun."""
 _IN_ANSWER = (*_PHRASED, Group.PHRASES)
 """The groups of marks that count anywhere in an answer, not only at its beginning."""
 _AT_START = (*_IN_ANSWER, Group.FIRST_OPENERS)
 """The groups of marks that count where a message begins."""
-_AT_THOUGHT_HEAD = (Group.THOUGHT_CALLS, *_MARKED, Group.CLOSERS, Group.FIRST_OPENERS)
+_AT_THOUGHT_HEAD = (Group.THOUGHT_CALLS, *_COMMON, Group.CLOSERS, Group.FIRST_OPENERS)
 """The groups of marks that count at the beginning of a thought, before its text."""
 COUNTING: Mapping[State, tuple[Group, ...]] = {
     State.HEAD: (Group.LEFT_CLOSERS, *_AT_START),
@@ -143,7 +143,7 @@ COUNTING: Mapping[State, tuple[Group, ...]] = {
     State.CALLED_INSIDE: (
         Group.CALL_ENDS,
         Group.CLOSERS,
-        *_MARKED,
+        *_COMMON,
         Group.CALLS,
         Group.FIRST_OPENERS,
         Group.THOUGHT_CALLS,
@@ -183,7 +183,7 @@ BEHIND_CALL = frozenset((State.CALLED, State.CALLED_INSIDE, State.RESUMED))
 """
 MAY_BE_DRAFT = frozenset((State.CALLED_INSIDE, State.RESUMED))
 """The states behind a call in a thought while it is undecided whether the call is a draft."""
-_OPENING = (*IN_TEXT, State.CALLED_INSIDE)
+_MAY_OPEN = (*IN_TEXT, State.CALLED_INSIDE)
 """The states in which an opener begins a new thought."""
 _TEXTLESS_IN_ANSWER = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED)
 """The states in an answer in which only blanks have come since its beginning or the last mark."""
@@ -192,9 +192,9 @@ _STAYS_IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
 _STAYS_IN_TEXT = (*_TEXTLESS_IN_ANSWER, State.UNDECIDED_HEAD, State.UNDECIDED_BEHIND)
 """The states outside thoughts in which a dropped mark leaves the state as it is."""
 NEXT_STATE = {
-    **{(state, Mark.OPEN): State.OPENED for state in _OPENING},
-    **{(state, Mark.WITH_ATTRIBUTES): State.THINKING for state in _OPENING},
-    **{(state, Mark.WHOLE): State.BEHIND for state in _OPENING},
+    **{(state, Mark.OPEN): State.OPENED for state in _MAY_OPEN},
+    **{(state, Mark.WITH_ATTRIBUTES): State.THINKING for state in _MAY_OPEN},
+    **{(state, Mark.WHOLE): State.BEHIND for state in _MAY_OPEN},
     **{(state, Mark.TOOL): State.CALLED for state in IN_TEXT},
     **{(state, Mark.TOOL): State.CALLED_INSIDE for state in (*IN_THOUGHT, State.CALLED_INSIDE)},
     **{(state, Mark.CLOSE): State.ENDED for state in IN_THOUGHT},

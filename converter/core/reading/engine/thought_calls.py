@@ -64,7 +64,7 @@ class ThoughtCalls:
         events, called = self._engine.feed(line), bool(self._last)
         self._keep_calls(events)
         if not self._last:
-            out, held = self.release(self._engine.unread), self._written
+            out, held = self.release(self._engine.held_length), self._written
             # Blanks are emitted at once: they may stay in the thought, even if a call follows.
             if held.isspace():
                 out, self._emitted = out + held[self._emitted :], len(held)
