@@ -138,8 +138,8 @@ class RequestContext:
     memory: Memory | None = None
     """The kept replies; None if the request cannot refer to earlier replies."""
     turn_of: TurnOf = read_anew
-    """Returns the turn of a message. It may return the turn that was read for the same message in
-    the conversation's previous request.
+    """Returns the turn of a message: it reads the message, or returns the turn that was read for
+    the same message in the conversation's previous request.
     """
 
 

@@ -51,8 +51,8 @@ def server_error(body: object, event: str = "") -> Failure | None:
 
 def _error_of(error: object, body: Mapping[str, object]) -> Failure:
     """Return the failure for `error`, which is `body` or the value of one of its fields. The
-    failure gets the type and code in `error`. A type or code in `body` is added to the message if
-    only this word says that the prompt is too long.
+    failure gets the type and code in `error`. If only a type or code, in `error` or in `body`, says
+    that the prompt is too long, it is added to the message.
     """
     fields = {name: value for name, value in as_object(error).items() if value is not None}
     if isinstance(error, dict):

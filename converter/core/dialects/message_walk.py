@@ -27,7 +27,7 @@ from converter.core.model.conversation import Block, RequestError, TextBlock, Th
 from converter.core.wire.checked import Fields
 
 _SERVICE = frozenset({"type", "cache_control", "signature", "index"})
-"""Fields that are not shown, because they are for the server and hold no content."""
+"""Fields that are shown nowhere, because they are for the server and hold no content."""
 MODEL_ROLES, _RESULT_ROLES = (ASSISTANT, "model"), (TOOL, "function")
 """Roles of the model's messages, and roles of the messages with a tool's result."""
 JOINED = (ASSISTANT, TOOL)
@@ -35,7 +35,7 @@ JOINED = (ASSISTANT, TOOL)
 _UNKNOWN = "?"
 """The speaker of an item whose speaker cannot be read."""
 _HEAD = frozenset({"id", "status"})
-"""Fields of messages and items that are not shown; fields in `_SERVICE` are shown nowhere."""
+"""Fields of messages and items that are not shown. Those of a block are shown."""
 _DEPTH = 8
 """How many levels of nested content are read. A tool result holds documents, which hold blocks; no
 API nests deeper.

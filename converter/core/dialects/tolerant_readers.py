@@ -1,6 +1,6 @@
 """Tolerant readers of calls, tool results and thoughts, for views, which show requests to people.
-They accept every dialect, and the many shapes of calls that a server runs with its own tools; the
-readers of requests are strict.
+They accept every dialect, and calls of tools that a server runs itself, which have many shapes. The
+readers of requests are strict: they refuse what breaks the format of their dialect.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ _NAME_FIELDS = ("server_label", "namespace", "name")
 
 
 class OpenResult(NamedTuple):
-    """A tool's result whose content is not read yet."""
+    """A tool's result whose content is not read yet: the caller reads it (`_piece_of`)."""
 
     result: ToolResult
     """The result, with its content left empty."""
@@ -69,8 +69,8 @@ def result_of(result: Fields, call: str, content: str = "content") -> OpenResult
 
 
 def _read_call(block: Fields) -> Iterator[ToolUse]:
-    """Yield a call. Its field `caller` is read, too, because a view shows each field that nobody
-    read, and this one means nothing to people.
+    """Yield a call. A view shows each field that no reader has read: so the field `caller`, which
+    means nothing to people, is read here and dropped.
     """
     block.value("caller")
     yield call_of(block, block)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from converter.core.model.events import Event, Text, TextKind, ToolCall
 
 JOINT = "\n\n"
-"""Separates two thoughts in one field, and the text before a call from the text behind it."""
+"""The blank line between two thoughts in one field, and between the texts around a call."""
 
 
 class TextApart:

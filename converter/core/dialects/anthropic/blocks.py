@@ -73,9 +73,9 @@ def readers_of(role: Role, left_out: list[str]) -> dict[str, Reader[Block]]:
 
 
 def _wrong_type_message(kind: str, readers: Mapping[str, object]) -> str:
-    """Return the error message for a block of type `kind` in a field that does not take it. In a
-    message's content the message names the role whose messages may have such a block. Otherwise it
-    lists the types that the field takes, which are the keys of `readers`.
+    """Return the text of the error for a block of type `kind` in a field that does not take it. If
+    the field is a message's content, and messages of another role may have such a block, the text
+    names that role. Otherwise it lists the types that the field takes, the keys of `readers`.
     """
     role = next((role for role, table in ROLE_BLOCKS.items() if kind in table), None)
     if role is not None and readers.keys() in [table.keys() for table in ROLE_BLOCKS.values()]:

@@ -231,8 +231,8 @@ class AnthropicEncoder(BlockWriter):
         yield error_body(event.message, event.kind, event.status)
 
     def _begin_block(self, kind: str, block: NewBlock) -> WireEvents:
-        """Return the `content_block_start` event of a new block, with all its fields still empty,
-        unless `block` is the JSON of a block: that is sent as it is.
+        """Return the `content_block_start` event of a new block, whose text or input is still
+        empty. If `block` is the JSON of a block, it is sent as it is.
         """
         if isinstance(block, ToolCall):
             self._called = True

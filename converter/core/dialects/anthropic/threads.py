@@ -39,7 +39,7 @@ MISMATCH = "{} cannot change within a thread: begin a new one to change it."
 for the names of these fields.
 """
 _PREFIX = "thread "
-"""Prefix of the keys of threads in the memory. Other dialects keep entries there, too."""
+"""Prefix of the keys of threads in the memory, where other dialects keep entries, too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,8 +72,8 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
 
     Arguments:
         body: the request's parsed JSON.
-        turn_of: returns the turn of a message. It may return the turn that was read for the same
-            message in the conversation's previous request.
+        turn_of: returns the turn of a message: it reads the message, or returns the turn that was
+            read for the same message in the conversation's previous request.
     """
     request = Fields(body)
     if not any(request.values.get(name) for name in ("messages", "prompt", "images")):
@@ -117,8 +117,8 @@ class _Messages:
     """
 
     turn_of: TurnOf
-    """Returns the turn of a message. It may return the turn that was read for the same message in
-    the conversation's previous request.
+    """Returns the turn of a message: it reads the message, or returns the turn that was read for
+    the same message in the conversation's previous request.
     """
     waiting: list[tuple[str, str]] = field(default_factory=list)
     """Name and id of each call that has no result yet."""

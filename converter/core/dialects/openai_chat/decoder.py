@@ -298,9 +298,9 @@ class OpenAIDecoder(DialectDecoder):
             yield Finish(meaning, string_of(stops[0]) if stops else None, index, server_word=word)
 
     def _read_thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
-        """Remove the reasoning fields with text from a delta or message, and return the thoughts in
-        them. A field that repeats the text of another field makes no second thought. `index`: the
-        index of the choice.
+        """Remove the reasoning fields with text from `inner`, a delta or message, and return the
+        thoughts in them. A field that repeats the text of another field makes no second thought.
+        `index`: the index of the choice.
         """
         thoughts: list[tuple[str, dict[str, object]]] = []
         if any(isinstance(inner.get(name), (bool, int, float)) for name in REASONING_FIELDS):
@@ -318,8 +318,8 @@ class OpenAIDecoder(DialectDecoder):
         return [Thinking(text, index, Own(NAME, sent)) for text, sent in thoughts]
 
     def _read_text(self, inner: dict[str, object], index: int) -> list[Event]:
-        """Remove the answer's text and a refusal from a delta or message, and return their events.
-        `index`: the index of the choice.
+        """Remove the answer's text and a refusal from `inner`, a delta or message, and return their
+        events. What stays in `inner` becomes an `Opaque`. `index`: the index of the choice.
         """
         content = inner.get("content")
         if isinstance(content, list) and any(

@@ -92,8 +92,8 @@ def write(
     server (`Conversation.extensions`). Signatures of thoughts are left out. Never raises for a
     conversation from one of the request readers.
 
-    `run_of`: returns the messages for successive turns of one role. It may return the messages that
-    were written for the same turns in the conversation's previous request.
+    `run_of`: returns the messages for successive turns of one role: it writes them, or returns
+    those that were written for the same turns in the conversation's previous request.
     """
     fields, leaves_out = _fields(conversation, settings, run_of), settings.leaves_out
     body = {name: value for name, value in fields.items() if name not in leaves_out}
@@ -197,8 +197,8 @@ def write_messages(
     assistant turn at the end stays there, for the server to continue it; without text it is left
     out.
 
-    `run_of`: returns the messages for successive turns of one role. It may return the messages that
-    were written for the same turns in the conversation's previous request.
+    `run_of`: returns the messages for successive turns of one role: it writes them, or returns
+    those that were written for the same turns in the conversation's previous request.
     """
     turns, texts = list(conversation.turns), list(conversation.system)
     while turns and turns[0].role == "system":

@@ -1,11 +1,11 @@
-"""Encoder of a stream without the frame of token counts, for a client that did not request counts:
-only the addon did. Counts in a frame with text or a finish are sent, because a server sends these
-even if nobody requests them.
+"""Encoder of a stream without the frame of token counts, for a client that did not request counts,
+if the addon requested them from the server. Counts in a frame with text or a finish are sent,
+because a server sends these even if nobody requests them.
 
-The frame of counts may have other fields that the client should get: llama.cpp sends `timings` in
-its last frame. This is the frame of counts, or, if no counts are requested, the frame of the
-finish. So the frame of the finish waits for the next frame. If that is the frame of counts, the
-waiting frame gets its fields beside `choices` and `usage`.
+The frame of counts may have other fields that the client should get, such as llama.cpp's `timings`.
+So the frame of the finish waits for the next frame. If that is the frame of counts, the waiting
+frame gets its fields beside `choices` and `usage`: without a request for counts, llama.cpp itself
+sends `timings` with the finish.
 
 The fast path cannot overtake the waiting frame: after a frame for which nothing was written, it
 leaves the next frame to decoder and encoder.

@@ -64,8 +64,8 @@ class Items:
     error.
     """
     turn_of: TurnOf = read_anew
-    """Returns the turn of an item. It may return the turn that was read for the same item in the
-    conversation's previous request.
+    """Returns the turn of an item: it reads the item, or returns the turn that was read for the
+    same item in the conversation's previous request.
     """
     turns: list[Turn] = field(default_factory=list)
     """The turns of the items that were added so far."""

@@ -138,8 +138,8 @@ def read(
         body: the request's parsed JSON.
         items: the items of the whole conversation, with its kept history; None if there is no
             memory. Then only the request's own items are read.
-        turn_of: returns the turn of an item. It may return the turn that was read for the same item
-            in the conversation's previous request.
+        turn_of: returns the turn of an item: it reads the item, or returns the turn that was read
+            for the same item in the conversation's previous request.
     """
     request = Fields(body)
     refuse_unsupported(request)

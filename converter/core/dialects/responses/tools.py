@@ -79,8 +79,8 @@ class Toolbox:
             return
         name = entry.required("name", str) if kind in ("function", "custom") else kind
         if (namespace, name) in self._function_of_tool:
-            # The tool is offered already: Codex's later requests list a tool that a search has
-            # found in two places.
+            # The tool is offered already: a tool that a search has found is listed twice in Codex's
+            # later requests.
             return
         flat = joined = flat_name(name, namespace)
         count = 1
