@@ -4,10 +4,10 @@ is written in the Anthropic API's own sentence, because Claude Code acts on that
 - If the prompt is too long, Claude Code compacts the conversation.
 - If prompt and reply are too long together, it asks for a shorter reply.
 
-`_ROWS` has patterns for the sentences of known servers, which are found whatever a gateway writes
-around them. Any other error is recognised by its meaning: a term for the prompt, and a term for
-exceeding a limit. Of the error's numbers the largest one counts the prompt, and the next one is the
-limit; a single number is the limit.
+`_SENTENCES` has patterns for the sentences of known servers, which are found whatever a gateway
+writes around them. Any other error is recognised by its meaning: a term for the prompt, and a term
+for exceeding a limit. Of the error's numbers the largest one counts the prompt, and the next one is
+the limit; a single number is the limit.
 """
 
 import re
@@ -18,7 +18,7 @@ TOO_LONG = "prompt is too long"
 _LIMIT = r"maximum context length (?:is|of) (?P<most>\d+) tokens"
 """The pattern of a phrase with the context's length, which the sentences of several servers have.
 """
-_ROWS = (
+_SENTENCES = (
     # llama.cpp 11549 writes "exceeds", SGLang "is longer".
     r"\((?P<tokens>\d+) tokens\) (?:exceeds the available context size|"
     r"is longer than the model's context length) \((?P<most>\d+) tokens\)",
@@ -52,9 +52,9 @@ numbers of tokens: `tokens` of the prompt, `most` that fit into the context, `re
 request allows for the reply. The group `least` matches the words `at least ` before the number
 `tokens`: then the prompt may have more tokens.
 """
-_PATTERNS = tuple(re.compile(row.replace(r"\d+", r"\d{1,12}")) for row in _ROWS)
-"""The compiled `_ROWS`, in which a number has at most 12 digits: no prompt has more tokens, and
-Python refuses to parse a number of thousands of digits.
+_PATTERNS = tuple(re.compile(row.replace(r"\d+", r"\d{1,12}")) for row in _SENTENCES)
+"""The compiled `_SENTENCES`, in which a number has at most 12 digits: no prompt has more tokens,
+and Python refuses to parse a number of thousands of digits.
 """
 _LONGEST = 1000
 """How many characters of an error are searched for its meaning. The limit is there because a server

@@ -21,7 +21,7 @@ _LONGEST_PAGE = 8192
 """How many characters of an HTML page are searched for its message, which is near the beginning."""
 _LONGEST_SHOWN = 400
 """How many characters are shown of an error that is no JSON, such as a gateway's page."""
-_OF_REPLIES = frozenset({"choices", "type", "object"})
+_REPLY_FIELDS = frozenset({"choices", "type", "object"})
 """Fields of replies: a body with one of them is no error of FastAPI, even if it has a `detail`."""
 NO_MESSAGE = "the server reported an error without a message"
 """The message of an error that has no message of its own."""
@@ -44,7 +44,7 @@ def server_error(body: object, event: str = "") -> Failure | None:
     if event == "error" or "error" in (fields.get("object"), fields.get("type")):
         return _error_of(body, fields)
     # FastAPI, the library of many servers, has an error's message in the field `detail`.
-    if "detail" in fields and not fields.keys() & _OF_REPLIES:
+    if "detail" in fields and not fields.keys() & _REPLY_FIELDS:
         return _error_of(fields["detail"], fields)
     return None
 

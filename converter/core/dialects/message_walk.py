@@ -4,7 +4,8 @@ request makes the public functions raise.
 Calls, results and items are read by tolerant readers. Other blocks are read by the readers in the
 `Requests` of all dialects, because the dialect of a shown request may be unknown. Nothing of a
 malformed request is lost: an object without a reader is yielded as it is. Fields that a reader did
-not read are yielded behind its blocks, except empty ones and those in `_SERVICE` and `_HEAD`.
+not read are yielded behind its blocks, except empty ones and those in `_SERVICE_FIELDS` and
+`_HEAD_FIELDS`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Set
@@ -26,7 +27,7 @@ from converter.core.dialects.tolerant_readers import (
 from converter.core.model.conversation import Block, RequestError, TextBlock, ThinkingBlock
 from converter.core.wire.checked import Fields
 
-_SERVICE = frozenset({"type", "cache_control", "signature", "index"})
+_SERVICE_FIELDS = frozenset({"type", "cache_control", "signature", "index"})
 """Fields that are shown nowhere, because they are for the server and hold no content."""
 MODEL_ROLES, _RESULT_ROLES = (ASSISTANT, "model"), (TOOL, "function")
 """Roles of the model's messages, and roles of the messages with a tool's result."""
@@ -34,7 +35,7 @@ JOINED = (ASSISTANT, TOOL)
 """Speakers whose successive messages are shown as one turn."""
 _UNKNOWN = "?"
 """The speaker of an item whose speaker cannot be read."""
-_HEAD = frozenset({"id", "status"})
+_HEAD_FIELDS = frozenset({"id", "status"})
 """Fields of messages and items that are not shown. Those of a block are shown."""
 _DEPTH = 8
 """How many levels of nested content are read. A tool result holds documents, which hold blocks; no
@@ -103,11 +104,11 @@ def read_item(value: object) -> WalkedItem:
     fields = value if isinstance(value, dict) else {}
     kind, role = str(fields.get("type") or "message"), fields.get("role")
     if kind == "message" and isinstance(role, str) and 0 < len(role) <= _LONGEST_ROLE:
-        pieces = _read(value, partial(_read_message, role=role), _HEAD)
+        pieces = _read(value, partial(_read_message, role=role), _HEAD_FIELDS)
         return WalkedItem(role, pieces, is_message=True)
     rows = (row for ending, row in SHOWN_ITEMS.items() if kind.endswith(ending))
     if row := next(rows, None):
-        return WalkedItem(row.speaker, _read(value, row.read, _HEAD), is_message=False)
+        return WalkedItem(row.speaker, _read(value, row.read, _HEAD_FIELDS), is_message=False)
     return WalkedItem(_UNKNOWN, [Piece(Unread("", value))], is_message=False)
 
 
@@ -145,8 +146,8 @@ def _read(
     value: object, read: _Reader, silent: Set[str] = frozenset(), depth: int = _DEPTH
 ) -> list[Piece]:
     """Return the blocks that `read` finds in an object, followed by the fields that it did not
-    read, except empty fields and those in `_SERVICE` or `silent`. If the reader raises, the whole
-    object is returned as one `Unread`.
+    read, except empty fields and those in `_SERVICE_FIELDS` or `silent`. If the reader raises, the
+    whole object is returned as one `Unread`.
 
     `depth`: how many levels of a tool result's content are read.
     """
@@ -156,7 +157,7 @@ def _read(
     except (RequestError, RecursionError):
         return [Piece(Unread("", value))]
     for name, left_over in fields.unread():
-        if name not in _SERVICE | silent and has_value(left_over):
+        if name not in _SERVICE_FIELDS | silent and has_value(left_over):
             pieces.append(Piece(Unread(name, left_over)))
     return pieces
 

@@ -49,7 +49,7 @@ SHOWN_AT = "/api/show"
 """Path at which Ollama lists all abilities of a model. llama.cpp has the path, too, but lists only
 some of them.
 """
-_OUTPUTS = ("max_output_tokens", "max_completion_tokens")
+_REPLY_LIMITS = ("max_output_tokens", "max_completion_tokens")
 """Names of the fields with the number of tokens that a reply may have at most."""
 _THINKS = ("thinking", "reasoning")
 """Servers' names for the ability to think."""
@@ -61,9 +61,9 @@ _ABILITY_FIELDS = ("capabilities", "modalities", "chat_template_caps", "supporte
 """Fields that hold a list of abilities or an object of switches: `capabilities` of Ollama and LM
 Studio, `modalities` and `chat_template_caps` of llama.cpp, `supported_parameters` of gateways.
 """
-_INPUTS = "input_modalities"
+_INPUT_FIELD = "input_modalities"
 """Name of the field with the list of what a model can read: `text`, `image`."""
-_KINDS = {"vlm": True, "llm": False}
+_SEES_BY_TYPE = {"vlm": True, "llm": False}
 """Type of a model in LM Studio's list -> True if such a model sees pictures."""
 
 
@@ -118,7 +118,7 @@ def read(answers: Mapping[str, object], model: str) -> ModelFacts:
     windows = [size for path, names in fields for size in _numbers_in(rows.get(path), names)]
     # Sorted, so that True comes last and overwrites False if two answers disagree on an ability.
     flags = dict(sorted(_ability_flags(rows), key=lambda switch: switch[1]))
-    outputs = _numbers_in(rows.get("/v1/models"), _OUTPUTS)
+    outputs = _numbers_in(rows.get("/v1/models"), _REPLY_LIMITS)
     thinks, calls, sees = (_any_flag(flags, names) for names in (_THINKS, _CALLS, _SEES))
     window, output = next(iter(windows), None), next(outputs, None)
     # SGLang reports the two parsers with which it was started; a parser that is null was not set.
@@ -150,13 +150,13 @@ def with_facts(body: bytes) -> dict[str, object] | None:
     if not isinstance(listed := json_text.read_or_none(body), dict):
         return None
     if not isinstance(data := listed.get("data"), list):
-        more = _missing_facts(listed) if isinstance(listed.get("id"), str) else {}
+        more = _added_facts(listed) if isinstance(listed.get("id"), str) else {}
         return {**listed, **more} if more else None
-    answers = [{**row, **_missing_facts(row)} if isinstance(row, dict) else row for row in data]
+    answers = [{**row, **_added_facts(row)} if isinstance(row, dict) else row for row in data]
     return {**listed, "data": answers} if answers != data else None
 
 
-def _missing_facts(entry: Mapping[str, object]) -> dict[str, object]:
+def _added_facts(entry: Mapping[str, object]) -> dict[str, object]:
     """Return the fields that `with_facts` adds to the entry of a model: the facts that the entry
     reports in other fields. A field that the entry already has at any depth is left out.
     """
@@ -166,7 +166,7 @@ def _missing_facts(entry: Mapping[str, object]) -> dict[str, object]:
         "context_length": facts.window,
         "max_output_tokens": facts.output,
         "supported_parameters": [name for name, can in parameters.items() if can],
-        _INPUTS: ["text", "image"] if facts.sees else [],
+        _INPUT_FIELD: ["text", "image"] if facts.sees else [],
     }
     answers = {name for each in _objects(entry) for name in each}
     return {name: value for name, value in more.items() if value and name not in answers}
@@ -219,12 +219,12 @@ def _ability_flags(rows: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
             yield from _flags_in(each.get(name))
         if isinstance(values := as_object(each.get("thinking")).get("values"), list):
             yield _THINKS[0], any(value is not False for value in values)
-        if isinstance(inputs := each.get(_INPUTS), list):
+        if isinstance(inputs := each.get(_INPUT_FIELD), list):
             yield "image", "image" in inputs
         if isinstance(sees := each.get("has_image_understanding"), bool):
             yield "has_image_understanding", sees
-        if isinstance(kind := each.get("type"), str) and kind in _KINDS:
-            yield "vlm", _KINDS[kind]
+        if isinstance(kind := each.get("type"), str) and kind in _SEES_BY_TYPE:
+            yield "vlm", _SEES_BY_TYPE[kind]
 
 
 def _flags_in(value: object) -> Iterable[tuple[str, bool]]:

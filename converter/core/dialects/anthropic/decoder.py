@@ -55,15 +55,15 @@ class AnthropicDecoder(DialectDecoder):
         self._with_input: set[int] = set()  # indexes of the call blocks whose input has begun
         self._usage: dict[str, object] = {}
         self._readers: dict[str, Callable[[dict[str, object]], Iterator[Event]]] = {
-            "message": self._whole,
+            "message": self._whole_message,
             "message_start": lambda event: self._start(as_object(event.get("message"))),
-            "content_block_start": lambda event: self._block(
+            "content_block_start": lambda event: self._begin_block(
                 _index(event), as_object(event.get("content_block"))
             ),
             "content_block_delta": lambda event: self._delta(
                 _index(event), as_object(event.get("delta"))
             ),
-            "content_block_stop": lambda event: self._stop(_index(event)),
+            "content_block_stop": lambda event: self._end_block(_index(event)),
             "message_delta": lambda event: self._finish(
                 as_object(event.get("delta")), as_object(event.get("usage"))
             ),
@@ -85,27 +85,27 @@ class AnthropicDecoder(DialectDecoder):
         yield Start(
             str(message.get("id") or ""), str(message.get("model") or ""), Own(NAME, message)
         )
-        self._count(as_object(message.get("usage")))
+        self._record_counts(as_object(message.get("usage")))
 
-    def _whole(self, message: dict[str, object]) -> Iterator[Event]:
+    def _whole_message(self, message: dict[str, object]) -> Iterator[Event]:
         """Yield the events for a whole message."""
         yield from self._start(message)
         content = message.get("content")
         if isinstance(content, str):  # read as one text block, as the API does in requests
             content = [{"type": "text", "text": content}]
         for index, block in enumerate(map(as_object, list_of(content))):
-            yield from self._block(index, block)
-            yield from self._stop(index, str(block.get("signature") or ""))
+            yield from self._begin_block(index, block)
+            yield from self._end_block(index, str(block.get("signature") or ""))
         yield from self._finish(message, self._usage)
         yield End()
 
-    def _count(self, usage: dict[str, object]) -> None:
+    def _record_counts(self, usage: dict[str, object]) -> None:
         """Record the token counts that the server has sent. Each replaces the count of the same
         name that was recorded before.
         """
         self._usage |= {name: count for name, count in usage.items() if count is not None}
 
-    def _block(self, index: int, block: dict[str, object]) -> Iterator[Event]:
+    def _begin_block(self, index: int, block: dict[str, object]) -> Iterator[Event]:
         """Yield the events for the start of the block `index`, and record the block's type. Only
         the types of the last `MOST_PARTS` blocks are kept, so that no stream fills the memory.
         """
@@ -127,7 +127,7 @@ class AnthropicDecoder(DialectDecoder):
                 NAME, {"type": "content_block_start", "index": index, "content_block": block}
             )
 
-    def _stop(self, index: int, signature: str = "") -> Iterator[Event]:
+    def _end_block(self, index: int, signature: str = "") -> Iterator[Event]:
         """Yield the events for the end of the block `index`; for a thought, with its signature.
 
         A thought gets no `ThinkingEnd` if a later block has started already, because that start has
@@ -157,7 +157,7 @@ class AnthropicDecoder(DialectDecoder):
             if text := str(delta.get("partial_json") or ""):
                 yield self._arguments(index, text)
         elif kind == "signature_delta":
-            yield from self._stop(index, str(delta.get("signature") or ""))
+            yield from self._end_block(index, str(delta.get("signature") or ""))
         elif kind in ("text_delta", "thinking_delta"):
             name = kind.removesuffix("_delta")
             yield from _text_event(name, delta.get(name))
@@ -177,7 +177,7 @@ class AnthropicDecoder(DialectDecoder):
             unnamed = "" if word == "stop_sequence" else None
             named = stop if isinstance(stop, str) else unnamed
             yield Finish(meaning_of(word), named, server_word=word)
-        self._count(usage)
+        self._record_counts(usage)
         counts = self._usage
         cached, created = (
             as_count(counts, f"cache_{name}_input_tokens") for name in ("read", "creation")

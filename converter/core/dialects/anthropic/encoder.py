@@ -46,7 +46,7 @@ STOP_REASONS = {
 """Finish reason of a reply that has no call and ended at no stop string -> `stop_reason` of the
 message. A finish reason without a row is written as it is.
 """
-_CALLS = ("tool_calls", "function_call")
+_CALL_REASONS = ("tool_calls", "function_call")
 """Finish reasons of a reply that ends with calls."""
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 """The frame of a `ping` event."""
@@ -65,7 +65,7 @@ def stop_fields(finish: Finish, has_call: bool) -> tuple[str, str | None]:
     """
     if finish.reason == "length":
         return "max_tokens", None
-    if has_call or finish.reason in _CALLS:
+    if has_call or finish.reason in _CALL_REASONS:
         # A client expects a call if it reads `tool_use`. So a message without a call gets
         # `end_turn`, even if the server's finish reason names calls.
         return "tool_use" if has_call else "end_turn", None
@@ -272,11 +272,11 @@ class AnthropicEncoder(BlockWriter):
         dialect has. Yield nothing for a block of another dialect.
         """
         if isinstance(event, MappedField):
-            yield from self._mapped_field(event)
+            yield from self._write_mapped_field(event)
         elif event.dialect == NAME:
-            yield from self._block(event.event)
+            yield from self._write_dialect_block(event.event)
 
-    def _block(self, event: Mapping[str, object]) -> Iterator[dict[str, object]]:
+    def _write_dialect_block(self, event: Mapping[str, object]) -> Iterator[dict[str, object]]:
         """Yield the events for `event`, a server's event that begins, fills or ends a block that
         only this dialect has. They get the block's index in the client's stream.
         """
@@ -288,7 +288,7 @@ class AnthropicEncoder(BlockWriter):
         elif self._open == OTHER:
             yield {**event, "index": self._index}
 
-    def _mapped_field(self, event: MappedField) -> Iterator[dict[str, object]]:
+    def _write_mapped_field(self, event: MappedField) -> Iterator[dict[str, object]]:
         """Yield the events for a server's field that the option `think_map` turns into a block. A
         string becomes a delta, because more of it may follow; any other value is a whole block.
         """

@@ -26,7 +26,7 @@ TYPES = {
 """HTTP status -> the API's type of error. `transformers serve` (FastAPI) answers a bad request with
 422; vLLM and llama.cpp answer with 503 when they are busy.
 """
-_STATUS = {503: 529}
+_CLIENT_STATUS = {503: 529}
 """HTTP status from the server -> status that the client gets. The API uses 529 for overload, after
 which clients wait and try again.
 """
@@ -62,4 +62,4 @@ def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[i
         return 400, error_body(too_long.message())
     if status < 400:
         return 502, error_body(message)
-    return _STATUS.get(status, status), error_body(message, TYPES.get(status, API_ERROR))
+    return _CLIENT_STATUS.get(status, status), error_body(message, TYPES.get(status, API_ERROR))

@@ -38,7 +38,7 @@ MISMATCH = "{} cannot change within a thread: begin a new one to change it."
 """Error message for a later request of a thread that changes fields of `CREATE_ONLY`. `{}` stands
 for the names of these fields.
 """
-_PREFIX = "thread "
+_KEY_PREFIX = "thread "
 """Prefix of the keys of threads in the memory, where other dialects keep entries, too."""
 
 
@@ -59,8 +59,8 @@ class Thread:
         """Keep a reply, together with the kept fields of its request, under the reply's id."""
         turn = {"role": "assistant", "content": reply["content"]}
         value = json_text.write({**self.kept_fields, "reply": turn})
-        previous = self.previous_id and _PREFIX + self.previous_id
-        self.memory.keep(f"{_PREFIX}{reply['id']}", value, previous)
+        previous = self.previous_id and _KEY_PREFIX + self.previous_id
+        self.memory.keep(f"{_KEY_PREFIX}{reply['id']}", value, previous)
 
 
 def _thread_error(problem: str, code: str, status: int = 400, **details: object) -> RequestError:
@@ -105,7 +105,7 @@ def with_kept_turns(body: object, memory: Memory) -> tuple[object, Thread | None
     if thread.one_of("type", ("create", "continue")) == "create":
         return body, Thread(memory, kept_fields=_kept_fields(request.values, *CREATE_ONLY))
     previous = thread.required("previous_message_id", str)
-    history = memory.history(_PREFIX + previous)
+    history = memory.history(_KEY_PREFIX + previous)
     if not history:
         raise _thread_error(UNKNOWN_THREAD.format(previous), "thread_not_found", 404)
     entries: list[dict[str, Any]] = [*map(json_text.object_in, history)]

@@ -94,7 +94,7 @@ def _entry_of_ps(entry: Mapping[str, object]) -> dict[str, object]:
     return listed | about | ({"context_length": length} if length else {})
 
 
-_THINKING: Mapping[str, object] = {
+_THINK_VALUES: Mapping[str, object] = {
     "values": [False, True, "low", "medium", "high"],
     "default": True,
 }
@@ -129,7 +129,7 @@ def _show(body: bytes, served: Sequence[Mapping[str, object]]) -> tuple[int, Map
         "details": details,
         "model_info": {"general.architecture": family, "general.basename": name, **lengths},
         "capabilities": [name for name, is_listed in abilities.items() if is_listed],
-        **({"thinking": _THINKING} if abilities["thinking"] else {}),
+        **({"thinking": _THINK_VALUES} if abilities["thinking"] else {}),
         "modified_at": created_at(entry),
     }
 

@@ -82,7 +82,7 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
     generates = "messages" not in request.values and "prompt" in request.values
     tools = (tool.child("function") or tool for tool in request.children("tools"))
     thinking, effort = _thinking(request)
-    limit, turn = options.number("num_predict"), _Messages(turn_of).turn
+    limit, turn = options.number("num_predict"), _MessageReader(turn_of).turn
     stream, form = request.optional("stream", bool), request.values.get("format")
     kept = {name: options.values[name] for name in sorted(_SENT_OPTIONS & options.values.keys())}
     unsaid = (name for name in _UNSUPPORTED if request.values.get(name))
@@ -111,7 +111,7 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
 
 
 @dataclass(slots=True)
-class _Messages:
+class _MessageReader:
     """Reads a request's messages, one after another, into turns. The order counts, because a tool's
     result without an id belongs to an earlier call that still waits for its result.
     """

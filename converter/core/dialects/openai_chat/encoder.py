@@ -329,7 +329,7 @@ class OpenAIEncoder(Encoder):
         frame.last_order = _ORDER[type(event)]
         if isinstance(event, Usage):
             own = own_fields(event.own, NAME)
-            frame.usage = _counts(event) if own is None else own
+            frame.usage = _usage_json(event) if own is None else own
             return
         frame.choice = event.choice
         match event:
@@ -404,7 +404,7 @@ def _frame_of(body: dict[str, object]) -> bytes:
     return write_frame(json_text.write(body))
 
 
-def _counts(usage: Usage) -> dict[str, object]:
+def _usage_json(usage: Usage) -> dict[str, object]:
     """Return the object `usage` with the counts of a server that speaks another dialect. Details
     that the server did not count are left out.
     """

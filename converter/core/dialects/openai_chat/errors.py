@@ -8,7 +8,7 @@ from converter.core.dialects.error_words import message_of_answer
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
 
-_KINDS = {
+_KIND_OF_STATUS = {
     401: "authentication_error",
     403: "permission_error",
     404: "not_found_error",
@@ -22,7 +22,7 @@ _FOLLOWED = (307, 308)
 """Redirects after which a client sends the same method and body again, such as FastAPI's for a
 superfluous slash. After any other redirect a client sends a GET.
 """
-_TYPES = {
+_TYPE_OF_KIND = {
     "": "server_error",
     "api_error": "server_error",
     "request_too_large": "invalid_request_error",
@@ -41,7 +41,7 @@ def error_body(message: str, kind: str = "", status: int = 0) -> dict[str, objec
     """
     error = {
         "message": message,
-        "type": _TYPES.get(kind, kind),
+        "type": _TYPE_OF_KIND.get(kind, kind),
         "param": None,
         "code": status or None,
     }
@@ -62,5 +62,5 @@ def error_reply(
         return None
     message = message_of_answer(status, body)
     status = 502 if status < 400 else status
-    kind = _KINDS.get(status, "invalid_request_error" if status < 500 else "api_error")
+    kind = _KIND_OF_STATUS.get(status, "invalid_request_error" if status < 500 else "api_error")
     return status, error_body(message, kind, status)

@@ -8,9 +8,9 @@ from converter.core.wire.sse import read_frame
 
 _DATA_BEGINNING = b"data: {"
 """The beginning of nearly every frame with data. Such a frame is passed on without being parsed."""
-_ID = re.compile(rb"(?:^|[\r\n])id:")
+_HAS_ID = re.compile(rb"(?:^|[\r\n])id:")
 """Pattern of a frame that has an id."""
-_FIELD = re.compile(rb"(?:^|[\r\n])(?:data|event|id|retry)\b")
+_HAS_FIELD = re.compile(rb"(?:^|[\r\n])(?:data|event|id|retry)\b")
 """Pattern of a frame that has any field, and so is more than comments and blank lines."""
 _DROPPED_LINE = re.compile(rb"(?:data|event)\b")
 """Pattern of the lines that a frame without data loses, because they would change the next event.
@@ -35,10 +35,10 @@ class SilentFrames:
     def feed(self, raw: bytes) -> bytes:
         """Return the bytes to send for a frame; empty if nothing is left of it."""
         if raw.startswith(_DATA_BEGINNING) or (read_frame(raw).data or b"").strip():
-            self._has_ids = self._has_ids or (b"id:" in raw and bool(_ID.search(raw)))
+            self._has_ids = self._has_ids or (b"id:" in raw and bool(_HAS_ID.search(raw)))
             return raw
-        if not (self._has_ids or _FIELD.search(raw)):
+        if not (self._has_ids or _HAS_FIELD.search(raw)):
             return raw
-        self._has_ids = self._has_ids or bool(_ID.search(raw))
+        self._has_ids = self._has_ids or bool(_HAS_ID.search(raw))
         lines = [line for line in raw.splitlines() if line and not _DROPPED_LINE.match(line)]
         return b"".join(line + b"\n" for line in lines)

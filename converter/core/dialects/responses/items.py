@@ -40,7 +40,7 @@ id.
 """
 OFFERING = ("additional_tools", "tool_search_output")
 """Types of items that offer tools to the model, as the request's field `tools` does."""
-_OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output")
+_OUTPUT_TYPES = ("function_call_output", "custom_tool_call_output", "tool_search_output")
 """Types of the outputs of tools that the client runs."""
 SEALED = "reasoning.encrypted_content"
 """The name, in the note to the user, of a thought that was left out because it has only encrypted
@@ -88,7 +88,7 @@ class Items:
             call = call_id_of(item)
             self._call_ids |= dict.fromkeys((call, item.optional("id", str) or call), call)
             name_or_id = self.toolbox.function_name(name, item.optional("namespace", str) or "")
-        elif kind in _OUTPUTS:
+        elif kind in _OUTPUT_TYPES:
             call = call_id_of(item)
             if call not in self._call_ids and self.is_whole_conversation:
                 raise item.error("call_id", NO_CALL.format(call))
@@ -116,7 +116,7 @@ class Items:
         elif call_kind := KIND_OF_ITEM.get(kind):
             arguments = long_json.spaced(CALL_KINDS[call_kind].read_input(item))
             blocks = [ToolUse(call_id_of(item), name_or_id, arguments)]
-        elif kind in _OUTPUTS:
+        elif kind in _OUTPUT_TYPES:
             find = kind == "tool_search_output"
             content = self._tool_list(item) if find else tuple(read_parts(item, "output", left_out))
             failed = item.values.get("status") == "failed"
