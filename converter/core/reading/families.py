@@ -251,9 +251,9 @@ _BLANKS_AND_CLOSERS = re.compile(rf"(?:\s++|{_ANY_CLOSER})*+")
 
 
 def behind_closers(text: str, offset: int) -> int:
-    """Return the first offset from `offset` on at which neither a blank nor a closer of a thought
-    stands. They are skipped because a model that calls a tool in a thought may put the thought's
-    closer anywhere in the call.
+    """Return the offset behind all blanks and closers of thoughts that stand at `offset`. Closers
+    are skipped because a model that calls a tool in a thought may put the thought's closer anywhere
+    in the call.
     """
     match = _BLANKS_AND_CLOSERS.match(text, offset)
     return match.end() if match else offset

@@ -91,7 +91,8 @@ def _merge_families(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
 
 def _find_confused_marks(families: Iterable[ThoughtRow]) -> tuple[str, str] | None:
     """Return two marks of the families of which the first is the beginning of the second, as
-    `<a>` and `<a>b`: a reader of a stream cannot tell them apart in time. `None` if there are none.
+    `<a>` and `<a>b`: in a stream, `<a>` must be read before it shows whether `b` follows. Return
+    `None` if there are none.
 
     At least one of the two is an opener. Two marks of the same row are compared only if the user
     wrote the row as a pair.

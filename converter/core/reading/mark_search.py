@@ -228,11 +228,11 @@ class PhraseSearch(MarkSearch):
         return set() if super().begun_length(text, 0) else self._positions_of(text)
 
     def _positions_of(self, text: str) -> set[str]:
-        """Return the positions (`POSITIONS`) of the phrases of which `text` is the beginning, so
-        that more text must show whether one of them stands there.
+        """Return the positions (`POSITIONS`) at which the phrases that begin with `text` count.
+        More text must show whether one of these phrases has come.
 
-        A complete phrase that ends in a letter or digit is one of them, because another letter may
-        follow: `let me thinking` is no phrase.
+        This is so even if `text` is a complete phrase that ends in a letter or digit, because
+        another letter may follow: `let me thinking` is no phrase.
         """
         folded = _normalise_phrase(text)
         begun = (phrase for phrase in self._phrases if phrase.startswith(folded))

@@ -119,9 +119,9 @@ MARK_TOKENS = 2
 
 
 def added_tokens(sentence: str, opened: bool) -> int:
-    """Return an estimate of the tokens that the addon adds to a turn which is continued behind a
-    thought: the sentence at the thought's end, the closer, and the opener unless the model has
-    written it itself (`opened`).
+    """Return an estimate of the tokens that the addon adds to a turn before it asks the server to
+    continue the turn behind a thought: the sentence at the thought's end, the closer, and the
+    opener unless the model has written it itself (`opened`).
     """
     marks = MARK_TOKENS if opened else 2 * MARK_TOKENS
     return len((JOINT + sentence).encode()) // BYTES_PER_TOKEN + marks

@@ -8,7 +8,7 @@ text -> `ReadingStage` -> thinking, text and tool calls
 - `source`: the text that was not read yet. `context`: the position of a mark (in code, in a
   sentence).
 - `candidate`: a possible call while its text is held. `outcome`: the thoughts, answer and calls
-  that were read, with their text that waits.
+  that were read, with their held text.
 - `stage`: the engine as a stage of a choice. `evidence`: facts which show where the reply began.
   `thought_calls`: calls within closed thoughts. `repeats`: calls that stand twice.
 """

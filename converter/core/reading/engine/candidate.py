@@ -156,6 +156,9 @@ def find_any_start(mark: CallMark, behind: str, last: bool) -> Start | None:
     """Return the beginning of a call at a mark if `behind`, the text behind the mark, looks like a
     call of any form; else `None`. The tool's name is not read.
 
+    This is for marks in a thought while the addon reads no calls: the call stays text, but it may
+    end the thought.
+
     `last`: no more text comes. If the reply ends at the mark, it was cut off in a call, and the
     beginning is returned too. Raises `NeedMore` if more text must come to decide it.
     """

@@ -315,8 +315,8 @@ class Engine:
 
     @property
     def in_thought(self) -> bool:
-        """True if a thought is open. Behind a call in it, it counts as open while the call is held
-        as a draft.
+        """True if a thought is open. Behind a call in the thought, the thought counts as open while
+        the call is held as a draft.
         """
         return self._state in IN_THOUGHT or self._draft is not None
 

@@ -106,7 +106,7 @@ class Group(enum.Enum):
     CALLS = enum.auto()
     """Marks that may begin a call."""
     THOUGHT_CALLS = enum.auto()
-    """Marks that may begin a call in a thought too. Such a call may end the thought."""
+    """Marks that may begin a call also within a thought. Such a call may end the thought."""
     CALL_ENDS = enum.auto()
     """Closers of calls and of sections of calls."""
     PHRASES = enum.auto()
@@ -247,8 +247,8 @@ class Stands(enum.Enum):
     """The position of a candidate in the reply."""
 
     ALONE = enum.auto()
-    """In an answer, and not in the middle of a sentence. Candidates whose mark is a special token,
-    and all candidates behind a first call, count as ALONE too. If the calls are whole, they count,
+    """In an answer, and not in the middle of a sentence. A candidate in a sentence is ALONE too, if
+    its mark is a special token, or if a call came before it. Whole calls that are ALONE count,
     whatever text follows.
     """
     IN_SENTENCE = enum.auto()
@@ -300,7 +300,7 @@ COUNTED = frozenset(
         (Stands.ENDS_THOUGHT, Follows.CLOSER),
     )
 )
-"""The position of a candidate and the kind of the text behind it, in pairs with which its calls
-count. If the pair is not here, the candidate is ordinary text; in a thought it is a draft, which is
-a part of the thought. ALONE has no pair, because calls at this position count with any text behind.
+"""Pairs of a candidate's position and the kind of the text behind it. Its calls count if the pair
+is here. If not, the candidate is ordinary text; in a thought it is a draft, a part of the thought.
+ALONE has no pair: calls at this position count with any text behind them.
 """

@@ -52,7 +52,7 @@ class ThoughtCalls:
         """Read the next text of a thought, and return the text that need not be held.
 
         A call at the end of the thought is held while no text follows: if this call counts, its
-        text must not be emitted as thinking too.
+        text must not also be emitted as thinking.
         """
         return "".join(map(self._read_line, text.splitlines(keepends=True)))
 
