@@ -82,10 +82,7 @@ def test_a_history_that_needs_nothing_is_the_same_object(messages: list[object])
     assert with_ids_of_model(body) is body
 
 
-@pytest.mark.parametrize(
-    ("model", "sent"),
-    ROWS["the models name decides the form"],
-)
+@pytest.mark.parametrize(("model", "sent"), ROWS["the models name decides the form"])
 def test_the_models_name_decides_the_form(model: str | None, sent: str) -> None:
     body = {"model": model, "messages": [turn(call("toolu_1")), result("toolu_1"), "odd"]}
     written: Any = with_ids_of_model(body)

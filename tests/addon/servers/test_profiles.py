@@ -138,10 +138,7 @@ def test_no_limit_sends_no_budget(name: str) -> None:
     assert "max_thinking_tokens" not in str(fields(name, ThinkingSwitch("enabled", None)))
 
 
-@pytest.mark.parametrize(
-    ("name", "effort", "sent"),
-    ROWS["effort goes out in the servers levels"],
-)
+@pytest.mark.parametrize(("name", "effort", "sent"), ROWS["effort goes out in the servers levels"])
 def test_effort_goes_out_in_the_servers_levels(
     name: str, effort: str, sent: dict[str, object]
 ) -> None:

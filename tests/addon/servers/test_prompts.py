@@ -109,10 +109,7 @@ def test_arguments_of_any_kind_are_written(arguments: object, wanted: object) ->
     assert json.loads(message["content"].split("\n")[1])["arguments"] == wanted
 
 
-@pytest.mark.parametrize(
-    ("fields", "ending"),
-    ROWS["the requested use of calls is written"],
-)
+@pytest.mark.parametrize(("fields", "ending"), ROWS["the requested use of calls is written"])
 def test_the_requested_use_of_calls_is_written(fields: dict[str, object], ending: str) -> None:
     assert system(**fields).endswith(ending)
 
@@ -130,10 +127,7 @@ def test_a_request_without_tools_is_left_alone(body: dict[str, object]) -> None:
     assert describe_tools(body) is None
 
 
-@pytest.mark.parametrize(
-    ("model", "family"),
-    ROWS["the models name tells the family"],
-)
+@pytest.mark.parametrize(("model", "family"), ROWS["the models name tells the family"])
 def test_the_models_name_tells_the_family(model: str, family: str) -> None:
     assert call_style_of(model).name == family
 

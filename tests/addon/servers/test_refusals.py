@@ -217,10 +217,7 @@ def test_a_schema_goes_without_the_refused_keywords_and_keeps_its_names() -> Non
     assert DATE["pattern"] == r"\d"
 
 
-@pytest.mark.parametrize(
-    ("schema", "kept"),
-    ROWS["a schema without a meaning allows anything"],
-)
+@pytest.mark.parametrize(("schema", "kept"), ROWS["a schema without a meaning allows anything"])
 def test_a_schema_without_a_meaning_allows_anything(schema: object, kept: object) -> None:
     tool = {"function": {"name": "f", "parameters": schema}}
     assert without_keywords(tool, frozenset({ODD})) == {

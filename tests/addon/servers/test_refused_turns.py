@@ -57,10 +57,7 @@ def test_turns_that_are_to_go_on_are_one() -> None:
     assert with_one_begun_turn(body) is body
 
 
-@pytest.mark.parametrize(
-    ("turns", "sent"),
-    ROWS["one system turn stands at the head"],
-)
+@pytest.mark.parametrize(("turns", "sent"), ROWS["one system turn stands at the head"])
 def test_one_system_turn_stands_at_the_head(turns: list[Turn], sent: list[Turn]) -> None:
     changed = with_one_system_turn({"messages": turns})
     assert changed["messages"] == sent

@@ -52,9 +52,6 @@ def test_an_error_is_one_in_every_shape(value: object, event: str, error: Failur
     assert server_error(value, event) == error
 
 
-@pytest.mark.parametrize(
-    "value",
-    ROWS["what is no error is none"],
-)
+@pytest.mark.parametrize("value", ROWS["what is no error is none"])
 def test_what_is_no_error_is_none(value: object) -> None:
     assert server_error(value) is None

@@ -46,9 +46,6 @@ def test_other_text_is_lost() -> None:
     assert Toy().feed(read_frame(raw)) == [OpaqueFrame(Own("x", raw=raw), lost=True)]
 
 
-@pytest.mark.parametrize(
-    ("value", "index"),
-    ROWS["an index may be written in many ways"],
-)
+@pytest.mark.parametrize(("value", "index"), ROWS["an index may be written in many ways"])
 def test_an_index_may_be_written_in_many_forms(value: object, index: object) -> None:
     assert as_index(value, 7) == index

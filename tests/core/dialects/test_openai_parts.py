@@ -56,10 +56,7 @@ def test_a_text_that_cannot_be_read_keeps_its_bytes(content: str) -> None:
     assert as_text_or_source(Data("text/plain", content)) == Data("text/plain", content)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "read"),
-    ROWS["arguments are an object whatever came"],
-)
+@pytest.mark.parametrize(("arguments", "read"), ROWS["arguments are an object whatever came"])
 def test_arguments_are_an_object_whatever_came(arguments: object, read: object) -> None:
     assert read_arguments(arguments) == read
 

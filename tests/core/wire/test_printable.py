@@ -23,10 +23,7 @@ from tests.support.strategies import law
 ROWS = rows_of(__file__)
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    ROWS["what acts is spelled out"],
-)
+@pytest.mark.parametrize(("text", "shown"), ROWS["what acts is spelled out"])
 def test_what_acts_is_spelled_out(text: str, shown: str) -> None:
     assert visible(text) == shown
 

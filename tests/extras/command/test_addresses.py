@@ -18,18 +18,12 @@ pytestmark = pytest.mark.slow
 ROWS = rows_of(__file__)
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    ROWS["near misses of an address are understood"],
-)
+@pytest.mark.parametrize(("typed", "meant"), ROWS["near misses of an address are understood"])
 def test_near_misses_of_an_address_are_understood(typed: str, meant: str) -> None:
     assert server_address(typed) == meant
 
 
-@pytest.mark.parametrize(
-    "typed",
-    ROWS["what is no address is refused"],
-)
+@pytest.mark.parametrize("typed", ROWS["what is no address is refused"])
 def test_what_is_no_address_is_refused(typed: str) -> None:
     with pytest.raises(
         CommandError, match="expected an address such as http://localhost:8000, got"

@@ -68,10 +68,7 @@ def test_the_users_own_entries_stay(name: str) -> None:
     assert _meaning(name, _file(name).read_text()) == _meaning(name, USERS[name])
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    ROWS["nothing that others wrote is replaced"],
-)
+@pytest.mark.parametrize(("name", "text"), ROWS["nothing that others wrote is replaced"])
 def test_nothing_that_others_wrote_is_replaced(name: str, text: str) -> None:
     _file(name).parent.mkdir(parents=True, exist_ok=True)
     _file(name).write_text(text)

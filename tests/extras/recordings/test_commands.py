@@ -166,10 +166,7 @@ def test_what_this_version_cannot_read_costs_one_line_and_no_other(
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "arguments_printed"),
-    ROWS["bad use is one line"],
-)
+@pytest.mark.parametrize(("arguments", "arguments_printed"), ROWS["bad use is one line"])
 def test_bad_use_is_one_line(
     arguments: list[str], arguments_printed: str, kept: Path, capsys: Output
 ) -> None:

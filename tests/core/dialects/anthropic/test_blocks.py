@@ -32,10 +32,7 @@ def source(kind: str, **fields: object) -> dict[str, object]:
     return {"type": kind, **fields}
 
 
-@pytest.mark.parametrize(
-    ("role", "block", "expected"),
-    ROWS["each block is read"],
-)
+@pytest.mark.parametrize(("role", "block", "expected"), ROWS["each block is read"])
 def test_each_block_is_read(role: str, block: object, expected: object) -> None:
     assert read(role, block) == (expected,)
 
@@ -50,10 +47,7 @@ def test_a_block_that_no_local_server_knows_is_left_out_and_noted(kind: str) -> 
     assert left_out == [kind]
 
 
-@pytest.mark.parametrize(
-    ("role", "block", "message"),
-    ROWS["a bad block is refused with its path"],
-)
+@pytest.mark.parametrize(("role", "block", "message"), ROWS["a bad block is refused with its path"])
 def test_a_bad_block_is_refused_with_its_path(role: str, block: object, message: str) -> None:
     good = {"type": "text", "text": "fine"}
     with pytest.raises(RequestError) as caught:

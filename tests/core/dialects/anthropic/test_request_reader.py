@@ -78,10 +78,7 @@ def test_reading_leaves_the_body_as_it_was() -> None:
     assert before == CLAUDE_CODE
 
 
-@pytest.mark.parametrize(
-    ("system", "expected"),
-    ROWS["system text without billing lines"],
-)
+@pytest.mark.parametrize(("system", "expected"), ROWS["system text without billing lines"])
 def test_system_text_without_billing_lines(system: object, expected: tuple[str, ...]) -> None:
     assert read(ask(system=system)).system == expected
 
@@ -118,10 +115,7 @@ def test_a_system_message_of_nothing_but_a_billing_line_goes() -> None:
     assert read(ask(messages=messages)).turns[0].blocks == (TextBlock(BILLING),)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    ROWS["service fields and nulls say nothing"],
-)
+@pytest.mark.parametrize(("name", "value"), ROWS["service fields and nulls say nothing"])
 def test_service_fields_and_nulls_say_nothing(name: str, value: object) -> None:
     assert read(ask(**{name: value})) == read(ask())
 

@@ -98,10 +98,7 @@ def test_an_assistant_turn_is_one_message(
     assert write(user("q"), Turn("assistant", blocks), user("next"))[1] == message
 
 
-@pytest.mark.parametrize(
-    ("history", "message"),
-    ROWS["history goes where it is wanted"],
-)
+@pytest.mark.parametrize(("history", "message"), ROWS["history goes where it is wanted"])
 def test_history_goes_where_it_is_wanted(history: Any, message: dict[str, object]) -> None:
     messages = write(assistant(*INTERLEAVED), settings=RequestSettings(history))
     assert messages == [message]

@@ -31,10 +31,7 @@ ROWS = rows_of(__file__)
 TEXT = base64.b64encode(b"a = 1").decode()
 
 
-@pytest.mark.parametrize(
-    ("part", "block"),
-    ROWS["each part has its block"],
-)
+@pytest.mark.parametrize(("part", "block"), ROWS["each part has its block"])
 def test_each_part_has_its_block(part: dict[str, Any], block: object) -> None:
     assert turns({"role": "user", "content": [part]}) == [Turn("user", (block,))]  # type: ignore[arg-type]
 
@@ -73,10 +70,7 @@ def test_a_message_needs_no_type(role: str, expected: Any, kind: dict[str, str])
     assert turns({**kind, "role": role, "content": "a"}) == [Turn(expected, (TextBlock("a"),))]
 
 
-@pytest.mark.parametrize(
-    ("item", "block"),
-    ROWS["a thought is read wherever its client kept it"],
-)
+@pytest.mark.parametrize(("item", "block"), ROWS["a thought is read wherever its client kept it"])
 def test_a_thought_is_read_wherever_its_client_kept_it(item: dict[str, Any], block: object) -> None:
     assert turns({"type": "reasoning", "id": "rs_1", **item}) == [Turn("assistant", (block,))]  # type: ignore[arg-type]
 

@@ -65,10 +65,7 @@ def test_the_input_is_listed_in_pages_the_last_item_first(
         ResponseItemList.model_validate(listed)
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    ROWS["what there is not is refused plainly"],
-)
+@pytest.mark.parametrize(("method", "path", "status"), ROWS["what there is not is refused plainly"])
 def test_what_there_is_not_is_refused_plainly(
     memory: Memory, method: str, path: str, status: int
 ) -> None:

@@ -97,10 +97,7 @@ def test_a_custom_tool_tells_its_grammar() -> None:
     assert tool.input_schema["required"] == ["input"]
 
 
-@pytest.mark.parametrize(
-    "tool",
-    ROWS["a tool of openais servers is left out by name"],
-)
+@pytest.mark.parametrize("tool", ROWS["a tool of openais servers is left out by name"])
 def test_a_tool_of_openais_servers_is_left_out_by_name(tool: dict[str, Any]) -> None:
     toolbox = offered(tool)
     assert (toolbox.tools, toolbox.left_out_types) == ([], [tool["type"]])
