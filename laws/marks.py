@@ -7,7 +7,7 @@ from converter.core.reading.rows import GAP, SUFFIX
 from converter.core.reading.thought_row import ThoughtRow
 
 _BLANKS = re.compile(r"\s+")  # one or more blanks
-_SUFFIX = "[0-9A-Za-z_-]{1,32}"  # for the wildcard `SUFFIX` in a mark: the `a` of `<think:a>`
+_SUFFIX = "[0-9A-Za-z_.:-]{1,32}"  # for the wildcard `SUFFIX` in a mark: the `a` of `<think:a>`
 _GAP = r"[^<]{0,48}(?:<\|constrain\|>[^<]{0,48})?"  # for the wildcard `GAP` in a gpt-oss header
 _NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute
 _PAIRS = rf"""(?:{_NAME}=(?:"[^"]*"|'[^']*'))*"""  # attributes, in a text without blanks

@@ -19,7 +19,7 @@ NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute
 _QUOTED = r"""(?:"[^"]*"|'[^']*')"""  # the value of an attribute
 ATTRIBUTES = rf"(?=\s)(?:\s+{NAME}\s*=\s*{_QUOTED})*\s*"
 """The pattern of the attributes in a tag, with blanks around them."""
-_ANY_SUFFIX = r"[0-9A-Za-z_-]{1,32}"  # for the wildcard `SUFFIX` in a mark: the `a` of `<think:a>`
+_ANY_SUFFIX = r"[0-9A-Za-z_.:-]{1,32}"  # for the wildcard `SUFFIX` in a mark: the `a` of `<t:a>`
 _HEADER = r"(?:(?!to=)[^<]){0,48}+"  # up to 48 characters of a gpt-oss header
 _GAP = rf"(?=\W)(?!<\|message){_HEADER}(?:<\|constrain\|>{_HEADER})?"
 """The pattern for the wildcard `GAP` in a mark: text in the middle of a header of gpt-oss."""
