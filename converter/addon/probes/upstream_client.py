@@ -253,15 +253,15 @@ class UpstreamClient:
     async def list_models(
         self, upstream: Upstream, headers: Mapping[str, str]
     ) -> list[dict[str, object]]:
-        """Return the models that the server lists. The result is kept for `REST` seconds; it is
-        empty if the server sent no list in time. If the server refuses the connection, return the
-        last list.
+        """Return the models that the server lists. The result is kept for `REST` seconds. If the
+        server sends no list in time, or refuses the connection, return its last list, which is
+        empty at first.
         """
         listed, until = self._listed.get(upstream, ([], 0.0))
         if until < time.monotonic():
             with suppress(ConnectionError):
                 reply = await self._fetch(upstream, headers, ProbeRequest(_MODELS))
-                listed = model_entries(reply.value() if reply else None)[:MOST_LESSONS]
+                listed = model_entries(reply.value())[:MOST_LESSONS] if reply else listed
                 self._listed[upstream] = (listed, time.monotonic() + REST)
         return listed
 

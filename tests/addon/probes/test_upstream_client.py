@@ -404,6 +404,20 @@ def test_the_models_of_a_server_are_requested_once(server: ByPathServer) -> None
     assert server.paths() == ["/v1/models"]
 
 
+@pytest.mark.usefixtures("short_patience")
+def test_a_silent_server_has_the_models_of_its_last_list(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def list_again(client: UpstreamClient) -> object:
+        with _hanging(server, "/v1/models"):
+            return await client.list_models(_at(server), {})
+
+    monkeypatch.setattr(upstream_client, "REST", -1.0)
+    server.rows |= owned_by("vllm")
+    first, second = _run(lambda client: client.list_models(_at(server), {}), list_again)
+    assert first == second != []
+
+
 def _facts(upstream: Upstream, meets: bool = True, server: Server | None = None) -> Step:
     async def ask(client: UpstreamClient) -> object:
         if meets:
