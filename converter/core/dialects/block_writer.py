@@ -298,9 +298,9 @@ class BlockWriter(Encoder, ABC):
                 return self._write_other(event)
 
     def _write_text(self, text: str) -> Iterator[dict[str, object]]:
-        """Yield the events for a piece of text, and before them the begin of a text block if none
-        is open. While no text block is open and all text so far is blanks, hold the text and yield
-        nothing, up to `BLANKS_LIMIT` characters.
+        """Yield the events for a piece of text; the first piece begins a text block. Blanks begin
+        none: as long as the text has only blanks, up to `BLANKS_LIMIT` characters, it is held, and
+        nothing is yielded.
         """
         if self._open != TEXT:
             text, self._blanks = self._blanks + text, ""
@@ -394,9 +394,9 @@ class BlockWriter(Encoder, ABC):
 
 
 _LEAST_LENGTH = 64
-"""How many characters a held event counts at least, because even an event without text needs
-memory. Events are held while a call is open; above `DELAYED_LIMIT` characters of them TooMuchError
-is raised.
+"""An event that is held while a call is open is counted as at least this number of characters,
+because even an event without text needs memory. If more than `DELAYED_LIMIT` characters are held,
+TooMuchError is raised.
 """
 
 

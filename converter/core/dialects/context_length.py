@@ -27,7 +27,7 @@ _SENTENCES = (
     # vLLM, if prompt and reply are too long together
     rf"'max_tokens'.{{0,60}}is too large: (?P<reply>\d+)\..{{0,20}}{_LIMIT} "
     r"and your request has (?P<tokens>\d+) input tokens",
-    # vLLM and OpenAI's API, in another sentence for the same error
+    # vLLM and OpenAI's API, also if prompt and reply are too long together
     rf"{_LIMIT}[.,] [Hh]owever,? you requested \d+ tokens "
     r"\((?P<tokens>\d+) in (?:the messages|your prompt)[,;] (?P<reply>\d+) \w+ the completion\)",
     # vLLM 0.32, and older versions. 0.32 stops counting at the limit, and then writes "at least".
@@ -43,7 +43,7 @@ _SENTENCES = (
     # SGLang 0.5.23, if the reply alone is too long. Its two sentences have no blank between them.
     r"max(?:_completion)?_tokens is too large: (?P<reply>\d+)\."
     r"This model supports at most (?P<most>\d+) completion tokens",
-    # Anthropic's API, and servers that copy its two sentences: for the prompt, for prompt and reply
+    # Anthropic's API and its copies: for the prompt alone, then for prompt and reply together
     r"prompt is too long: (?P<tokens>\d+) tokens > (?P<most>\d+)",
     r"exceed context limit: (?P<tokens>\d+) \+ (?P<reply>\d+) > (?P<most>\d+)",
 )

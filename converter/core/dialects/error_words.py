@@ -135,7 +135,7 @@ class DialectDecoder(Decoder, ABC):
         data = (frame.data or b"").strip()
         if not data:
             # Some servers that fail in mid-stream write an error as bare JSON, without `data:`
-            # before it. `lost` then says that the reply is not whole.
+            # before it. Then, or if the frame was too large, the reply is not whole: it is `lost`.
             bare = frame.raw.strip()
             lost = frame.oversized or (
                 bare.startswith(b"{") and server_error(json_text.read_or_none(bare)) is not None

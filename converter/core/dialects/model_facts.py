@@ -191,7 +191,7 @@ def _part_about(value: object, model: str) -> object:
 def _objects(value: object) -> Iterator[dict[str, object]]:
     """Yield all objects in a value, outer objects before those within them."""
     waiting = [value]
-    for each in waiting:  # `waiting` grows; a recursive function would fail at deeply nested JSON
+    for each in waiting:  # the list grows in the loop: recursion would fail at deeply nested JSON
         inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
         waiting += [part for part in inner if isinstance(part, dict | list)]
         if isinstance(each, dict):

@@ -91,8 +91,9 @@ _IN_OBJECTS = ("image_url", "input_audio", "audio_url", "video_url", "file")
 
 
 def _fields_of_part(part: Fields) -> Fields:
-    """Return the object with a part's fields: the inner object, or the part itself if the inner
-    value is a string, which llama.cpp and Ollama accept.
+    """Return the object with a part's fields: for a type in `_IN_OBJECTS` the inner object, else
+    the part itself. If the inner value is a string, which llama.cpp and Ollama accept, it is the
+    part itself, too.
     """
     kind = part.optional("type", str) or ""
     bare = isinstance(part.values.get(kind), str)

@@ -134,7 +134,7 @@ def usage_of(entry: dict[str, object]) -> Usage:
         counted + apart,
         as_count(entry, "completion_tokens") or 0,
         cached=cached,
-        created=as_count(prompt, "created_cache_tokens"),  # a field of vLLM 0.32
+        created=as_count(prompt, "created_cache_tokens"),  # the field of vLLM 0.32 for it
         thinking=as_count(details, "reasoning_tokens") or as_count(entry, "reasoning_tokens"),
         own=Own(NAME, entry),
     )

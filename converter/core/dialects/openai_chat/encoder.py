@@ -352,7 +352,7 @@ class OpenAIEncoder(Encoder):
                 name, entry = next(iter(own.items()))
                 if name != "tool_calls":
                     frame.inner[name] = _function_fields(entry, event)
-                # No entry is written for an empty piece, which ends a call with free text.
+                # The last piece of a call with free text may be empty: then no entry is written.
                 elif not event.free_text or event.name or event.id or text_of(event):
                     own_entry = self._call_entry(entry, event)
                     frame.calls.append((event.index, own_entry) if self._whole else own_entry)

@@ -241,8 +241,8 @@ class ResponsesDecoder(DialectDecoder):
 
 
 def _is_plain_call(item: dict[str, object]) -> bool:
-    """Return True if an item is a plain call: a call of a function without a namespace. Any other
-    call cannot become a `ToolCall`, which has no field for a namespace or for the type of tool.
+    """Return True if an item is a plain call: a call of a function without a namespace. A call with
+    a namespace is no plain call, because a `ToolCall` has no field for a namespace.
     """
     return item.get("type") == "function_call" and not item.get("namespace")
 

@@ -61,7 +61,7 @@ class Items:
     """The tools that the request offers."""
     is_whole_conversation: bool = True
     """True if the items are a whole conversation, so that a tool's output without its call is an
-    error.
+    error. False if the request refers to earlier items that are not kept here.
     """
     turn_of: TurnOf = read_anew
     """Returns the turn of an item: it reads the item, or returns the turn that was read for the

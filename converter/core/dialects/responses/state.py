@@ -45,7 +45,7 @@ REMOVED_FIELD = "removed"
 _RESPONSE_PREFIX = "resp_"
 """Prefix of the ids of responses."""
 _ITEM_ID = re.compile(r"[a-z]+_(.+)_(?:in)?\d+")
-"""Pattern of an item's id that has in it the id of the item's response: the response `resp_7` gives
+"""Pattern of an item's id that contains the id of the item's response: the response `resp_7` gives
 the id `msg_7_0` to an item of its output, and `msg_7_in0` to an item of its request.
 """
 _REASONING_PREFIX = "rs_"
