@@ -107,8 +107,8 @@ class Findings:
 
     @property
     def hints(self) -> list[str]:
-        """Lines for people, in the log and on the page: about an ended thought, a missing answer,
-        an answer that came as thinking, and calls in the text. Empty if there is nothing to say.
+        """Lines for people, in the log and on the page: about a thought that spent its budget, a
+        missing answer, an answer that came as thinking, and calls in the text. Empty for none.
         """
         position = f"behind {self.ends.at} characters of thinking"
         budget = [f"a thought was ended {position}, because its budget was spent"]

@@ -31,8 +31,9 @@ class ThoughtFolder:
         self._is_open = False
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event, with thinking turned into text. The first text of a thought gets
-        `OPENER` before it. If the event ends a thought, `CLOSER` comes before it, as text.
+        """Return the event; thinking as text, with `OPENER` before the first text of a thought. At
+        the end of a thought, return `CLOSER` as text: in place of a `ThinkingEnd`, or before
+        another event that ends the thought.
         """
         if isinstance(event, Thinking):
             opener = "" if self._is_open else OPENER

@@ -29,8 +29,9 @@ class HalfCharacters:
         self._begun: TextEvent | None = None  # the event whose text ended in the held half
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the event with the held half before its text. If its text ends with the first
-        half of a character, this half is held.
+        """Return the event with the held half before its text; if it is an event of another kind,
+        with U+FFFD before it in place of the half. If its text ends with the first half of a
+        character, this half is held.
         """
         if not isinstance(event, Text | Thinking | ToolCall):
             return [*self.close(), event]

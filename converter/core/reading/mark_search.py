@@ -38,8 +38,8 @@ _BEGUN = {
 }
 """wildcard in a mark -> the pattern of its text so far, if the rest of the mark has not come."""
 _REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
-"""A bound for the text of a wildcard: it has no more characters. A mark in a text may be so much
-longer than in its row, so that a longer end of the text must be compared with incomplete marks.
+"""A bound for the length of a wildcard's text. A mark in a text may be longer than in its row by so
+many characters, so that a longer end of the text must be compared with incomplete marks.
 """
 
 

@@ -109,9 +109,9 @@ class Expected:
     """The state in which the reply begins, as the addon knows or guesses it."""
     model: str = ""
     """The name of the model in the client's request."""
-    thoughts: ExpectedThoughts = ExpectedThoughts()  # can be shared, because it is frozen
+    thoughts: ExpectedThoughts = ExpectedThoughts()  # all instances can share it: it is frozen
     """Facts about the thoughts of the reply."""
-    calls: ExpectedCalls = ExpectedCalls()  # can be shared, because it is frozen
+    calls: ExpectedCalls = ExpectedCalls()  # all instances can share it: it is frozen
     """Facts about the tool calls of the reply."""
     off: bool = False
     """True if thinking is turned off, by the request or by the user's option. A closer in the reply

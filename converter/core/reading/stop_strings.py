@@ -37,9 +37,9 @@ class StopStrings:
         self._has_text = self._is_over = False
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the event. If its text has a stop string, return the text up to this string, and
-        behind it a finish; later events are dropped. If the text ends with the beginning of a stop
-        string, this end is held until the next event.
+        """Return the event, with the held text before it. If its text has a stop string, return the
+        text up to this string, and behind it a finish; later events are dropped. If the text ends
+        with the beginning of a stop string, this end is held until the next event.
         """
         if self._is_over:
             return []

@@ -60,8 +60,8 @@ class ThoughtRow(Row):
     the expression is empty, all openers count.
     """
     model_pattern: str = ""
-    """A regular expression for names of models. The family is read only for models with a name that
-    it matches; if the expression is empty, for all models.
+    """A regular expression for names of models. If the user has not chosen the family, it is read
+    only for models with a name that the expression matches; for all models if it is empty.
     """
 
     @property

@@ -44,8 +44,9 @@ class TurnEnd:
         self._held: Text | None = None
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event, with the held text before its text. End-of-turn tokens, or the
-        beginning of a token, at the end of its text are held until the next event.
+        """Return the event, and before it the held text, if its tokens are not dropped (see the
+        class). End-of-turn tokens, or the beginning of a token, at the end of the event's text are
+        held until the next event.
         """
         if isinstance(event, (Finish, ToolCall)):
             return [*self.close(), event]

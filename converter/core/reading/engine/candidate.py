@@ -112,8 +112,8 @@ def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[Cal
     """
     if mark in SECTIONS:
         offset = behind_closers(text, len(mark))
-        # If the heads of several forms fit equally well, the first form counts: one whose calls
-        # have no opener of their own within the section.
+        # If the heads of several forms fit equally well, the form that is yielded first counts. So
+        # forms whose calls have no opener of their own within the section come first.
         for row in sorted(SECTIONS[mark], key=lambda row: bool(row.opens)):
             opener = max(filter(text[offset:].startswith, row.opens), key=len, default="")
             yield row, behind_closers(text, offset + len(opener)), True
@@ -302,7 +302,9 @@ class Candidate:
 
     @property
     def is_text(self) -> bool:
-        """True if it is certain that this is no call: no offered tool has the name in its head."""
+        """True if it is certain that this is no call: no offered tool has the name in its head, or
+        the addon reads no calls.
+        """
         return self.start.head is Head.UNOFFERED
 
     @property

@@ -122,7 +122,7 @@ class Context:
         return quoted or in_line or self._code.in_code_of_line()
 
     def _examine(self) -> None:
-        """Examine the text that was fed since the last examination."""
+        """Update the facts about the position by the text that was fed since the last update."""
         text, self._unread = self._unread, ""
         if not text:
             return

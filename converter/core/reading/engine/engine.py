@@ -198,8 +198,8 @@ class Engine:
         # Directly behind a call: the forms in which the next call may begin without an opener, an
         # empty tuple for none. Elsewhere `None`.
         self._section: tuple[CallRow, ...] | None = None
-        # The closers of the last call, if it ended without a closer. They may still come behind
-        # text, and are then dropped.
+        # The closers of the last call, if none of them has come. They may still come behind text,
+        # and are then dropped.
         self._late: tuple[str, ...] = ()
         # True behind a header such as `to=user<|message|>` (`MarkTable.shows_calls`): calls in the
         # text behind it are only shown to the user.
@@ -960,8 +960,8 @@ class Engine:
         text, self._candidate = candidate.text, None
         self._source.rest = text[point.end :] + self._source.rest
         written = text[: point.end]
-        # If it is cut off and text follows, it stands in a thought, and the thought's closer came
-        # in the middle of its call. Then no call of the draft counts.
+        # If the candidate is cut off and text follows, it stands in a thought, and the thought's
+        # closer came in the middle of its call. Then no call of the draft counts.
         if point.reason is End.CUT and point.body_end < len(text):
             self._settle_draft(counts=False)
         elif candidate.is_text:
@@ -991,9 +991,9 @@ class Engine:
             self._emit_as_text(candidate, candidate.text[: point.end])
 
     def _emit_unoffered_call(self, candidate: Candidate, point: Point) -> None:
-        """Emit the text of a candidate that only looks like a call, because no offered tool has the
-        name in its head; in a thought, add the text to the draft. If the request allows no call,
-        drop the marks before and behind the body.
+        """Emit the text of a candidate that only looks like a call (`Candidate.is_text`); in a
+        thought, add the text to the draft. If the request allows no call, drop the marks before and
+        behind the body.
         """
         text = candidate.text
         text_left = text[candidate.emitted_length : point.end]

@@ -31,7 +31,7 @@ class Evidence:
 
     def __init__(self, reading: Reading, shown: Beginning) -> None:
         self._reading, self._shown = reading, shown
-        # The first and the last `_EDGE` characters of the reply's text, with its marks.
+        # The first and the last `_EDGE` characters of the reply's text as it came, marks included.
         self._head = self._tail = ""
         self._last = ""  # the last character of thinking
         self._thought = self.answered = False

@@ -188,9 +188,9 @@ class ReadingStage:
         """
         held: list[Event] = []
         if self._reads_tags or self._repeats.holds or not self._engine.at_head:
-            # At the first thinking in a field, all held text is returned. Later the filter `_again`
-            # may hold content that may repeat the field's thought: this content stays held, and
-            # only the engine is flushed.
+            # At the first thinking in a field, all held text is returned. Later, only the text in
+            # the engine is returned. Content that `_again` holds stays held, until it shows whether
+            # it repeats the field's thought.
             held = self._release_text("", cut=False) if self._reads_tags else self._flush("")
             held = self._settle_calls(held)
             if self._reads_tags:
