@@ -1,3 +1,3 @@
-"""The laws of every reply, recorded or drawn, and the readers that judge it: an oracle, strict
-readers, the official SDKs.
+"""The laws that every reply must pass, recorded or random, and the readers that check it: an
+oracle, strict readers, the official SDKs.
 """

@@ -141,6 +141,6 @@ def _rows(form: CallRow) -> Iterator[Row]:
         yield Row(form.name, _opening_pattern(form) + begin, reader, ends)
 
 
-ROWS = tuple(row for form in FORMS if not form.whole for row in _rows(form))
+ROWS = tuple(row for form in FORMS if not form.whole for row in _rows(form))  # but not `WHOLE`
 WHOLE = tuple(row for form in FORMS if form.whole for row in _rows(form))
 """The rows of forms that count only if calls are the whole reply. `ROWS` has the other forms."""

@@ -57,7 +57,7 @@ class Members(dict[str, object]):
         return arguments
 
     def _all_items(self) -> Iterator[tuple[str, object]]:
-        """Yield the items of the call's object, and of the objects behind it."""
+        """Yield the call's items, and those of `behind`; an unknown key if both have arguments."""
         arguments = next((self[key] for key in _ARGUMENTS if self.get(key)), None)
         yield from self.items()
         for each in self.behind:
@@ -201,7 +201,7 @@ def _values(xml: str) -> dict[str, object]:
 
 
 def python_reader(close: str) -> Reader:
-    """Return a reader of Python calls, `f(a=1)`, up to the mark `close`; else of calls in JSON."""
+    """Return a reader of Python calls, `f(a=1)`, up to `close`; if it finds none, it reads JSON."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         end = text.find(close, match.end()) if close else _python_end(text, match.end())

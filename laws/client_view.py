@@ -74,8 +74,8 @@ def view_of_message(message: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
 
 
 def view_of_completion(reply: ParsedReply, ordered: bool = True) -> Iterator[tuple[object, ...]]:
-    """Yield the events of each choice. `ordered`: True to yield the runs of thinking and text too,
-    whose order a whole body does not show.
+    """Yield the events of each choice, then usage and error. `ordered`: True to yield runs of
+    thinking and text too; False if a reply is a whole body, which does not show their order.
     """
     for index, choice in sorted(reply.choices.items()):
         runs = groupby(

@@ -102,8 +102,8 @@ def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracl
 
 
 def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
-    """Return for each part of a choice the text of the calls at its end that the client gets as
-    calls; else an empty text. Only thoughts count; one in a reasoning field must be the last part.
+    """Return a text for each part of a choice: of a thought, the calls at its end that the client
+    gets as calls; else empty. Of thoughts in a reasoning field, only the last part has such a text.
     """
     read, tools = _all_parts(choice, reading), reading.expected.calls.read
     counts = not calls_in_text(choice, reading) and calls_in_thoughts(choice, reading)
@@ -148,7 +148,7 @@ def _without_calls(part: Part, tools: Tools) -> list[Part]:
 
 
 def _all_parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
-    """Return a choice's parts, with the text of calls. Behind a reasoning field, tags are text."""
+    """Return a choice's parts; calls stay text. Behind a reasoning field, tags open no thought."""
     tagged = list(takewhile(lambda piece: piece.kind != "thinking", choice.pieces))
     text = "".join(piece.text for piece in tagged if piece.kind == "text")
     blocks = _oracle_blocks(text, choice.finish, reading)
@@ -171,8 +171,8 @@ def _all_parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
 def repeated_thought(
     pieces: Sequence[Piece], families: Sequence[ThoughtRow], open_closers: Sequence[str] = ()
 ) -> str:
-    """Return the thought, with its marks, in which content repeats a reasoning field; empty if it
-    repeats none. `open_closers`: closers of a thought that was opened before `pieces`.
+    """Return the thought with which content begins, its marks included, if it repeats a reasoning
+    field; else an empty text. `open_closers`: closers of a thought opened before `pieces`.
     """
     joined = {
         kind: "".join(piece.text for piece in pieces if piece.kind == kind)
@@ -190,7 +190,7 @@ def repeated_thought(
 
 
 def _open_closers(text: str, reading: Reading) -> Sequence[str]:
-    """Return the closers of the thought that begins at the end of `text`; empty if none begins."""
+    """Return the closers of a thought that has just begun where `text` ends; empty for none."""
     last = _oracle_blocks(f"{text}x", None, reading)[-1:]
     if not last or last[0].kind != "thinking" or last[0].text.strip() != "x":
         return ()
@@ -200,7 +200,7 @@ def _open_closers(text: str, reading: Reading) -> Sequence[str]:
 
 
 def _without_stray_marks(read: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
-    """Return the parts without marks that the server left in content beside a reasoning field."""
+    """Return the parts without marks that a server left in text although it sent thoughts apart."""
     out: list[Part] = []
     for part in read:
         at_head = bool(out) and out[-1].native

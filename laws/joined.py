@@ -111,7 +111,7 @@ def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> No
     """Check the law `number` by its function `holds`, which raises BrokenLawError. If the reply was
     joined from two, check its `single_reply`, and that clients get the same message from both.
     """
-    # the bytes show where a thought was ended only if a budget was spent or no answer came
+    # only if a budget was spent, or no answer came, do the bytes show where the thought was ended
     limits = recording.awaited().limits
     both = joined(recording) if limits.budget is not None or limits.answers else None
     if both is None:
@@ -177,8 +177,8 @@ def _separate_replies(body: bytes) -> tuple[bytes, bytes]:
 
 
 def _joined_at_thought_end(recording: Recording, first: bytes, second: bytes) -> Joined | None:
-    """Return the two replies, with the first one divided where its thought was ended: before its
-    finish if it has no answer, else where the budget is spent. `None`: it ended for another reason.
+    """Return the two replies. The first is divided where the addon ended its thought: before the
+    finish if no answer came, else where the budget is spent. `None`: the thought ended otherwise.
     """
     reading, limits = reading_for(recording, whole=False), recording.awaited().limits
     choice = parse_reply(first, Form.STREAM, OPENAI_CHAT).choice()

@@ -21,7 +21,7 @@ _OUTER_FIELDS = ("id", "model", "role", "stop_reason", "stop_sequence")
 """Fields of a message object that the SDK must return, beside its content and counts."""
 _KINDS = ("text", "thinking", "tool_use")  # types of the blocks that every SDK returns
 _FAILED = 502
-"""The HTTP status with which an SDK gets an error that is one body."""
+"""The HTTP status with which the mock server sends an SDK an error as one body, not as a stream."""
 _RAISING_FINISHES = ("length", "content_filter")
 """Finish reasons at which `stream` of openai 3 raises an error, although the reply is valid."""
 

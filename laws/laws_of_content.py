@@ -125,8 +125,8 @@ def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> No
 
 
 def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Json]:
-    """Return the server's calls `sent`. Where the addon may have converted a value ("3" to 3), the
-    value is the client's: both have the same text, and the tool's schema takes no string.
+    """Return the calls `sent`, with the client's arguments where the addon may have converted
+    values ("3" to 3): where both have the same text, and the tool's schema takes no string.
     """
     if not case.calls_read.typed_arguments or len(sent) != len(got):
         return [*sent]

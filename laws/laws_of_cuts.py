@@ -51,7 +51,7 @@ def law_3(recording: Recording, _: int) -> None:
     """Check that a client gets the same from the recorded reply and from its other form: a stream
     folded into a body, or a body unfolded into a stream.
 
-    A whole reply shows whether it begins in a thought. For a stream, the option `start` says it.
+    A stream shows too late whether it begins in a thought, so it is compared with `start` set.
     """
     streamed = as_stream(recording)
     whole = (
@@ -76,7 +76,7 @@ def law_3(recording: Recording, _: int) -> None:
 def _check_same(
     to: list[Variant], recordings: list[Recording], skip: tuple[Recording, Form] | None = None
 ) -> None:
-    """Check that all variants in `to` get the same from all recordings. `skip`: not this pair."""
+    """Check that all variants in `to` get the same from all recordings, except the pair `skip`."""
     pairs = [
         (each, variant)
         for each in recordings

@@ -117,7 +117,7 @@ def _is_not_utf8(case: Case) -> bool:
 
 
 def _has_cut_call(case: Case) -> bool:
-    """Return True if the text has a call that is cut off, emitted as a call or left as text."""
+    """Return True if a call in the text is cut off, and the addon emitted it or left it as text."""
     if case.recording.awaited().expected.calls.read is None:
         return False
     return bool(case.calls_read.cut_calls or case.calls_read.calls_left_text)

@@ -26,9 +26,7 @@ def literal_marks(families: Iterable[ThoughtRow]) -> list[str]:
 
 
 def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
-    """Return further texts that the addon drops: labels behind an opener, and the incomplete mark
-    with which a reply may be cut off.
-    """
+    """Return what the addon drops beside marks: labels behind openers, parts of cut-off marks."""
     rows = list(families)
     torn = tuple(mark for row in rows for mark in row.torn)
     marks = [mark for mark in literal_marks(rows) if torn and mark.startswith(torn)]

@@ -83,7 +83,7 @@ class _Reader:
     call: str = ""  # the opener of the tool call with which `rest` begins; else empty
     ended: bool = False  # True if only blanks and special tokens stand between a thought and `rest`
     called: bool = False  # True if only blanks stand between a tool call and `rest`
-    resumes: Sequence[str] = ()  # closers of a thought that may go on behind the call that ended it
+    resumes: Sequence[str] = ()  # closers of a thought that goes on if text follows its call
     unmarked: str = ""  # the text of a thought that ended in neither closer nor call
     torn: bool = False  # True if the text ended in an incomplete mark, which was dropped
     again: Sequence[str] = ()  # openers that are dropped if they stand within the thought
@@ -367,7 +367,7 @@ class _Reader:
         return self._take_unopened(closers, first)
 
     def _take_unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
-        """Remove a thought without opener; return its block. `first`: marks at its beginning."""
+        """Remove a thought without opener; return its block. `first`: marks that only begin it."""
         ended = re.search("|".join(mark_patterns(closers)) or "(?!)", self.rest)
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
@@ -386,8 +386,8 @@ def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | N
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(mark_patterns(CLOSERS))}))*")
 """The pattern of closers of calls, with blanks before them."""
 _LONGEST = 200
-"""The most characters at the end of the unread text in which an incomplete mark is searched for."""
-_GROUPS = {"said": "closer", "word": "tail"}  # regex group of a thought's text -> of its closer
+"""How many characters of unread text are compared with marks, one of which may be cut off there."""
+_GROUPS = {"said": "closer", "word": "tail"}  # group of a thought's text -> group of its closer
 
 
 def _last_paragraph(text: str) -> str:

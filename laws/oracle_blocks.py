@@ -14,7 +14,7 @@ class Block:
     kind: str  # `text` or `thinking`
     text: str  # what the block says, without its marks
     thought_type: str | None = None  # the tag's attribute of this name; None if the tag lacks it
-    confidence: float | None = None  # the tag's, else 0.5; None for a tag without any attributes
+    confidence: float | None = None  # the tag's number, else 0.5; None for a tag without attributes
 
 
 _PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")

@@ -121,7 +121,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
         if row.answer_tags and state.at_start and state.closer in row.closes
     ]
     groups = {
-        # such an end is text, but marks in it count: so the match is only its first character
+        # a header cut off behind a word is text, but marks in it count: so match one character
         "worded": [f"(?={end})." for end in _header_patterns(marks, torn)],
         "torn": _cut_mark_patterns(marks, torn),
         "tool": mark_patterns(_tool_marks_in_text(families, state)),
@@ -174,7 +174,7 @@ def _header_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
 
 
 def _begun_gap_pattern(mark: str, condition: str = "") -> str:
-    """Return the pattern of a mark cut off in or behind its `GAP`. `condition`: lookahead there."""
+    """Return the pattern of a mark cut off in or behind its `GAP`. `condition`: its lookahead."""
     head, _, tail = mark.partition(GAP)
     ends = {end[:length] for end in (tail, "<|constrain|>") for length in range(1, len(end))}
     some = "|".join(mark_patterns(ends))
@@ -235,7 +235,7 @@ def _characters_of(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _begins_value(text: str, offset: int, at: int) -> bool:
-    """Return True if a value begins at `at`: `{`, or `[` with only blanks from `offset` to it."""
+    """Return True if a value begins at `at`: `{`, or a `[` that only blanks part from `offset`."""
     return text[at] == "{" or (text[at] == "[" and not text[offset:at].strip())
 
 
@@ -254,7 +254,7 @@ def call_end(text: str, opener: str) -> int | None:
 
 
 def _value_begin(text: str, offset: int, header: bool) -> int | None:
-    """Return the offset at which a value, or other text, begins; `None` if the text ends before."""
+    """Return where `value_end` finds a value or other text; `None` if the text ends before that."""
     for at in range(offset, len(text)):
         if _begins_value(text, offset, at):
             return at
@@ -283,10 +283,10 @@ def _mark_pattern(mark: str, suffix: str) -> str:
 
 
 def _thought_pattern(number: int, family: ThoughtRow, attributes: bool) -> str:
-    """Return the pattern of a thought: an opener, all text up to the family's first closer, and
-    that closer, in place of which the text may end.
+    """Return the pattern of a thought: an opener, the text up to the next closer of the family, and
+    that closer. A thought without closer goes on to the end of the text.
 
-    Openers and labels (`thought`) may follow the opener at once. `attributes`: True if the
+    Behind the opener, further openers and labels (`thought`) are skipped. `attributes`: True if the
     opener may have attributes. The names of the groups end in `number`, the family's index.
     """
     closers = "|".join(_mark_pattern(mark, f"(?P=suffix{number})") for mark in family.closes)

@@ -108,10 +108,10 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @contextmanager
 def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
-    """Make `converter` our package for a recording, because a project may have such a module.
+    """Make `converter` our package for a recording: a project may have a `converter` of its own.
 
-    Nothing changes where our package is loaded already, or is the one that the project imports:
-    modules that were loaded twice would not recognise each other's values.
+    Nothing changes if our package is loaded already, or if the project itself imports it. A module
+    that was loaded twice would not recognise its own classes.
     """
     ours = isinstance(node, RecordingFile | RecordingItem)
     if (
@@ -199,7 +199,7 @@ def _relative_to_cwd(folder: Path) -> Path:
 
 def _fault_by_law(law: "Law", recording: "Recording", library: "Library", cuts: int | None) -> str:
     """Return the first difference by which a recording breaks a law; empty if the law holds. Skip
-    the test if an SDK is missing. `cuts`: how many random cuts to check; `None` for `DRAWN`.
+    the test if an SDK is missing. `cuts`: how many random cuts to check; `None`: `DRAWN` of them.
     """
     from laws.laws import check_one  # noqa: PLC0415
     from laws.laws_of_clients import NotInstalledError  # noqa: PLC0415

@@ -18,7 +18,7 @@ _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")  # the end of a f
 _CHOICE_FIELDS = ("index", "delta", "message", "finish_reason")  # a choice's fields that are read
 _WRONG_SHAPE = (AttributeError, TypeError, KeyError, ValueError)
 """The errors that a reader raises for JSON that has not the shape of its dialect."""
-_MESSAGE_FIELDS = ("content", "refusal", "tool_calls", "function_call")  # those that are read
+_MESSAGE_FIELDS = ("content", "refusal", "tool_calls", "function_call")  # fields that are read
 
 
 def frames(body: bytes) -> Iterator[bytes]:
@@ -78,7 +78,7 @@ class _OpenAIParser:
     def feed(self, body: Json) -> None:
         if is_text(body):
             body = as_chat(body, self._form)
-            for choice in body["choices"]:  # with a role, because the addon adds one
+            for choice in body["choices"]:  # the addon adds a role, so this reader does too
                 self.reply.choice(choice["index"]).others.setdefault("role", ["assistant"])
         self.reply.error = self.reply.error or bool(body.get("error"))
         self.reply.usage = body.get("usage") or self.reply.usage

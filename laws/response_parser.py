@@ -41,7 +41,7 @@ class ResponseParser:
             self.reply.error = self.reply.error or bool(event.get("error"))
 
     def _item_index(self, event: Json, name: object) -> int:
-        """Return the event's `output_index`; without one, number items by their id, `name`."""
+        """Return the event's `output_index`; without one, how many ids came before `name`."""
         item_index = self._items.setdefault(event.get("output_index", name), len(self._items))
         return int(event.get("output_index", item_index))
 

@@ -16,8 +16,10 @@ from pydantic import TypeAdapter
 from converter.core.dialects.reasoning_fields import TAKEN
 from converter.core.dialects.table import Form
 
+# checks that a dict is an event of a Messages stream
 STREAM_EVENTS: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)
-MESSAGE = TypeAdapter(Message)
+MESSAGE = TypeAdapter(Message)  # checks that a dict is a message of the Messages API
+# checks that a dict is an event of the Responses API
 RESPONSE_EVENTS: TypeAdapter[ResponseStreamEvent] = TypeAdapter(ResponseStreamEvent)
 _COMPLETED = "response.completed"  # the last event's type, if the reply is whole
 _TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
@@ -96,7 +98,7 @@ def openai_whole(wire: Wire, body: bytes) -> dict[str, Any]:
 
 
 def openai_frames(wire: Wire, body: bytes) -> list[dict[str, Any]]:
-    """Return every frame of `create(stream=True)`."""
+    """Return each frame that `chat.completions.create(stream=True)` yields, as a dict."""
     wire.serve(body, Form.STREAM)
     create = wire.openai.chat.completions.create
     return [chunk.to_dict() for chunk in create(model="small", messages=_QUESTION, stream=True)]
@@ -145,8 +147,8 @@ def openai_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
 
 
 def responses_read(wire: Wire, body: bytes, form: Form) -> list[dict[str, Any]]:
-    """Return the response object of `create`; for a stream, that of the last event and, if it is
-    completed, the one that the SDK has put together. Each event must be of the SDK's types.
+    """Return a list: the response object of `create`. For a stream: the object in the last event,
+    then, if the reply is complete, the one that the SDK puts together. Events must fit its types.
     """
     wire.serve(body, form)
     if form is Form.WHOLE:
@@ -189,7 +191,7 @@ def ollama_read(body: bytes, form: Form, status: int = 200) -> list[dict[str, An
 
 
 def ollama_error(body: bytes, status: int) -> str:
-    """Return the message of the error that the package raises; empty where it raises none."""
+    """Return the message of the error that the `ollama` package raises; empty if it raises none."""
     try:
         ollama_read(body, Form.WHOLE, status)
     except ollama.ResponseError as error:
