@@ -61,8 +61,8 @@ class AwaitedReply:
     sent_fields: Mapping[str, object] = field(default_factory=dict)
     """The fields of the body that the server gets."""
     is_text_completion: bool = False
-    """True if the server gets the prompt, rendered by its chat template, as a text completion, and
-    not a chat completion.
+    """True if the server gets a text-completions request with the rendered prompt, and not a
+    chat-completions request, so that the server does not parse the reply's calls.
     """
     thinks_first: bool = False
     """True if a thought is expected before the answer. Always False for a request without stop
@@ -242,9 +242,9 @@ class AwaitedReply:
         return rewriter
 
     def needs_prompt_count(self, status: int, body: bytes) -> bool:
-        """Return True if the addon has to count the prompt's tokens for the client's error. This is
-        so if the server's response (`status`, `body`) refuses the prompt as too long without its
-        exact length, and the request was translated: errors of other dialects have the length.
+        """Return True if the addon has to count the prompt's tokens, because the client's error
+        will name them. This is so for a translated request, if the server's response (`status`,
+        `body`) refuses the prompt as too long and does not give its exact length.
         """
         if not self.request.exchange.is_translated or status < 400:
             return False
@@ -325,9 +325,9 @@ class AwaitedReply:
 
         A closer without an opener usually ends a thought, but an answer about thinking may quote
         one. So the closer shows nothing if it stands amid other words, or if the request contains a
-        closer. Otherwise it allows only a guess (`LIKELY_THINKING`), with which no answer can be
-        hidden. The state is certain only if the prompt's end opens a thought as well, and this
-        reply has confirmed it.
+        closer. Otherwise the result is only a guess, `LIKELY_THINKING`, with which no answer can be
+        hidden. The result is the certain `begun` only if the prompt's end opens a thought too, and
+        the reply has confirmed that it began there.
         """
         body = self.request.body
         if (

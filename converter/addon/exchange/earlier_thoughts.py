@@ -1,4 +1,4 @@
-"""Thoughts of earlier turns: kept for clients that drop them, and put back into a chat completion.
+"""Thoughts of earlier turns: kept for clients that drop them, and put back into later requests.
 
 The thoughts of a reply are kept in the memory under a hash of all messages of the conversation,
 from the first up to the reply. A later request gets the thoughts back if it begins with the same
@@ -123,8 +123,8 @@ class ReplyPosition:
 
 @dataclass(frozen=True, slots=True)
 class EarlierThoughts:
-    """The result of `restore_thoughts`: how many earlier thoughts were put back, how many are no
-    longer kept, and the position at which this request's own reply will keep its thoughts.
+    """The result of `restore_thoughts`: how many earlier thoughts were put back, how many the
+    memory lacks, and the `ReplyPosition` that will keep the thoughts of this request's own reply.
     """
 
     restored_thoughts: int = 0
@@ -134,8 +134,8 @@ class EarlierThoughts:
     entry, the entry is `DISPUTED`, or it cannot be read because the store is damaged.
     """
     position: ReplyPosition | None = None
-    """The position of this request's reply, which will keep the reply's thoughts; `None`: they are
-    not kept.
+    """Collects this request's reply, and keeps its thoughts in the memory; `None`: they are not
+    kept.
     """
 
     @property
@@ -164,15 +164,15 @@ def restore_thoughts(
     join: Callable[[Iterable[str]], str] = "".join,
     hash_of: HashOf | None = None,
 ) -> tuple[Mapping[str, object], EarlierThoughts]:
-    """Return the fields of a chat completion with the thoughts that its client has dropped; and the
-    counts of these thoughts, with the position at which the reply will keep its own thoughts.
+    """Return the body of a chat-completions request with the thoughts that its client has dropped,
+    and an `EarlierThoughts`: the counts of these thoughts, and what will keep the reply's own.
 
     The request stays unchanged, and the thoughts of its reply are not kept, if the memory keeps
     nothing, or if the request has any thought: then the client keeps thoughts itself.
 
     `history`: which earlier thoughts the model's chat template reads, and in which field. `join`:
-    joins the texts of the reply's blocks (`ReplyPosition.join_blocks`). `hash_of`: returns hashes
-    of messages that were computed for the client's last request; `None`: all hashes are computed.
+    joins the texts of the reply's blocks (`ReplyPosition.join_blocks`). `hash_of`: returns the
+    hashes of messages, of repeated ones from a cache; `None`: all hashes are computed.
     """
     messages, model = _messages(body), str(body.get("model") or "")
     if not memory.bounds.keeps or any(map(_has_thought, messages)):

@@ -82,9 +82,11 @@ class Kind(enum.Enum):
     COUNTED = enum.auto()
     """The client gets the count of a prompt's tokens."""
     TRANSLATED = enum.auto()
-    """A request for a reply, in any dialect but chat completions, is sent as a chat completion."""
+    """A request for a reply, in any dialect but chat completions, is translated into one of chat
+    completions.
+    """
     CHAT = enum.auto()
-    """A chat completion is sent as a chat completion."""
+    """A request for a reply comes in chat completions, and is sent in chat completions."""
     NATIVE = enum.auto()
     """A request for a reply is sent in the client's own dialect, which is not that of chat
     completions but which the server speaks too.
@@ -119,7 +121,9 @@ class Exchange:
     created_at: int = 0
     """When the request came, in seconds since 1970."""
     model_id: str = ""
-    """The model that a request for one model names; empty for a list of models."""
+    """The model's id in the path `/v1/models/ID`; empty for any other path, and if the server's
+    answer needs no change.
+    """
     owner: str = ""
     """A hash of the client's credentials. The client's entries in the memory have this owner."""
     features: frozenset[str] = frozenset()
@@ -150,7 +154,9 @@ class Exchange:
 
     @cached_property
     def is_native(self) -> bool:
-        """True if the request goes to the server's own endpoint of the client's dialect."""
+        """True if the request is not one of chat completions, and goes untranslated to the server,
+        which has an endpoint of the client's dialect.
+        """
         option = self.client_dialect.requests.native_option
         return self.has_native_server or option in self.settings.native
 
@@ -173,7 +179,7 @@ class Exchange:
 
     @property
     def path(self) -> str:
-        """The path of the chat completion to which the request is translated."""
+        """The path of the server's chat-completions endpoint."""
         return self.base_path + COMMON.requests.path
 
     def may_refer_to_kept(self, body: bytes) -> bool:
@@ -213,9 +219,9 @@ class Exchange:
 
     def counterpart_answer(self, status: int, body: bytes, took: int) -> Answer | None:
         """Return the server's response (`status`, `body`) in the client's dialect; `None` for an
-        error that goes to the client unchanged. The server has answered at the endpoint of OpenAI's
-        API with the same purpose (`Endpoint.counterpart`), such as embeddings. `took`: how many
-        nanoseconds the server took.
+        error that goes to the client unchanged. The client's request, such as one for embeddings,
+        was sent to the endpoint of OpenAI's API that has the same purpose (`Endpoint.counterpart`).
+        `took`: how many nanoseconds the server needed for the response.
         """
         if status == 200 and self.endpoint.counterpart:
             with suppress(RequestError):
@@ -248,9 +254,9 @@ class Exchange:
         return message, Answer(status, JSON, body, retry_after)
 
     def models_answer(self, status: int, body: bytes) -> Answer | None:
-        """Return the response to a request for models: the server's list, or one model of the list,
-        in the client's dialect. Return `None` if the server's response (`status`, `body`) goes to
-        the client unchanged.
+        """Return the response to a request for models, in the client's dialect: the server's list,
+        one model of the list, or an error. Return `None` if the server's response (`status`,
+        `body`) goes to the client unchanged.
         """
         if status != 200:
             return self.error_answer(status, body)

@@ -70,8 +70,9 @@ class ReadRequest:
     exchange: Exchange
     """The facts from the request's path and headers."""
     body: Mapping[str, object] = field(default_factory=dict)
-    """The fields of the body that the server gets: a chat completion, or a native request. Empty
-    for a translated request until `translate` fills it.
+    """The fields of the body that the server gets, in chat completions, or in the client's dialect
+    if the request is native (`Exchange.is_native`). Empty for a translated request until
+    `translate` fills it.
     """
     conversation: Conversation | None = None
     """The conversation of a translated request; `None` for a request that stays in its dialect."""
@@ -110,8 +111,8 @@ class ReadRequest:
     repeated_turns: RepeatedTurns[Turn, KeptObject] | None = field(
         default=None, compare=False, repr=False
     )
-    """The parsed turns of this request and of the client's last request, so that turns which both
-    have are read and translated once; `None`: nothing is shared.
+    """The parsed turns of this request and of an earlier one, so that turns which both have are
+    read and translated once; `None`: no turns are kept.
     """
 
     @property
@@ -232,8 +233,8 @@ class ReadRequest:
     def translate(
         self, server: Server, parses: bool, memory: Memory | None = None
     ) -> "ReadRequest":
-        """Return a translated request with its body: the chat completion, in the fields that this
-        server takes.
+        """Return a translated request with its body, a chat-completions request with only such
+        fields as this server takes.
 
         `parses`: True if the server sends thoughts in a field of their own. `memory`: has the
         thoughts that the client dropped; `None`: no thoughts are put back.
@@ -257,14 +258,16 @@ class ReadRequest:
         return self._with_body(body, notes, earlier)
 
     def wants_earlier_thoughts(self, server: Server | None = None) -> bool:
-        """Return True if earlier thoughts that the client dropped are put back into the request.
+        """Return True if earlier thoughts that the client dropped are to be put back into requests.
         `server`: the server that gets the request; `None` if it is not known yet.
         """
         chosen = self.exchange.settings
         return chosen.restore != "off" and chosen.history.history_for(self.model, server).wanted
 
     def with_restored_thoughts(self, memory: Memory, server: Server | None) -> "ReadRequest":
-        """Return a chat completion with the thoughts from `memory` that its client has dropped."""
+        """Return a chat-completions request with the thoughts that its client has dropped, which
+        `memory` has kept.
+        """
         settings = self.exchange.settings
         history = settings.history.history_for(self.model, server)
         join = without_folds if settings.fields == (FOLDED,) else "".join
@@ -276,8 +279,8 @@ class ReadRequest:
 
     @property
     def _hash_of(self) -> HashOf | None:
-        """The function that returns the hashes of messages. It computes no hash again that it has
-        computed for the client's last request. `None`: no hashes are kept.
+        """The function that returns the hashes of messages; those of messages that an earlier
+        request of the conversation had come from a cache. `None`: there is no cache.
         """
         return self.repeated_turns.hash if self.repeated_turns else None
 
@@ -331,18 +334,20 @@ def _has_thought(turn: Turn) -> bool:
 
 
 type Repeats = Callable[[bytes], tuple[object, RepeatedTurns[Turn, KeptObject] | None]]
-"""Takes a request's body. Returns its JSON value, and the parsed turns that the client's last
-request has too. Raises UnreadableError.
+"""Takes a request's body. Returns its JSON value, and a cache that has the turns which the body
+repeats from an earlier request; `None` in place of the cache if there can be none. Raises
+UnreadableError.
 """
 
 
 def read_in_dialect(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> ReadRequest:
-    """Return a request that is not translated (a chat completion, or a native request). Faults in
-    its body that servers refuse are mended, such as a call whose arguments are no JSON object.
+    """Return a request that is not translated: one of chat completions, or a native one, for which
+    the server has an endpoint of the client's dialect. Faults in its body that servers refuse are
+    mended, such as a call whose arguments are no JSON object.
 
-    `ReadRequest.body` is empty if the bytes are not JSON. `repeats`: parses the body, except turns
-    that the client's last request has too; `None`: all of the body is parsed. Raises RequestError
-    for a request that the server's own endpoint would answer wrongly.
+    `ReadRequest.body` is empty if the bytes are not JSON. `repeats`: parses the body, but not the
+    turns that it repeats from an earlier request; `None`: all of the body is parsed. Raises
+    RequestError for a native request that the server would answer wrongly.
     """
     try:
         value, repeated = repeats(body) if repeats else (json_text.read(body), None)
@@ -378,8 +383,8 @@ def read(
     """Return a request that will be translated, with its conversation.
 
     `memory`: has earlier replies to which the request may refer by their ids. `repeats`: parses the
-    body, except turns that the client's last request has too; `None`: all of the body is parsed.
-    Raises RequestError or UnreadableError for a body that breaks the dialect's format.
+    body, but not the turns that it repeats from an earlier request; `None`: all of the body is
+    parsed. Raises RequestError or UnreadableError for a body that breaks the dialect's format.
     """
     value, repeated = repeats(body) if repeats else (json_text.read(body), None)
     around = RequestContext(

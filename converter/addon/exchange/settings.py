@@ -93,9 +93,10 @@ which must not get into a recording.
 
 
 def _read_history(written: Sequence[str]) -> HistoryOptions:
-    """Return the value of the option `think_history`. `written` has values of two kinds. One value
-    at most says where a request has earlier thoughts (`tags`: in tags in the text). Others say
-    where tool results stand in a user's message (`tools-first`: before its text); the last counts.
+    """Return the value of the option `think_history`, which a user writes as a list of two kinds of
+    values. One form of earlier thoughts at most may be in `written` (`tags`: in tags in the text);
+    a second one raises ValueError. Of several orders of tool results (`tools-first`: before the
+    text of their user turn) the last counts.
     """
     chosen = [read_one_of(_HISTORY_VALUES)(name) for name in written]
     thoughts = [name for name in chosen if name not in _RESULT_ORDERS] or [AUTO]

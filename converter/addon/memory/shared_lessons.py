@@ -52,9 +52,11 @@ class _Reading:
     task: asyncio.Task[None]
     """The task that reads the lessons."""
     began: float
-    """The time when the task began, by the monotonic clock."""
+    """The time when the reading began, by the monotonic clock."""
     until: float
-    """The time, by the monotonic clock, until which requests wait for the task."""
+    """The time, by the monotonic clock, until which requests wait for the reading; the same as
+    `began` if no request waits.
+    """
 
 
 class SharedLessons:
@@ -74,13 +76,13 @@ class SharedLessons:
         self._readings.clear()
 
     async def read_store(self, upstream: Upstream, *, anew: bool = False) -> None:
-        """Begin to copy other processes' lessons about a server into this process. Do nothing if
-        such a reading is running, or has begun in the last `AGAIN` seconds. With `anew`, only a
-        running one counts.
+        """Copy other processes' lessons about a server into this process, in a task (a reading).
 
-        Wait for the first reading about a server, and for a reading with `anew`, but no longer than
-        `WAIT` seconds after it began. A call that finds such a reading running waits for it too.
-        Other readings are not awaited.
+        A new reading begins unless one is running or has begun in the last `AGAIN` seconds. With
+        `anew`, it begins even within these seconds, but not while another one is running.
+
+        A call waits for the running reading only if that is the first about this server, or was
+        begun with `anew`. The wait ends at the latest `WAIT` seconds after the reading began.
         """
         if self._store is None:
             return

@@ -58,9 +58,9 @@ _UNIT = 10**6
 short because only these times show in which order the entries were used.
 """
 _NEVER = 1 << 53
-"""A time later than all real times: a stored time that is not earlier is invalid. SQLite stores
-values of any type in a column, and orders text and bytes after all numbers, so that they are
-invalid times, too.
+"""A time later than all real times. A stored value is a valid time only if SQLite orders it before
+this number. SQLite stores values of any type in a column, and orders text and bytes after all
+numbers, so that they are invalid times, too.
 """
 _USED = f"max(?, 1 + (SELECT coalesce(max(used), 0) FROM entries WHERE used < {_NEVER}))"
 """An SQL expression for the time of a use: the present time (`?`), or the first time after all
@@ -179,7 +179,7 @@ class SqliteStore(BoundedStore):
         return self._connection.execute(statement, values)
 
     def _time(self) -> int:
-        """Return the present time in the unit of stored times."""
+        """Return the present time as it is stored: in microseconds since 1970."""
         return int(self._now() * _UNIT)
 
     @contextmanager

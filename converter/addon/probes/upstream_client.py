@@ -57,17 +57,20 @@ from converter.core.wire.printable import bounded
 PATIENCE = 3.0
 """The most seconds to wait for a server's answer to a probe. A client's request waits no longer."""
 GRACE = 0.2
-"""The most seconds that a reply waits for a probe of its prompt that still runs and will show where
-the reply begins.
+"""The most seconds to wait for a running probe of a request's prompt, because the end of the prompt
+will show whether the reply begins in a thought or in text.
 """
 TERM = 600.0
 """Seconds after which a server is recognised again, in the background, because another server may
 have taken its address.
 """
 REST = 60.0
-"""Seconds between two probes of a server that has not answered. They run in the background. Only
-the first one is sent without a pause, with the next request, because the server may have been
-loading its model.
+"""Seconds between two probes of a server that has left a probe unanswered. A client's request
+begins such a probe, but does not wait for it. The request after the unanswered probe begins one
+without this pause, because the server may have been loading its model.
+
+A list of models is kept for as many seconds, and the uncertain kind of a server is trusted for as
+many.
 """
 PATIENCE_OF_READERS = 20.0
 """The most seconds to wait for a prompt's tokens that a person wants to see: longer than
@@ -122,9 +125,9 @@ class UpstreamClient:
         server: Server | None,
         size: int = 0,
     ) -> None:
-        """Start a task that asks the server for the prompt of the request `body`, because the end
-        of the prompt shows where replies to such requests begin, and stores the result. Do nothing
-        if the result is known or the task runs. `server`: `None` if the server has not been
+        """Start a task that asks the server for the prompt of the request `body`. The end of the
+        prompt shows where replies to such requests begin; the task stores this. Do nothing if it is
+        known already or the task is running. `server`: `None` if the server has not been
         recognised.
         """
         key = prompt_key(upstream, body)
@@ -144,7 +147,7 @@ class UpstreamClient:
                     state = await run_probe(prompt_state(server, body), ask, size)
                     self.servers.learn_prompt_state(upstream, body, state)
                     self.lessons.write_store(upstream)
-            except Exception as error:  # The beginning is guessed; a later request probes again.
+            except Exception as error:  # the reply comes anyway; a later request probes again
                 self._log_fault(upstream, f"the beginning of its replies stays unknown: {error}")
 
         if not self.servers.has_prompt(key):
@@ -169,8 +172,8 @@ class UpstreamClient:
         client_probe: ProbeRequest | None = None,
     ) -> int | None:
         """Return how many tokens the server counts in the prompt of the chat-completions request
-        `body`; `None` if it cannot count or cannot be reached. `client_probe`: the client's own
-        request for a count, which some servers take as it is.
+        `body`; `None` if it cannot count, cannot be reached, or left an earlier probe unanswered.
+        `client_probe`: the client's own request for a count, which some servers take as it is.
         """
 
         async def count() -> int | None:
@@ -193,8 +196,8 @@ class UpstreamClient:
         reply_id: str,
     ) -> bool:
         """Have the server end the thought of the running reply `reply_id` to the request `body`.
-        Return True if the server ends it. If the server cannot end thoughts, remember that, so that
-        later requests lack the field `reasoning_control`.
+        Return True if the server ends it, or if the reply has ended already. If the server cannot
+        end thoughts, remember that, so that later requests lack the field `reasoning_control`.
         """
         ask, ended = partial(fetch, upstream, headers), None
         with suppress(TimeoutError, NoReplyError, ConnectionError):
@@ -234,9 +237,9 @@ class UpstreamClient:
         write_request: Callable[[Server], Mapping[str, object] | None],
     ) -> list[bytes] | None:
         """Return the bytes of each token of a prompt, for a person who looks at the prompt; `None`
-        if the server does not report them in time. A server that does not answer this call is
-        not remembered as silent. `write_request`: returns the chat-completions request for a
-        server; `None` if there is none.
+        if the server is not registered or does not report them in time. If the server leaves the
+        request for the tokens unanswered, it is not remembered as silent. `write_request`: returns
+        the chat-completions request for a server; `None` if there is none.
         """
         if upstream not in self._registered or not upstream.direct:
             return None
@@ -269,8 +272,9 @@ class UpstreamClient:
         self, upstream: Upstream, headers: Mapping[str, str], server: Server | None, model: str
     ) -> ModelFacts:
         """Return facts that the server reports about a model, such as its context length, for a
-        person who looks at them. A server that does not answer this call is not
-        remembered as silent.
+        person who looks at them. A server that is not registered is not asked. Facts that do not
+        come in time are missing, but the server is not remembered as silent if it leaves the
+        request for them unanswered.
         """
         replies = dict[str, object]()
         if upstream not in self._registered or not upstream.direct:
@@ -315,10 +319,11 @@ class UpstreamClient:
     async def _recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server | None:
         """Request all `IDENTITY_PATHS` of the server at the same time, and store the profile that
         the replies show. Return the profile; `None` if the replies do not show it. If another
-        process has a lesson about the server's kind, return that profile without any request.
+        process has learned the server's kind lately, return that profile without any request.
         """
-        # A stored profile is to be checked, so the lessons of other processes are read anew. If no
-        # profile is stored, a client's request waits for this method, and has just read them.
+        # If a profile is stored, it is checked here, and another process may just have done so: its
+        # lessons are read again. If no profile is stored, the client's request that waits for this
+        # method has read them a moment ago.
         before = self.servers.server(upstream)
         await self.lessons.read_store(upstream, anew=before is not None)
         if not self.servers.needs_recognition(upstream, TERM, REST):
@@ -385,8 +390,8 @@ async def run_probe[Result](
 
 
 def _start_task[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
-    """Start a task, and return it. asyncio logs the error of a failed task that nothing awaits; it
-    does not log that of this task.
+    """Start a task, and return it. By default asyncio logs the error of a failed task that nothing
+    awaits. The error of this task is not logged.
     """
     task = asyncio.ensure_future(probing)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -394,8 +399,9 @@ def _start_task[Result](probing: Coroutine[object, object, Result]) -> asyncio.T
 
 
 def credentials(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the header of a client's request with its key or token for the server, empty if it has
-    none. A key in `x-api-key` becomes a bearer token, because chat-completions servers expect that.
+    """Return the header `authorization` for a server, `{name: value}`, with the key or token from a
+    client's `headers`; empty if they have none. A key in `x-api-key` becomes a bearer token, because
+    chat-completions servers expect one.
     """
     if secret := headers.get("authorization"):
         return {"authorization": secret}

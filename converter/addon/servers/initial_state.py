@@ -64,7 +64,7 @@ class Facts:
 def state_by_request(facts: Facts) -> InitialState | None:
     """Return the state at the end of the request's last turn if this turn is the assistant's,
     because the reply then continues the turn: inside a thought that the turn left open, or in text.
-    `None` for any other last turn.
+    `None` for any other last turn, and for one whose content is empty or a list of parts.
     """
     begun = content_of(begun_message(facts.body))
     if not isinstance(begun, str) or not begun:
@@ -105,9 +105,10 @@ def state_by_prompt(facts: Facts) -> InitialState | None:
     """Return where the reply begins by the end of the rendered prompt; `None` if that is not known.
 
     For a server that may repeat the opener, the result is never `None`: `LIKELY_THINKING` if the
-    prompt ends with an opener, else `TEXT`. A thought is only likely, because it depends on options
-    that the server does not report. llama.cpp 11549 repeats the opener (`--skip-chat-parsing`),
-    does not repeat it, or sends the thought in a field (`--reasoning auto`).
+    prompt is known to end with an opener, else `TEXT`. A thought is only likely, because it depends
+    on the server's options, which the server does not report: llama.cpp 11549 repeats the opener
+    (`--skip-chat-parsing`), does not repeat it, or sends the thought in a field (`--reasoning
+    auto`).
     """
     if not facts.repeats_opener:
         return facts.prompt

@@ -190,7 +190,7 @@ class Upstream(NamedTuple):
 _SWITCHES = fields_with_use(Use.BEGINNING)
 """Names of the fields of a request that decide where its reply begins."""
 _SORTED = json.JSONEncoder(sort_keys=True, default=str)
-"""Writes JSON with sorted keys."""
+"""Writes JSON with sorted keys, so that equal objects become the same text."""
 
 
 def switches_as_json(body: Mapping[str, object]) -> str:
@@ -293,8 +293,8 @@ class KnownServers:
         self._learn(upstream, name, state.value if state else UNREPORTED)
 
     def has_prompt(self, key: Key) -> bool:
-        """Return True if there is a lesson about prompts with this key: the state in which they
-        end, or that the server reports no prompt.
+        """Return True if there is a lesson about how prompts with this key end: the state at their
+        end, or that the server does not report it.
         """
         return bool(self._read_word(key[0], PROMPT + key[1]))
 
@@ -380,14 +380,14 @@ class KnownServers:
         return self._refused_by_digest(upstream, _model_digest(body))
 
     def _refused_by_digest(self, upstream: Upstream, digest: str) -> frozenset[str]:
-        """Return the traits in the `REFUSES` lesson with this digest, which is that of a model's
-        name, or of a tool or response format.
+        """Return the traits that the lesson `refuses DIGEST` lists; empty if there is no such
+        lesson. `digest`: the digest of a model's name, of a tool or of a response format.
         """
         return frozenset((self._read_word(upstream, REFUSES + digest) or "").splitlines())
 
     def _learn_refused(self, upstream: Upstream, digest: str, names: frozenset[str]) -> None:
-        """Remember that the server refuses the traits `names`. `digest`: that of a model's name, or
-        of a tool or response format.
+        """Remember that the server refuses the traits `names`. `digest`: the digest of a model's
+        name, of a tool or of a response format.
         """
         self._learn(upstream, REFUSES)
         self._learn(upstream, REFUSES + digest, "\n".join(sorted(names)[:MOST_REFUSED]))

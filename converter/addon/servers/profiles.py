@@ -250,7 +250,7 @@ SERVERS = (
     _template_server(
         "transformers",
         # transformers serve 5.24 lists a model from a local folder with the owner `local`. This
-        # fingerprint does not fit models of the hub, whose owner is the owner on the hub.
+        # fingerprint does not fit a model of the hub: its owner is the account that published it.
         _owner_fingerprint("local", beside="status"),
         # If a request has a field that OpenAI's API lacks, such as `top_k`, transformers serve 5.24
         # answers with a 422. Version 5.23 refused more fields.
@@ -404,7 +404,7 @@ def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> 
     for name, on, off in SYSTEM_SWITCHES:
         if name.search(model.lower()):
             order = on if switch.mode == "enabled" else off
-            # An unknown server gets `/no_think` beside the effort `none`, which it may ignore.
+            # An unknown server may ignore the effort `none`, so it gets `/no_think` too.
             is_switched = server.off and server is not GENERIC
             return "" if order == "/no_think" and is_switched else order
     return ""

@@ -402,7 +402,8 @@ def is_trait_name(name: str) -> bool:
 
 def next_traits(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
     """Return the traits to remove after an error that refuses the traits `names`: these traits, and
-    the successors in `_NEXT` of those that the refused request lacked already (`left_out`).
+    the next trait in `_NEXT` for each of them that the refused request lacked already (`left_out`).
+    So `CHOICE` is removed too, if a request that lacks `THINKING` is refused for `THINKING`.
     """
     return names | {_NEXT[name] for name in names & left_out & _NEXT.keys()}
 
@@ -410,9 +411,9 @@ def next_traits(names: frozenset[str], left_out: frozenset[str]) -> frozenset[st
 def without_traits(
     body: Mapping[str, object], names: frozenset[str], removable: frozenset[str]
 ) -> Mapping[str, object]:
-    """Return a request without the traits `names`, as far as `removable` has them: the traits that
-    the user's options allow to remove. A keyword of a schema or a field may be removed if
-    `removable` has its kind (`SCHEMAS`, `FIELDS`).
+    """Return a request without those of the traits `names` that `removable` has too. `removable`:
+    the traits that may be removed. It has `SCHEMAS` in place of the keywords of schemas, and
+    `FIELDS` in place of the names of fields, so that all of a kind are removable, or none.
     """
     if SCHEMAS in removable and (keys := names & KEYWORDS):
         body = without_schema_keywords(body, lambda _: keys)

@@ -88,8 +88,9 @@ def with_new_short_ids(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _as_new_request(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a copy of a request that has calls, and `body` itself if it has none. Callers send a
-    request again only if they get another object; a copy is sent again even if nothing changed.
+    """Return a copy of a request that has calls, and `body` itself if it has none. A refused
+    request is sent again only if a change returns another object than the request. A copy is
+    another object, so it is sent again even if the two are equal.
     """
     return dict(body) if any("tool_calls" in as_object(one) for one in messages_of(body)) else body
 

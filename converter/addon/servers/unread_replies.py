@@ -23,7 +23,8 @@ READER, RENDERED = "the server's own reader", "llama.cpp's own reader"
 prompt.
 """
 READERS = frozenset((READER, RENDERED))
-"""Both traits. As long as a request has them, the server's own reader reads the calls in its reply.
+"""The traits `READER` and `RENDERED`. As long as a request has both, the server's own reader reads
+the calls in its reply.
 """
 TEMPLATE_PATH, COMPLETION_PATH = "/apply-template", "/v1/completions"
 ROWS = (
