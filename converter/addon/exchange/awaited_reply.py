@@ -81,8 +81,8 @@ class AwaitedReply:
         return self._expected(self.limits)
 
     def _expected(self, limits: ThoughtLimits) -> Expected:
-        """Return the facts of `expected`, but with `limits` as the limits of the thoughts. A reply
-        that is not streamed has other limits.
+        """Return the facts of `expected`, but with `limits` as the limits of the thoughts: no limit
+        can end a thought in a reply that the server sends whole.
         """
         request, exchange = self.request, self.request.exchange
         return Expected(

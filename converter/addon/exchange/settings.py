@@ -154,8 +154,8 @@ class Settings:
         ("auto", "off", "told"),
         "read tool calls from text; told: also write the tools into the system turn",
     )
-    """`auto`: tool calls in a reply's text are read as calls; `told`: they are, and the request's
-    system turn also describes the tools; `off`: they stay text.
+    """`auto`: tool calls in a reply's text are read as calls; `told`: so they are, and the system
+    turn of the request also describes the tools; `off`: tool calls in the text stay text.
     """
     values: str = _choice(
         ("schema", "sent"), "the types of the values of calls: those of the tools' schemas"

@@ -10,7 +10,7 @@ from converter.addon.servers.known_servers import AGE, MOST_LESSONS
 from converter.core.model.memory import Bounds, ProcessStore, Store
 
 _DAY = 86_400
-"""The seconds of a day."""
+"""How many seconds a day has."""
 MOST_BYTES_OF_LESSONS = 10_000_000
 """The most bytes of lessons in the file of lessons. The lessons about one server take at most 30
 kB.

@@ -400,8 +400,8 @@ def _start_task[Result](probing: Coroutine[object, object, Result]) -> asyncio.T
 
 def credentials(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the header `authorization` for a server, `{name: value}`, with the key or token from a
-    client's `headers`; empty if they have none. A key in `x-api-key` becomes a bearer token, because
-    chat-completions servers expect one.
+    client's `headers`; empty if they have none. A key in `x-api-key` becomes a bearer token,
+    because chat-completions servers expect one.
     """
     if secret := headers.get("authorization"):
         return {"authorization": secret}

@@ -274,8 +274,9 @@ def _value_and_parts(value: str) -> Iterator[str]:
 
 
 def secrets_of_link(link: str) -> Iterator[str]:
-    """Yield the parts of a link that may grant access: the fragment, the password or user, and the
-    values of its query and parameters. Each value of the query is yielded as written and decoded.
+    """Yield the parts of a link that may grant access: the fragment, the password (without one, the
+    user, unless that is a plain word), and the values of its query and parameters. Each value of
+    the query is yielded as written and decoded.
     """
     parts = parts_of_link(link)
     if parts is None:
@@ -292,8 +293,9 @@ def secrets_of_link(link: str) -> Iterator[str]:
 
 
 def _secrets_of_address(link: str) -> Iterator[str]:
-    """Yield a link, and each part of its path as written and decoded, because a part may be a key.
-    Short words of small letters, such as `files`, are no keys.
+    """Yield a link, the link without its query, its path, and each part of the path, because a part
+    may be a key. Path and parts are yielded as written and decoded. A part that is a short word of
+    small letters, such as `files`, is no key, and is not yielded.
     """
     address = re.split(r"[?#]", link)[0].rstrip("/")
     path = address.partition("//")[2].partition("/")[2]

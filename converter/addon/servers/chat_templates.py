@@ -249,9 +249,10 @@ class HistoryOptions:
         """Return how earlier thoughts are sent to this model on this server. `server`: `None` if
         the server has not been recognised.
 
-        `form` of the result is the form that the user chose (`thoughts`), else the form in the
-        model's row of `TEMPLATES`. But if the row has `reasoning_content`, the form is the field in
-        which this server reads thoughts (`Server.history`).
+        `form` of the result is the form that the user chose (`thoughts`). If the user chose none,
+        it is the form in the model's row of `TEMPLATES`, but in place of `reasoning_content` the
+        field in which this server reads thoughts (`Server.history`). If no row has a form for the
+        model, it is `tags`.
 
         `wanted` of the result is True if the user chose a form or the model's row has one, and
         neither of the two is `drop`. `switches` of the result is empty for a server that takes no

@@ -2,7 +2,7 @@
 end, where its replies really began, which models think, and which traits of requests it refused.
 `Upstream` is the address of a server.
 
-A lesson is a short text (its word) under a name, with the time at which it was learned. Examples:
+A lesson has a name, a short text (its word), and the time at which it was learned. Examples:
 `server` -> `vllm`, and `thinks DIGEST` -> an empty word (DIGEST is a hash of the model's name).
 
 `converter.addon.probes.upstream_client` learns lessons from probes, the steps of an exchange learn
@@ -39,7 +39,8 @@ MOST_SHARED = Bound(300, "lessons", "shared lessons about one server", "the olde
 refused schema. The store that processes share has all lessons about one server in one entry.
 """
 MOST_REFUSED = 75
-"""How many refused traits are remembered for one model on one server."""
+"""How many refused traits one lesson may list: those of a model, of a tool or of a response format.
+"""
 AGE = 86_400.0
 """Seconds after which a stored lesson is ignored, because the server may have been updated, or its
 model may have another template.

@@ -67,11 +67,13 @@ class CallStyle:
     pattern: str
     """A regular expression that finds the models' names."""
     form: str
-    """The text of a call (`str.format`), with `{name}` and `{parameters}`, or with `{whole}` for
-    the JSON of name and arguments.
+    """The text of a call, a template of `str.format`. It has `{whole}` for the JSON of name and
+    arguments, or `{name}` and `{parameters}`.
     """
     parameter: str = ""
-    """The text of one parameter in `{parameters}`, with `{key}` and `{value}`."""
+    """The text of one argument, such as `<parameter={key}>{value}</parameter>`. `{parameters}` in
+    `form` stands for these texts of all arguments. Empty if `form` has `{whole}`.
+    """
 
     def write_call(self, name: str, arguments: Mapping[str, object]) -> str:
         """Return the text of a call in this style."""
