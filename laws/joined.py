@@ -1,5 +1,5 @@
-"""The laws of content for recordings of two server replies that the client gets as one: the addon
-ended a thought, or a thought had no answer, and requested a second reply.
+"""Laws 2 to 5 for recordings of two server replies that the client gets as one. The addon requested
+the second reply, because it had ended the thought of the first, or because no answer came in it.
 
 From the two replies, this module builds a third: the reply that the server would have sent if its
 model had ended the thought at the same offset. The laws are checked for the third reply, and the

@@ -128,8 +128,8 @@ class Capture:
     ) -> int:
         """Send the plan's requests through mitmdump with the addon; return the last reply's length.
 
-        The flows are written to the file `flow`. `address` is the server's.
-        `kill_server`: a function that kills the server.
+        The flows are written to the file `flow`. `address`: the server's. `kill_server`: a function
+        that kills the server; None if it cannot be killed.
         """
         options = [part for option in plan.options for part in ("--set", option)]
         with start_proxy(

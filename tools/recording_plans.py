@@ -44,7 +44,7 @@ class RecordingPlan:
     options: tuple[str, ...] = ()
     """Options of the addon, each as NAME=VALUE."""
     ending: Ending = ""
-    """Who breaks the reply off in the middle; empty for nobody."""
+    """Who breaks the reply off in the middle (`client leaves`, `server drops`); empty for nobody."""
     pieces: int = 0
     """How many bytes each chunk of the reply has; 0: the chunks stay as the server sends them."""
     times: int = 1
@@ -102,7 +102,7 @@ def chat(
 
 
 def with_earlier_requests(plan: RecordingPlan) -> RecordingPlan:
-    """Return the plan with the requests of all earlier turns sent before its own.
+    """Return the plan with `earlier_bodies`: the requests of all earlier turns, to be sent first.
 
     So the addon has seen the thoughts of these turns, which the client drops from its history.
     """
@@ -171,7 +171,7 @@ FORGOTTEN: Content = [
 SUM, SNOW, WEATHER = "6 * 7", "What colour is snow?", "What is the weather in Oslo?"
 TWO_CITIES = "What is the weather in Oslo and Rome?"
 """A question to which the model makes two calls."""
-TOO_LONG = "🎉" * 1100  # four tokens for each picture: more than the model's context window
+TOO_LONG = "🎉" * 1100  # four tokens for each emoji: more than the model's context window
 # LONG and the constants below it, to DOUBLED, are grammars of llama.cpp (GBNF). Each forces the
 # small model to write a certain text, which is hard to parse, as larger models write it.
 LONG = r'root ::= "<think>\n" [a-z ]{1900} "\n</think>\n\nDone."'

@@ -21,7 +21,7 @@ _FROM_A_CHECKOUT = re.compile(r"(?m)^pipx install \.  .*\nthink-addon (http:\S+)
 _BY_NAME = """\
 uvx think-addon \\1       # in front of your server; leave it running
 pipx install think-addon                    # to keep it: then without `uvx`"""
-"""The lines that replace these two: they install the package by its name."""
+"""The lines that replace those of `_FROM_A_CHECKOUT`: they install the package by its name."""
 
 
 def install_by_name(readme: str) -> str:

@@ -161,7 +161,7 @@ class Page(Program):
 
     @property
     def fetched(self) -> int:
-        """How often the page has fetched the reply, or news of it."""
+        """How often the page has fetched the reply, or an update of it."""
         return self.output.count("fetched")
 
 

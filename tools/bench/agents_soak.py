@@ -54,7 +54,7 @@ class Agents:
     """
 
     def __init__(self, name: str, port: int, begin: float, seconds: float) -> None:
-        """`name`: of the side, one of `SIDES`; `port`: of its proxy; `begin`: the run's start by
+        """`name`: the side's, one of `SIDES`; `port`: its proxy's; `begin`: the run's start by
         `time.monotonic()`; `seconds`: the length of the run.
         """
         self._with_addon = name == SIDES[1]
@@ -77,8 +77,8 @@ class Agents:
     def _ask(self, number: int) -> None:
         """Send the turns of a conversation, then those of a new one, until the run ends.
 
-        `number`: of the first conversation's agent. The next one's is 16 more, because sixteen
-        threads do this, each from another number.
+        `number`: the number of the agent in the first conversation. Each next conversation has a
+        number that is 16 higher, so that no two of the sixteen threads use the same one.
         """
         while time.monotonic() < self._end:
             agent = Agent(number, f"{WHOLE}.40.0")

@@ -71,7 +71,8 @@ def _with_option(
 ) -> Contender:
     """Return the contender that is mitmdump with the addon, one option of which is set.
 
-    `needs`: the option without which the row is left out; by default `option`.
+    `needs`: an option. Versions of the addon that lack it are not measured in this row. By default
+    it is `option`.
     """
     needs = needs or option.removeprefix("think_")
     return Contender(

@@ -36,7 +36,7 @@ AIM = 0.1
 SECONDS = 120
 """Limit, in seconds, for the start of a program and for one exchange of the other client."""
 SECONDS_TO_RECORD = 600
-"""Limit for the end of a proxy, which first writes its recordings: 20 s for a huge exchange."""
+"""How long a proxy may take to end. It first writes its recordings: 20 s for a huge exchange."""
 MEASURED_AROUND = 0.3
 """For how many seconds the stream is also measured before the other exchange, and after it: the
 proxy still works on an exchange that has ended, and can make a gap then.
@@ -168,8 +168,8 @@ def _mitmdump(
 ) -> list[str]:
     """Return the command of a mitmdump that listens on `ports`, and has a server behind each.
 
-    `targets`: for each of `ports` the server's port; `arguments`: of a row; `own`: the folder of
-    the proxy's files; `addon`: the folder of the addon's sources.
+    `targets`: for each of `ports` the server's port; `arguments`: a value of `ROWS`; `own`: the
+    folder of the proxy's files; `addon`: the folder of the addon's sources.
     """
     replacements = ((FOLDER, str(own)), (SOURCE, str(addon)))
     for name, folder in replacements:

@@ -167,7 +167,7 @@ class Case:
     """
 
     def work(self, chunks: Chunks) -> None:
-        """Feed the reply to a new rewriter. AssertionError if it notes a fault of the addon."""
+        """Feed the reply to a new rewriter. Raises AssertionError if it notes a fault of the addon."""
         through = self.make_rewriter()
         for chunk in chunks:
             through.feed(chunk)

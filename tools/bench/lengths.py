@@ -32,7 +32,7 @@ _TOOLS = {"now": {}, "write_file": {"properties": {"content": {}, "tags": {"type
 
 
 def _merge_fields(size: int) -> None:
-    """Feed the same thought under two field names by turns. `size`: the characters of both."""
+    """Feed a thought that comes twice, in two reasoning fields. `size`: characters of both."""
     merger = ReasoningMerger()
     for _ in range(size // 20):
         merger.feed("a", "0123456789")
@@ -45,7 +45,7 @@ def _guess_thought(size: int) -> None:
 
 
 def _rescue_string(size: int) -> None:
-    """Read JSON that is cut within a string of escaped quotes. `size`: about its characters."""
+    """Read JSON that is cut within a string of escaped quotes. `size`: about its length."""
     with suppress(json_text.UnreadableError):
         json_text.rescue(b'{"a":"' + b'say \\"b\\" ' * (size // 10))
 

@@ -44,8 +44,8 @@ class Load:
     def task(self, row: Contender, port: int) -> Task:
         """Return the task by which the bench client sends this load through the contender `row`.
 
-        Dialect, model and tools are the contender's. `port`: of its proxy, or of the server if it
-        has none.
+        Dialect, model and tools are the contender's. `port`: its proxy's, or the server's if
+        it has no proxy.
         """
         kind = self.kind or row.kind
         return Task(
@@ -103,7 +103,10 @@ _MEASURES_OF = {
 
 
 def measures(load: Load) -> tuple[str, ...]:
-    """Return the names of the measures of a load in `LOADS`. KeyError for `MEMORY`: it has none."""
+    """Return the names of the measures of a load in `LOADS`.
+
+    Raises KeyError for `MEMORY`, which has none.
+    """
     return _MEASURES_OF[load.name.replace(",", " ").split()[0]]
 
 
@@ -130,7 +133,7 @@ class Measurer:
     def run(self, task: Task, row: str, process: PinnedProcess | None) -> tuple[Outcome, float]:
         """Run a task; return its outcome, and the processor seconds that the proxy used meanwhile.
 
-        `row`: a name that is written before each fault; `process`: of the proxy. Without a proxy it
+        `row`: a name that is written before each fault; `process`: the proxy's. Without a proxy it
         is None, and the seconds are 0.0.
         """
         before = process.processor_time if process else 0.0

@@ -3,7 +3,7 @@
     python -m tools.bench memory [--quick]
 
 Replies can be kept in the proxy's own process, in SQLite or in Redis. For each of these stores the
-second turn of a conversation is sent over and over, in three variants by turns:
+second turn of a conversation is sent over and over, in three variants, one after another:
 
 - `none`: the whole history is in the request, with `store: false`, so the store is not used;
 - `kept`: the same request with `store: true`, so the reply is stored;
@@ -90,7 +90,7 @@ class StoreClient:
     def measure_round(self, number: int) -> None:
         """Send the second turn in each variant, and record the times in `took`.
 
-        `number`: of the round. In each round another variant is the first.
+        `number`: the round's. It decides which variant is the first: each round begins with another.
         """
         first = number % len(VARIANTS)
         for name in (*VARIANTS[first:], *VARIANTS[:first]):

@@ -51,7 +51,7 @@ class _Content:
         self.calls: list[tuple[str, list[str]]] = []
 
     def message(self) -> Message:
-        """Return what was added so far. ValueError if the arguments of a call are not JSON."""
+        """Return what was added so far. Raises ValueError if a call's arguments are not JSON."""
         calls = tuple(
             (name, json.dumps(json.loads("".join(written)))) for name, written in self.calls
         )
@@ -118,8 +118,8 @@ def _anthropic_whole(body: bytes) -> Message:
 def _responses_stream(body: bytes) -> Message:
     """Return the content of a stream of the Responses API.
 
-    AssertionError if its sequence numbers have a gap, or if the joined deltas differ from the
-    response in the last event.
+    Raises AssertionError if its sequence numbers have a gap, or if the joined deltas differ from
+    the response in the last event.
     """
     frames = list(_frames(body))
     numbers = [frame["sequence_number"] for frame in frames]
@@ -191,7 +191,7 @@ READERS: dict[tuple[str, bool], Callable[[bytes], Message]] = {
 def fault_in_reply(name: ReplyName, dialect: str, apart: bool, body: bytes) -> str:
     """Return what is wrong with a reply; an empty text if it is right.
 
-    `name`: of the requested reply; `dialect`: of the client; `apart`: True if thinking must come
+    `name`: the requested reply's; `dialect`: the client's; `apart`: True if thinking must come
     apart from the text. If it is False, tags may stand in the text: then thinking and text are
     joined, and compared without marks and blanks.
     """
@@ -208,8 +208,8 @@ def fault_in_reply(name: ReplyName, dialect: str, apart: bool, body: bytes) -> s
 
 
 def _without_marks(message: Message) -> Message:
-    """Return the message without thinking. Its text is thinking and text, joined, without marks and
-    blanks.
+    """Return a message whose text is the thinking and the text of `message`, joined, without marks
+    and blanks. Its own thinking is empty.
     """
     return Message(
         "", "".join(_MARK.sub("", message.thinking + message.text).split()), message.calls

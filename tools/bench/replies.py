@@ -229,7 +229,7 @@ class TokenChunk:
     before: bytes = b""
     """The bytes of a paced chunk before its text with the time; empty if the token is a mark."""
     after: bytes = b""
-    """The bytes of a paced chunk after that text; empty if the token is a mark."""
+    """The bytes of a paced chunk after its text with the time; empty if the token is a mark."""
 
     def at(self, now: float) -> bytes:
         """Return the chunk of a paced reply, sent at `now` by `time.monotonic()`.
@@ -253,7 +253,7 @@ def _delta(field: str, text: str) -> object:
 
 
 def _token_chunk(name: ReplyName, field: str, text: str) -> TokenChunk:
-    """Return the HTTP chunk of one token. `name`: of the reply; `field`, `text`: as in `Piece`."""
+    """Return the HTTP chunk of one token, with `text` in the field `field`. `name`: the reply's."""
     as_it_is = _http_chunk(_frame(name, _delta(field, text)))
     if text in MARKS:
         return TokenChunk(as_it_is)

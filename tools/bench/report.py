@@ -177,7 +177,7 @@ def as_json(
 ) -> str:
     """Return the whole report as JSON: all values and ratios, memory, and `circumstances`.
 
-    `memory`: as in `memory_lines`.
+    `memory`: name of a contender -> its proxy's megabytes before and after the load `MEMORY`.
     """
     measured = [
         {

@@ -68,7 +68,7 @@ _REDIS_COUNTS = ("total_commands_processed", "total_net_input_bytes", "total_net
 class ByLastReply:
     """Builds requests that name their history by the last response's id, and reads the replies.
 
-    This is the field `previous_response_id` of the Responses API. The subclasses name the history
+    The id goes into the field `previous_response_id` of the Responses API. The subclasses name the history
     by the id of a conversation, or of the last message in a thread.
     """
 
@@ -87,7 +87,7 @@ class ByLastReply:
     def next_id(self, conversation: "Conversation", reply: Any) -> str | None:
         """Return the id by which the next request names the history up to this reply.
 
-        An error has no id: then it is that of the reply before, None if there was none.
+        An error has no id: then return the id of the reply before it, or None if there was none.
         """
         name: str | None = reply.get("id", conversation.previous)
         return name
@@ -153,7 +153,7 @@ class Conversation:
     kind: ByLastReply
     """Builds the requests and reads the replies: a value of `KINDS`."""
     turns: list[str] = field(default_factory=list)
-    """The texts of user and model, by turns. A text of the model has its thought between tags."""
+    """The texts so far: user, model, user ... A text of the model has its thought between tags."""
     previous: str | None = None
     """The id by which the next request names the history; `None` before the first reply."""
     process: str = ""
@@ -364,7 +364,7 @@ def _start_workers(
 def _balancer_command(folder: Path) -> list[str]:
     """Return the command of HAProxy with the manual's configuration, which is written to `folder`.
 
-    Only the second machine's address is another one.
+    In it, the second machine's address replaces the manual's.
     """
     config = folder / "haproxy.cfg"
     manual = (PROJECT / "docs" / "deploy" / "haproxy.cfg").read_text()

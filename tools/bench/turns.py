@@ -3,7 +3,7 @@
     python -m tools.bench turns [--quick] [--only WORD ...]
 
 Two proxies are compared, called *sides*: bare mitmdump, and mitmdump with the addon. They get their
-requests by turns. Measured are:
+requests alternately. Measured are:
 
 - requests of an agent with a long history: the first request of a conversation, and the next one,
   which repeats it; with one agent, and with 16 at the same time;
@@ -211,7 +211,7 @@ class Turns:
         """Yield two rows: the first request of an agent's conversation, and the next one, which
         repeats it and adds a turn.
 
-        `title`: the beginning of both names; `size`: about the bytes of the first request;
+        `title`: the beginning of both names; `size`: about how many bytes the first request has;
         `agents`: how many send at the same time.
         """
         first, then = Row(f"{title}, first turn"), Row(f"{title}, next turn")

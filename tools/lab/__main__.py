@@ -136,7 +136,7 @@ def _ask_everything(
     """Ask all questions and run all agents; yield for each row its name and its faults.
 
     The faults of a row: dialect and delivery (`chat streamed`), or name of an agent's run -> the
-    fault, empty if all was right. `name`: of the server; `say`: prints a line for each row.
+    fault, empty if all was right. `name`: the server's; `say`: prints a line for each row.
     """
     port = proxy.ports[0]
     cases = (

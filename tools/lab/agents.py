@@ -31,7 +31,7 @@ type Faults = Mapping[str, str]
 def run_agents(port: int, folder: Path) -> Iterator[tuple[str, Faults]]:
     """Run each kind of agent; yield the name of its row in the results, and the faults of its runs.
 
-    An agent that cannot be installed gets no row. `port`: of the proxy; `folder`: for its files.
+    An agent that cannot be installed gets no row. `port`: the proxy's; `folder`: for their files.
     """
     yield LOOP_ROW, dict(_run_loops(port))
     for row, run in ((CLAUDE_ROW, _run_claude_code), (CODEX_ROW, _run_codex)):

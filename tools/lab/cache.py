@@ -40,7 +40,7 @@ def measure_uncached_tokens(port: int, name: str) -> list[int] | None:
     """Hold a conversation; return for each turn from the second on how many prompt tokens were not
     in the server's cache.
 
-    Returns None if the server reports no counts of cached tokens. `port`: of the proxy; `name`:
+    Returns None if the server reports no counts of cached tokens. `port`: the proxy's; `name`: it
     stands in the system prompt, so that no other conversation has filled the cache for this one.
     """
     history = [{"role": "system", "content": f"This is conversation {name}."}]

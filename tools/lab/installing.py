@@ -177,7 +177,7 @@ _OLLAMA_WHEEL = "bigdl-core-cpp==2.6.0"
 _OLLAMA_NEEDS = ("intel-cmplr-lib-rt==2025.0.2", "intel-openmp==2025.0.2")
 """Packages with Intel's libraries that Ollama's server loads."""
 _STUB = "libollama-ggml-sycl.so"
-"""Ollama's library for Intel's graphics cards. The lab's own in its place reports no card."""
+"""Ollama's library for Intel's graphics cards. The lab replaces it by a stub, which reports no card."""
 _OLLAMA_FILES = ("ollama-lib", "libollama", "libsample")
 """Beginnings of the names of the wheel's files that make up Ollama's server. They are in its folder
 `libs`. The program `ollama` beside them is only a wrapper.
@@ -237,7 +237,7 @@ def install_ollama(installation: Installation) -> None:
 def install_mlx_lm(installation: Installation) -> None:
     """Install mlx-lm, with MLX's build for processors.
 
-    MissingError without g++, with which MLX compiles its kernels when they are first used.
+    Raises MissingError without g++, with which MLX compiles its kernels at their first use.
     """
     if not shutil.which("g++"):
         raise MissingError("a C++ compiler (on Debian: apt install g++)")
@@ -247,7 +247,7 @@ def install_mlx_lm(installation: Installation) -> None:
 def install_mlx_vlm(installation: Installation) -> None:
     """Install mlx-vlm, the server for vision models, with MLX's build for processors.
 
-    MissingError without g++, with which MLX compiles its kernels when they are first used.
+    Raises MissingError without g++, with which MLX compiles its kernels at their first use.
     """
     if not shutil.which("g++"):
         raise MissingError("a C++ compiler (on Debian: apt install g++)")
@@ -278,7 +278,7 @@ def install_llama_cpp_python(installation: Installation) -> None:
 
 
 def libraries_of(installation: Installation) -> Path:
-    """Return the folder with llama.cpp's libraries. `installation`: of llama-cpp-python."""
+    """Return the folder with llama.cpp's libraries in an installation of llama-cpp-python."""
     return installation.folder / "llama.cpp"
 
 

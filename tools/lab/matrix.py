@@ -201,7 +201,7 @@ def faults_by_delivery(port: int, case: Case) -> Iterator[tuple[str, str]]:
     """Ask a case's question in each of its dialects, streamed and whole; judge the answers.
 
     Yields pairs: dialect and delivery (`chat streamed`), and the fault, which is empty if the
-    answer is right. `port`: of the proxy.
+    answer is right. `port`: the proxy's.
     """
     for dialect in case.dialects:
         for streamed, delivery in DELIVERIES.items():

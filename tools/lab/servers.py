@@ -23,7 +23,7 @@ from tools.lab.installing import (
 MODEL = "tiny-think"
 """The name under which servers serve the model."""
 FOR_CLAUDE_CODE = "tiny"
-"""A second name of the model, which Claude Code requests."""
+"""A second name of the model. It is what the lab's Claude Code requests."""
 WINDOW = 65536
 """The context window, in tokens, with which llama-cpp-python, vLLM and SGLang are started."""
 SECONDS_TO_START = 600
