@@ -21,7 +21,7 @@ CONFDIR = "~/.mitmproxy"
 PORTS_TRIED = 20
 """How many ports are tried, from the usual port upwards, when the user has not chosen a port."""
 _EXAMPLE = "an address such as http://localhost:8000"
-"""The form of an address, for error messages: *expected* `_EXAMPLE`."""
+"""A part of error messages: `expected an address such as http://localhost:8000, got 'a b'`."""
 
 
 class CommandError(Exception):

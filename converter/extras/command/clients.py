@@ -33,7 +33,9 @@ class ClientFacts:
 
     @property
     def output(self) -> int | None:
-        """The tokens of the longest reply, None if the context window is unknown."""
+        """The most tokens that a reply may have (`SHARE_OF_OUTPUT`, `MOST_OUTPUT`); None if the
+        context window is unknown.
+        """
         return self.window_tokens and min(self.window_tokens // SHARE_OF_OUTPUT, MOST_OUTPUT)
 
 

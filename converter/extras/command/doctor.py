@@ -80,7 +80,9 @@ MORE_CONTEXT = {
     "ollama": f"OLLAMA_CONTEXT_LENGTH={ENOUGH_TOKENS} ollama serve",
     "lmstudio": f"lms load --context-length {ENOUGH_TOKENS}",
 }
-"""Server's name -> the command that starts the server with a window of `ENOUGH_TOKENS`."""
+"""Server's name -> the command that starts the server, or loads the model, with a context window of
+`ENOUGH_TOKENS`.
+"""
 CALLS_TOOLS = {
     "vllm": "vllm serve --enable-auto-tool-choice --tool-call-parser NAME",
     "sglang": "sglang --tool-call-parser NAME",

@@ -40,7 +40,7 @@ class StreamedReply:
     """The part of a chat completion that has arrived."""
 
     refusal: str = ""
-    """The server's error message, or why no reply came; empty if the server replies."""
+    """The server's error message, or why no whole reply came; empty without an error."""
     text: str = ""
     """The text of the answer so far, without thinking."""
     thinking_by_field: dict[str, str] = field(default_factory=dict)
@@ -126,8 +126,9 @@ class ServerLink:
         self, body: Mapping[str, object], enough: Callable[[StreamedReply], bool]
     ) -> StreamedReply:
         """Ask for a chat completion with the request's `body`, and return the reply. The reply is
-        whole, unless `enough` returned True for the part that had come, or `patience_seconds` were
-        over. `enough`: a function that returns True if the caller needs no more of the reply.
+        whole, unless `enough` returned True for the part that had come, `patience_seconds` were
+        over, or an error came (`refusal`). `enough`: a function that returns True if the caller
+        needs no more of the reply.
         """
         streamed, began = StreamedReply(), time.monotonic()
         try:
@@ -201,8 +202,8 @@ class ServerLink:
 
 
 PARTS = "thinking parts of the content"
-"""The name under which `StreamedReply.thinking_by_field` has thinking that the server sent within
-the content, as parts of their own type.
+"""The key in `StreamedReply.thinking_by_field` for thinking that has no field of its own: the
+server sent it within the content, as parts whose type is `thinking`.
 """
 
 

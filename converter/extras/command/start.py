@@ -33,8 +33,8 @@ ANNOUNCEMENT = Path(__file__).with_name("announcement.py")
 PORT, WEB_PORT = 8080, 8081
 """The usual ports of the proxy and of mitmweb's pages."""
 PROGRAMS = {"web": "mitmweb", "dump": "mitmdump", "console": "mitmproxy"}
-"""Flag of `think-addon`, such as `--web` -> mitmproxy's program: one has a web page, one prints log
-lines and nothing else, one has a screen in the terminal.
+"""Flag of `think-addon`, without `--` -> mitmproxy's program. mitmweb has a web page, mitmdump only
+prints log lines, and mitmproxy has a screen in the terminal.
 """
 _FLAGS = {
     "listen_port": "port",

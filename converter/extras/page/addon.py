@@ -33,7 +33,7 @@ PATH = "/think"
 _RUNNING = "this exchange is still running"
 """The error for an action on an exchange whose reply still comes."""
 _RECORDING_FIELDS = ("name", "thinking", "text", "why")
-"""Fields of the page's message that keeps an exchange as a recording."""
+"""Fields of the JSON message that the page's button *Keep as recording* sends."""
 
 
 class Page:
@@ -51,8 +51,9 @@ class Page:
 
     @contextmanager
     def follow_list(self) -> Iterator[None]:
-        """Keep `exchanges` up to date during the `with` block. Blocks of several open pages may
-        overlap: the first block subscribes to mitmweb's list, the end of the last unsubscribes.
+        """Keep the list's rows (`exchanges`) up to date during the `with` block. Blocks of several
+        open pages may overlap: the first block subscribes to mitmweb's list, the end of the last
+        unsubscribes.
         """
         if not self._pages:
             self.exchanges.open()

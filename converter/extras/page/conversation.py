@@ -226,7 +226,7 @@ def curl_command(flow: HTTPFlow) -> str:
     except UnicodeDecodeError:
         raise ValueError("the request is no text") from None
     url, here = flow.request.url, flow.client_conn.sockname
-    # In reverse mode this URL is the server's, but the client sent the request to the proxy's own.
+    # In reverse mode `url` is the server's, but the client sent its request to the proxy.
     if isinstance(flow.client_conn.proxy_mode, ReverseMode) and here and here[1]:
         host = f"[{here[0]}]" if ":" in here[0] else here[0]
         url = f"http://{host}:{here[1]}{flow.request.path}"
@@ -240,7 +240,7 @@ def curl_command(flow: HTTPFlow) -> str:
             lines.append(f"-H {shlex.quote(ACTING.sub('', f'{name}: {value}'))}")
     if body:
         # Characters that act on a terminal become JSON escapes (`\u001b`). The body's meaning
-        # stays, because JSON has such characters in strings alone.
+        # stays, because JSON has such characters only in strings.
         plain = ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", body.replace("\r\n", "\n"))
         lines.append(f"--data-raw {shlex.quote(plain)}")
     return " \\\n  ".join(lines)

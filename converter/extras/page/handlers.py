@@ -230,7 +230,7 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
     it, because the class has its own set of `connections`.
     """
 
-    # Not the base class's set, to which mitmweb sends its broadcasts.
+    # A set of its own, because mitmweb sends its broadcasts to all of the base class's set.
     connections: ClassVar[set[mitmweb.WebSocketEventBroadcaster]] = set()
 
     def initialize(self, page: Page) -> None:

@@ -84,7 +84,7 @@ class OpenPage:
     _chosen_exchanges: dict[str, _Chosen] = field(default_factory=dict)
     """Id of a flow -> the exchange that the page shows; at most `MOST_CHOSEN`."""
     _wire: _WireView | None = None
-    """The reply whose steps the page shows; None if it shows no steps."""
+    """The reply whose chunks the page shows, with the client's bytes; None if it shows none."""
 
     def receive(self, message: object) -> None:
         """Store which exchanges the page shows (`{"choose": [ID, ...]}`), or the exchange whose
@@ -166,7 +166,8 @@ class OpenPage:
             news = await _news_in_thread(follower.news)
             return {"id": chosen.flow_id, "said": news} if news else None
         chosen.running_reader = None
-        if not follower.record.sides.client_bytes:  # Not streamed, so `follower` has read nothing.
+        # A reply that was not streamed has no parts: `follower` has read nothing.
+        if not follower.record.sides.client_bytes:
             return await self._changes_of(chosen)
         news = await _news_in_thread(follower.close)
         chosen.sent_row = self.list_rows.rows.get(chosen.flow_id)

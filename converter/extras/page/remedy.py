@@ -22,9 +22,13 @@ type Options = Mapping[str, Sequence[str]]
 
 _OPENER_MISSING, _CLOSER_MISSING, _UNREAD = MISREAD
 _NOTED_OPENER = re.compile(r"<([^<>\s]+)>(?= begins the text)")
-"""Matches the opener in a note on an unread tag. The group is the tag's name."""
+"""Finds the opener in a note such as `<mull> begins the text, and no family reads it, ...`. The
+group is the tag's name, `mull`.
+"""
 _NOTED_PAIR = re.compile(r"--set think_tags='([^']+)'")
-"""Matches the option in a note on an unread tag. The group is the pair of opener and closer."""
+"""Finds the option at the end of such a note, `--set think_tags='<mull> </mull>'`. The group is the
+pair of opener and closer.
+"""
 
 
 def remedy_of(comment: str) -> Options:
@@ -67,7 +71,9 @@ def reread(flow: HTTPFlow) -> dict[str, str]:
 
 
 def _join_texts(texts: Iterable[str]) -> str:
-    """Join texts with a blank line between two, as the expected text of a recording has them."""
+    """Join texts with a blank line between two, without line ends around each: this is the form of
+    the texts in a recording's `Expectation`.
+    """
     return "\n\n".join(filter(None, (each.strip("\r\n") for each in texts)))
 
 

@@ -58,7 +58,7 @@ _CLIENT_TAG = re.compile(r"\n\s*<[a-z][\w-]*>")
 _BEFORE_OUTPUT = re.compile(r"\AChunk ID: .*?\nOutput:\n", re.DOTALL)
 """Matches the lines that Codex 0.171 puts before the output of a command."""
 _WISHES = {TITLE: "Title of the session", COMPACTION: "Summary of the session (compaction)"}
-"""What a client asks for its own use, a row's `wish` -> the title of that row."""
+"""What the client asks for its own use (a row's `wish`) -> the row's title."""
 _LONGEST_READ = 1 << 19
 """Requests of more bytes get no title, because mitmproxy's loop waits while a request is read."""
 _LONGEST = 300
@@ -108,8 +108,8 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         **{name: facts[name] for name in _SHOWN_FACTS if name in facts},
         **_times(facts),
     }
-    # A flow on which the addon acts is running while it has a `FlowRecord`; any other flow until
-    # its response has ended.
+    # A flow on which the addon acts is running while it has a `FlowRecord`. Any other flow is
+    # running until its response has ended.
     ended = flow.error or (flow.response and flow.response.timestamp_end is not None)
     values["running"] = running is not None or (flow.live and not ended)
     if values["running"]:
@@ -187,7 +187,8 @@ def _title_and_wish(flow: HTTPFlow, before: Row | None) -> Row:
 def _title(turns: Sequence[ShownTurn]) -> str:
     """Return a request's title: the beginning of the user's question after the model's last turn,
     without text in tags that the client added. If no question follows that turn, the title has the
-    tools whose results follow it (`_results_title`); if no results follow, an earlier question.
+    tools whose results follow it (`_results_title`); if no results follow, an earlier question. If
+    the question is a summary of earlier messages, the title says so.
     """
     replies = [at for at, turn in enumerate(turns) if turn.role in ("assistant", "model")]
     new = turns[replies[-1] + 1 :] if replies else turns
@@ -200,7 +201,9 @@ def _title(turns: Sequence[ShownTurn]) -> str:
 
 
 def _last_question(turns: Sequence[ShownTurn]) -> str:
-    """Return the user's last text that does not begin with a tag, empty if there is none."""
+    """Return the user's last text that does not begin with a tag, empty if there is none. A
+    text that begins with a tag was added by the client.
+    """
     parts = [part for turn in turns if turn.role == "user" for part in turn.parts]
     texts = [part.text for part in parts if isinstance(part, TextBlock)]
     return next((text for text in reversed(texts) if not text.lstrip().startswith("<")), "")

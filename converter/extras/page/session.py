@@ -123,8 +123,9 @@ def tool_costs(exchanges: Sequence[SessionExchange]) -> list[ToolCost]:
 
 
 def _tool_cost(name: str, counts: Counter[str], described: int) -> ToolCost:
-    """Return a tool's cost. `counts` has the numbers of its calls and failures, and the numbers of
-    bytes of its calls and results. `described`: the number of bytes of its description.
+    """Return a tool's cost. Keys of `counts`: `calls` and `failed`, numbers of calls; `written` and
+    `results`, the bytes of all calls and of all results. `described`: the bytes of the tool's
+    description.
     """
     sizes = [size // _BYTES_PER_TOKEN for size in (counts["written"], counts["results"], described)]
     return name, counts["calls"], counts["failed"], sizes[0], sizes[1], sizes[2]

@@ -40,8 +40,9 @@ continues.
 _SEARCHED_LEVELS = 3
 """How many levels of a call's nested arguments are searched for the prompt of a sub-agent."""
 _NEWEST = 8
-"""For each client, the most sessions with which a request for a title is compared, and the most
-requests for a title that wait for their session.
+"""How many sessions are remembered for each client, and how many requests for a session's title.
+Such a request quotes the first question of its session, and may come before or after the session
+begins.
 """
 _LONGEST_QUESTION, _LONGEST_TITLE = 500, 20_000
 """How many characters are compared: of a session's first question, and of a request for a title,
@@ -192,10 +193,10 @@ class Sessions:
         messages, of which the first `opening` are before the model's first turn.
 
         The request is compared with the newest request of each session. It continues the session
-        with which it shares the most messages at the beginning, the newest of equals. The shared
-        messages must be at least as many as the session's shortest request has. A request without a
-        turn of the model must also have more messages than that shortest request, because two
-        sessions may begin with the same question.
+        with which it shares the most messages at the beginning; if several share as many, the
+        newest. It must share at least as many messages as the session's shortest request has. If it
+        has no turn of the model, it must also have more messages than that shortest request,
+        because two sessions may begin with the same question.
         """
         best, most = None, 0
         for session in (each for key in keys for each in self._openings.get(key, ())):

@@ -1,1 +1,1 @@
-"""Prompt caches: each prompt is compared with the prompt before it in its conversation."""
+"""Report where a prompt differs from the one before it, so that a server must read it again."""

@@ -1,5 +1,5 @@
-"""Breaks of a server's cached prompt: the first difference between a request and the request before
-it in its conversation.
+"""Find where a request breaks the server's cached prompt: its first difference from the request
+before it in its conversation.
 
 A server caches the last prompt, and reads the next prompt from the first difference on. An agent's
 request repeats its last request, with more messages at the end. If earlier text differs, the server
@@ -150,7 +150,9 @@ class Break:
     """The first difference between a prompt and the prompt before it in its conversation."""
 
     part: str
-    """Where the prompts differ: the name of the prompt's part and the offset within it."""
+    """Where the prompts begin to differ, for the user: `its head` if the models differ, else for
+    example `message 3 (user), character 120`.
+    """
     cause: str
     """The cause of the difference, for the user."""
     mend: str = ""

@@ -21,7 +21,9 @@ AS_IT_CAME = "<< as it came"
 _UNSEEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 """Unicode's categories of control characters, invisible characters and line separators."""
 _MAYBE_UNSEEN = re.compile(r"[^\x20-\x7e]|[⟨⟩]")
-"""Matches a character that `_escape_match` may have to escape."""
+"""Matches all characters but printable ASCII, and ⟨ and ⟩: only these may need an escape, as
+`_escape_match` decides.
+"""
 _FIELD = r'"(?:id|object|created|model|system_fingerprint|service_tier)": ?(?:"[^"\\]*"|\d+|null)'
 """Matches a field of JSON that has the same value in every frame of a reply."""
 _SAME_FIELDS = re.compile(rf"{_FIELD}(?:, ?{_FIELD})+")

@@ -116,7 +116,7 @@ class Recorder(Watcher):
             raise exceptions.CommandError("expected a name, or a flow and a name")
         *named, name = flow_and_name
         if named:
-            # `@focus`, `@marked` or a filter, as in all of mitmproxy's commands.
+            # As in mitmproxy's other commands, `@focus`, `@marked` or a filter chooses the flow.
             [filter_text] = named
             flows = ctx.master.commands.call("view.flows.resolve", filter_text)
             if len(flows) != 1:

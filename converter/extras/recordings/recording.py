@@ -240,8 +240,9 @@ class Recording:
 
     @property
     def dialects(self) -> tuple[Dialect, ...]:
-        """The dialects in which this reply can be written for a client: all, or only the client's
-        own if the request went to the server's endpoint of that dialect, or asked for models.
+        """The dialects in which this reply can be written for a client: in most cases all of them.
+        Only the client's dialect if the server answered at its own endpoint of that dialect, or if
+        the reply is a list of models.
         """
         exchange = self.exchange()
         own = exchange.is_native or exchange.endpoint.lists_models
@@ -274,9 +275,9 @@ class Recording:
         return self._replays[client_dialect]
 
     def replayed_as_received(self) -> Replay:
-        """Rewrite the reply exactly as the recorded client got it; return the replay. If the addon,
-        and not this client, had requested counts of tokens, the replay has no counts. A replay by
-        `replayed` has them.
+        """Rewrite the reply exactly as the recorded client got it; return the replay. It differs
+        from the replay of `replayed` in one case: if only the addon, and not the client, had
+        requested counts of tokens, the result has no counts.
         """
         awaited = replace(self.awaited(), sent_fields=json_text.object_in(self.sent_request.body))
         return self._new_replay(self.client, awaited) if awaited.hides_counts else self.replayed()

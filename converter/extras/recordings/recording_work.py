@@ -23,7 +23,9 @@ _NUMBERED = re.compile(r"\.?(\d{4,})-")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 """Matches the characters of a model's name that a recording's name does not get."""
 _CLIENT = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,40}")
-"""The pattern of a program's name and version in a user agent, such as `claude-cli/2.1.332`."""
+"""Matches a client's name and version in a user agent, such as `claude-cli/2.1.332`. A redacted
+flow keeps its user agent only in this form.
+"""
 _LONGEST_MODEL = 60
 """The most characters of a model's name within a recording's name."""
 

@@ -133,8 +133,8 @@ class RecordedServer(ThreadingHTTPServer):
             return 200, self.model_list(path)
         if counted := self.prompt_tokens(path, body):
             return 200, counted
-        # An older llama.cpp, which cannot end a thought while it is generated, refuses this field
-        # in the same way. The addon then leaves out the field.
+        # The field asks llama.cpp to let the addon end the thought, which this server cannot. So it
+        # refuses the field as an older llama.cpp does; the addon then sends the request without it.
         if CONTROL in read_body(body):
             return 400, {"error": {"message": f"Unknown parameter: '{CONTROL}'"}}
         message = f"no recording answers this request, {method} {path}; {_REMEDY}"
@@ -310,8 +310,8 @@ def curl_command(recording: Recording) -> str:
 
 def request_fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
     """Return how well a request fits the recorded request `sent`: 0 if method, endpoint, messages,
-    system text, tools or form (stream or whole) differ, else 1 plus the number of equal fields. It
-    is 0, too, if the request has the field `CONTROL`, and `sent` has not.
+    system text, tools or form (stream or whole) differ, else 1 plus the number of equal fields.
+    Also 0 if only the request has the field `CONTROL`, so that `own_answer` refuses this field.
     """
     if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
         return 0

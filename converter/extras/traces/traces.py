@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from converter.extras.traces.spans import TracedText
 
 SECONDS_AT_THE_END = 3.0
-"""The most seconds that mitmproxy's end waits until the last spans are sent."""
+"""The most seconds that mitmproxy, when it ends, waits until the last spans are sent."""
 
 
 class Traces(OptionWatcher):

@@ -72,33 +72,37 @@ _LABELS = {
 }
 """Name of a count -> its third label (the others are model and server), and its help text."""
 _NUMBER = re.compile(r"\d+")
-"""The parts of a note that `kind_of_note` replaces by `#`."""
+"""Finds the numbers in a note. `kind_of_note` replaces each by `#`, so that notes that differ only
+in them are of one kind.
+"""
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
-"""The parts of a note that `kind_of_note` replaces by `…`."""
+"""Finds the quoted names in a note. `kind_of_note` replaces each by `…`, so that notes that differ
+only in them are of one kind.
+"""
 
 
 @dataclass(slots=True)
 class Histogram:
-    """Counts how many times lie between each two neighbouring bounds of `BUCKETS`. It also has the
-    sum of all times.
+    """Counts durations by the bounds of `BUCKETS`: how many lie between two neighbouring bounds. It
+    also has the sum of all durations.
     """
 
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
-    """For each bound, how many times are above the bound before it and at most this bound; at the
-    end, how many times are above all bounds.
+    """For each bound, the number of durations above the bound before it and up to this bound; at
+    the end, the number of durations above all bounds.
     """
     sum: float = 0.0
-    """The sum of all times, in seconds."""
+    """The sum of all durations, in seconds."""
 
     def add(self, seconds: float) -> None:
-        """Add a time, in seconds."""
+        """Count a duration, in seconds."""
         self.buckets[bisect.bisect_left(BUCKETS, seconds)] += 1
         self.sum += seconds
 
     @property
     def totals(self) -> list[tuple[str, float]]:
-        """Each bound as text, with the number of times up to the bound; at the end `+Inf`, with the
-        number of all times.
+        """Each bound as text, with the number of durations up to the bound; at the end `+Inf`, with
+        the number of all durations.
         """
         bounds = [*(f"{bound:g}" for bound in BUCKETS), "+Inf"]
         return [*zip(bounds, map(float, accumulate(self.buckets)), strict=True)]

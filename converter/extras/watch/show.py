@@ -1,4 +1,4 @@
-"""The command `think.show` for the command bars of mitmproxy and mitmweb."""
+"""The command `think.show` of mitmproxy and mitmweb: log a conversation as text, or copy it."""
 
 import logging
 

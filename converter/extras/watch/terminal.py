@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 _PATIENCE = 0.02
 """The most seconds that a line of the log waits until earlier text of replies is written."""
 _LAST_PATIENCE = 1.0
-"""The most seconds that mitmproxy's end waits for a terminal that accepts no more output."""
+"""The most seconds that mitmproxy, when it ends, waits for a terminal that accepts no output."""
 _PIECE = 1 << 12
 """The most bytes of one write. A pipe takes 4,096 bytes as one piece (PIPE_BUF of Linux), so no
 line of the log can come between them.
@@ -174,8 +174,8 @@ class _Reply:
             self._text.append(self._writer.progress_text("calling a tool, characters:", progress))
 
     def close(self) -> None:
-        """End the reply: add the text that was held until now. Fields of the response that only the
-        server's dialect has come last, and are not added.
+        """End the reply: add the text that was held until now. Fields that belong to no text,
+        thought or call (`Field`) are known now too, but are not printed.
         """
         news = [each for each in self._accumulator.close() if not isinstance(each.part, Field)]
         self._text += self._writer.feed(news), self._writer.close()

@@ -2,9 +2,10 @@
 conversation.
 
 mitmproxy chooses the view `Thinking` for model traffic; the view shows the client's request and
-reply. `Thinking server` shows the request to the server and the server's reply from the flow's
-backup, or the flow's own messages without a backup. A view never fails: bytes that cannot be read
-are shown as they are, at the end.
+reply. `Thinking server` shows the request to the server and the server's reply. They are in the
+flow's backup, which mitmproxy's *Revert* restores. A flow without a backup has one request and one
+reply, and both views show these. A view never fails: bytes that cannot be read are shown as they
+are, at the end.
 """
 
 import logging

@@ -36,7 +36,7 @@ have a byte order mark before it), `{` in lines of JSON.
 _SIGNS = frozenset((b"{", b"}", b"[", b"]", b","))
 """Brackets and commas: the pieces of JSON that are no tokens."""
 _DECODER = json.JSONDecoder(strict=False)
-"""Reads strings and numbers; it accepts control characters in strings."""
+"""Reads a string or a number. It accepts control characters in strings, which JSON forbids."""
 _DEEPEST = 100
 """The most keys in a path. A path of a deeper value is cut, to save time; real replies are not as
 deep.

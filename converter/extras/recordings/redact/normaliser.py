@@ -11,13 +11,14 @@ from converter.extras.recordings.recording import REPLY_ID
 from converter.extras.recordings.redact.json_tokens import Path, Token
 
 CREATED = 1_700_000_000
-"""The time of every recorded reply, in seconds since 1970."""
+"""The normal form of a time in seconds since 1970: a fixed time in 2023."""
 _CREATED_AT = datetime.datetime.fromtimestamp(CREATED, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 """The time `CREATED` as Ollama and Anthropic's list of models write it."""
 _NEVER_CREATED = ("1970-01-01T00:00:00Z", "")
 """Times that stay, because they say that no time is known."""
 _REPLY_IDS: set[Path] = {("id",), ("message", "id"), ("response", "id")}
-"""The paths of a reply's id."""
+"""The paths of a reply's id: in `{"message": {"id": "a"}}` the path of `a` is `("message", "id")`.
+"""
 _CALL_IDS: set[Path] = {
     ("messages", None, "tool_calls", None, "id"),
     ("messages", None, "tool_call_id"),
@@ -34,26 +35,28 @@ _CALL_IDS: set[Path] = {
     ("content_block", "id"),
     ("content", None, "id"),
 }
-"""The paths of a call's id, in requests and replies of all dialects."""
+"""The paths of a call's id, in requests and replies of all dialects. None stands for an element of
+an array.
+"""
 _ITEM_IDS: set[Path] = {
     ("item_id",),
     ("item", "id"),
     ("output", None, "id"),
     ("response", "output", None, "id"),
 }
-"""The paths of the ids of output items in the Responses API."""
+"""The paths of the ids of output items in the Responses API, such as `msg_a8f3_0`."""
 _RESPONSE_CREATED_FIELDS: set[Path] = {
     (*path, name) for path in [(), ("response",)] for name in ("created_at", "completed_at")
 }
-"""Fields of the Responses API for the times at which a response began and ended. They become 0, as
-a replay writes them.
+"""The paths of the times at which a response began and ended, in the Responses API. These times
+become 0, because a replay writes 0.
 """
 _CREATED_FIELDS: set[Path] = {("created",), ("data", None, "created")}
-"""The paths of times that are numbers of seconds since 1970."""
+"""The paths of times that are numbers of seconds since 1970. They become `CREATED`."""
 _CREATED_AT_FIELDS: set[Path] = {("created_at",), ("data", None, "created_at")}
-"""The paths of times that are texts, such as `2026-01-31T12:00:00Z`."""
+"""The paths of times that are texts, such as `2026-01-31T12:00:00Z`. They become `_CREATED_AT`."""
 _REQUEST_IDS: set[Path] = {("request_id",), ("error", "request_id")}
-"""The paths of the id that a server gave to the request."""
+"""The paths of a request's id, which the server has chosen. It becomes `req_recording`."""
 _NO_NANOSECONDS = ".000000000Z"
 """The end of a time that the addon itself wrote for an Ollama client: it has no fractions of a
 second. Such a time becomes 1970-01-01T00:00:00.000000000Z, which a replay writes.
@@ -63,18 +66,20 @@ _NANOSECONDS: dict[Path, int] = {
     ("eval_duration",): 1_000_000,
     ("total_duration",): 2_000_000,
 }
-"""Ollama's field for a duration -> its normal value in nanoseconds. A replay for an Ollama client
-writes the same values: it takes two durations of another server, each of which is 1 ms in its
-normal form, and their sum as the total.
+"""Ollama's field for a duration -> its normal value in nanoseconds: 1 ms for each of the two
+parts, 2 ms for their total. If another server's reply is replayed for an Ollama client, the result
+is the same: each duration of that server is 1 ms in its normal form.
 """
 _FREE_FIELDS = {"input", "arguments", "parameters", "input_schema", "schema", "messages"}
 """Fields whose values are written by users and models. Numbers within these values are kept, even
-if a key such as `delay_ms` looks like the field of an API that has a duration.
+under a key that looks like a duration's, such as `delay_ms`.
 """
 _DURATION = re.compile(r".*(?:_ms|_per_second|_time|_duration|_latency)|latency|duration")
 """Matches keys whose values are durations or rates, which differ in each run."""
 _REPLY_PREFIX = re.compile(r"(?:chatcmpl-)?(?:msg_)?")
-"""Matches the beginning of a reply's id that depends on the dialect."""
+"""Matches the prefix of a reply's id, which depends on the dialect: `chatcmpl-`, `msg_`, both or
+none.
+"""
 _RESPONSE_PREFIX = "resp_"
 """The beginning of a response's id in the Responses API. In a live reply the addon makes the rest
 from the flow's id, in a replay from `REPLY_ID`.
@@ -169,8 +174,8 @@ class Normaliser:
         if not value or _STABLE_ID.fullmatch(value):
             return value
         for reply, name in {**self._names, **self._replies}.items():
-            # If this matches, the addon made the id, because the server gave none, or gave one that
-            # another call had: then `ours[1]` is the server's id.
+            # A match means that the addon made this id. The id begins with `toolu` or `call` if the
+            # server gave none, and with the server's id if another call had the same id before.
             ours = re.fullmatch(rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL)
             if ours:
                 return f"{ours[1] if ours[1] in _OURS else self._call_id(ours[1])}_{name}_{ours[2]}"

@@ -97,9 +97,9 @@ def redacted(recording: Recording) -> Recording:
     if not endpoint.is_chat or not (wire.retells or wire.framing.bare):
         return clean
     # The client's reply must equal a replay of the server's redacted reply, so it is taken from a
-    # replay. A client's reply that is redacted by itself may differ in two cases. An encoder may
-    # repeat the whole text at the end: an address there becomes `HERE`, but in the server's reply,
-    # where two frames share the address, it becomes `xxxx`. And in lines of JSON the addon writes
+    # replay. If it were redacted by itself, it might differ, for two reasons. An encoder may repeat
+    # the whole text at the end: an address becomes `HERE` there, but `xxxx` in the server's reply
+    # if one frame has its beginning and the next its end. And in lines of JSON the addon writes
     # times, which a replay writes in their normal form.
     return replace(clean, client_reply=replace(clean.client_reply, body=clean.replayed().body))
 
@@ -159,7 +159,8 @@ class Redaction:
         for name in filter(request.headers.__contains__, HEADERS):
             value = request.headers[name]
             clean = self.scrubber.text(value)
-            # The redacted value is checked too: it may be one that is not on the allow-list.
+            # The redacted value is checked too, because the scrubber may write other characters
+            # than a kept header may have.
             if is_kept(name, value) and is_kept(name, clean):
                 headers[name] = clean
         endpoint = find_endpoint(request.method, request.path)
@@ -273,6 +274,8 @@ def prefix_of(request: RecordedRequest) -> str:
 
 
 def content_type_of(header: str) -> str:
-    """Return a content type without parameters other than `charset`."""
+    """Return a content type without parameters other than `charset`, because other parameters may
+    have any text.
+    """
     match = _CONTENT_TYPE.match(header)
     return "; ".join(part for part in match.groups() if part) if match else ""
