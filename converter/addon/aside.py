@@ -28,12 +28,12 @@ _MOST_BYTES = 1 << 20
 milliseconds, if no part of the request repeats an earlier one.
 """
 _MOST_QUOTES = 1 << 15
-"""The most double quotes in a quick request. 4,000 short messages have this number of quotes, and
-take 50 milliseconds; an agent's body of 700 kB with 130 turns has a third of this number.
+"""The most double quotes in a quick request (`is_quick`). 4,000 short messages have this number of
+quotes, and take 50 milliseconds; an agent's body of 700 kB with 130 turns has a third of them.
 """
 _MOST_VALUES = 1 << 16
-"""The most JSON values in a quick request. Python's `json` reads an object of 65,536 values with
-short keys in 15 milliseconds.
+"""The most JSON values in a quick request (`is_quick`). Python's `json` reads an object of 65,536
+values with short keys in 15 milliseconds.
 """
 _SLICES = 8
 """How many slices of the data `sample_of` takes (`data[start::step]`). Together they have one byte

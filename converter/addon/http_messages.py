@@ -144,11 +144,11 @@ def open_for_streaming(request: Request, response: Response) -> None:
 
 
 def read_body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT) -> bytes:
-    """Return the uncompressed body of a message.
+    """Return the uncompressed body of a message. A body that came uncompressed is returned whole.
 
-    If it is longer than `limit` bytes, append a line about this to `notes`, and return only the
-    first `limit` + 1 bytes. If the content encoding is unknown or wrong, append a line to `notes`,
-    and return the body as it came.
+    If a compressed body has more than `limit` bytes when it is uncompressed, append a line about
+    this to `notes`, and return only the first `limit` + 1 bytes. If its content encoding is unknown
+    or wrong, append a line to `notes`, and return the body as it came.
     """
     came, encoding = message.raw_content or b"", _encoding_of(message)
     if not encoding:

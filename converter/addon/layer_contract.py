@@ -96,9 +96,9 @@ class HeldStream(StreamFunction, Protocol):
         """
 
     def take_second_response(self, status: int, body: bytes) -> None:
-        """Handle the response to a request of `next_request`, if it came whole and not as a stream:
-        rewrite its body (`status`, `body`) into the rest of the reply. The pieces for the client
-        are then in `late_pieces`.
+        """Close the reply with the response to a request of `next_request`, if this response came
+        whole and not as a stream. If its `status` is 200, its `body` is rewritten as the rest of
+        the reply. The last pieces for the client are then in `late_pieces`.
         """
 
 
@@ -198,7 +198,8 @@ class Stream(Protocol):
     context: Any
     """mitmproxy's context of the layer, which has the options and the server's connection."""
     response_body_buf: Any
-    """mitmproxy's buffer for the client's bytes, if the flow keeps them (`store_streamed_bodies`).
+    """mitmproxy's buffer for the bytes that the client gets, if the flow keeps them (mitmproxy's
+    option `store_streamed_bodies`).
     """
 
     @property

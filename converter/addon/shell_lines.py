@@ -22,6 +22,6 @@ def quoted(text: str) -> str:
 
 
 def command(parts: Iterable[str], variables: Mapping[str, str] | None = None) -> str:
-    """Return a command line, after its environment variables: `NAME=value command argument`."""
+    """Return a command line that first sets `variables`: `NAME=value command argument`."""
     set_first = (f"{name}={quoted(value)}" for name, value in (variables or {}).items())
     return " ".join([*set_first, *map(quoted, parts)])

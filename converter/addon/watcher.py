@@ -109,7 +109,7 @@ class Watchers:
 
 
 def _call_each(watchers: Iterable[Callable[..., None]], *news: object) -> None:
-    """Call the methods of all watchers with the arguments `news`, and log their errors."""
+    """Call each of `watchers`, a method of each watcher, with the arguments `news`. Log errors."""
     for hear in watchers:
         try:
             hear(*news)

@@ -1,5 +1,5 @@
-"""Removes headers of a client that no model server gets: Anthropic's keys, cookies, and headers for
-the cloud of the client's maker.
+"""Removes headers of a client that a model server must not get: Anthropic's keys, cookies, and
+headers for the cloud of the client's maker.
 """
 
 import re

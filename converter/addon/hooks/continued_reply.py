@@ -1,5 +1,5 @@
-"""Lets a reply go on after the addon has ended its thought or answer, for example because the
-thought was over its budget.
+"""Lets a reply go on after the addon has ended its thought, for example because the thought was
+over its budget. A reply whose answer the addon has ended, at a stop string, does not go on.
 
 A server that ends thoughts on request (llama.cpp) is asked to do so, and continues the same
 response. From any other server the addon disconnects in the middle of the response. It then sends a
@@ -37,8 +37,9 @@ type AskToEnd = Callable[[str], Awaitable[bool]]
 
 
 class ContinuedReply:
-    """Lets a reply go on when the addon ends its thought or answer: the server is asked to end the
-    thought and goes on itself, or a second request continues the reply.
+    """Lets a reply go on when the addon ends its thought: the server is asked to end the thought
+    and goes on itself, or a second request continues the reply. If the addon ends the answer, at a
+    stop string, the reply ends.
 
     Arguments:
         ask_to_end: the function that asks the server to end the thought.
@@ -93,9 +94,10 @@ class ContinuedReply:
         return SECOND_REQUEST_FAILED.format(message) if self._has_sent_second else message
 
     def second_request(self, possible: bool) -> Request | None:
-        """Return the second request, which continues the reply. Return `None` if no request can
-        continue it: the reply then ends where the addon ended its thought or answer. `possible`:
-        False if the connection's protocol allows no second request.
+        """Return the second request, which continues a reply whose thought the addon has ended.
+        Return `None` if the addon has ended the answer, or no request can continue the reply: the
+        reply then ends here. `possible`: False if the connection's protocol allows no second
+        request.
         """
         rewriter, record = self._rewriter, self._record
         sent, awaited = record.sides.server_request, record.awaited

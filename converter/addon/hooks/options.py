@@ -20,8 +20,8 @@ _log = logging.getLogger(__name__)
 
 def declare_options(loader: Loader) -> None:
     """Add the addon's options to mitmproxy, and check their values from the command line and the
-    configuration file. For a bad value log one line, which stops mitmproxy; mitmproxy 12.2 alone
-    would run without this addon, and without a message, if a value has a wrong type.
+    configuration file. For a bad value log one line, which stops mitmproxy. Without this check
+    mitmproxy 12.2 would start without the addon, and without a message, if a value's type is wrong.
     """
     for option in settings.OPTIONS:
         choices = option.choices if option.type is str and option.choices else None

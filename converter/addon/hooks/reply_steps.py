@@ -44,8 +44,8 @@ class ReplySteps:
 
     async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
         """Handle a response's head. Make a `Tap` the stream function of a streamed reply, before
-        the reply's first byte. Let a response that the addon leaves alone be streamed unchanged;
-        `record` may then be `None`.
+        the reply's first byte. A response that the addon leaves alone (`record` may be `None`) is
+        streamed unchanged, or held if an option or a script needs it whole (`must_hold_reply`).
         """
         assert flow.response
         streamed = is_stream(flow.response.headers.get("content-type", ""))
@@ -110,7 +110,8 @@ class ReplySteps:
             rest = b"".join([*tap(http_messages.read_body(flow.response, notes)), *tap(b"")])
             kind = record.exchange.client_dialect.wire.framing.content_type
             http_messages.set_reply(flow.response, Answer(200, kind, rest))
-        # an open rewriter began a stream, but the response then had no body or was an error
+        # either no stream began; or one began, so that its rewriter is open, but then the response
+        # had no body or was an error
         elif record.rewriter is None or is_open:
             await self._rewrite_whole(flow.response, record, notes)
         if rewriter := record.rewriter:
@@ -131,8 +132,8 @@ class ReplySteps:
         await wait_for_writes(record.memory)
 
     def break_off(self, record: FlowRecord) -> None:
-        """Finish an exchange whose server or client has disconnected: close the reply, and log the
-        reason.
+        """Finish an exchange whose server or client has disconnected: close the reply, and keep the
+        reason for the flow's comment, unless the client left after the reply's finish.
         """
         flow, rewriter = record.flow, record.rewriter
         assert flow.error
@@ -179,9 +180,10 @@ class ReplySteps:
         return Tap(rewriter, partial(self._pass_events, record, rewriter), record, end)
 
     def _open_stream(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
-        """Make a tap for a streamed response, and set it as the response's stream function. A
-        client that wants one whole body gets no stream, and there are two cases. If the addon may
-        have to end the reply (`awaited.is_buffered`), the tap collects the body. Else there is no
+        """Make a tap for a streamed response, and set it as the response's stream function.
+
+        A client that wants one whole body gets no stream. If the addon may have to end the reply in
+        mid-stream (`awaited.is_buffered`), the tap collects this client's body. Else there is no
         tap, and `complete` makes the body.
         """
         if awaited.request.form is Form.WHOLE and not awaited.is_buffered:

@@ -2,9 +2,8 @@
 addon's own answer, or to the request that the server gets.
 
 A step changes the `PendingRequest`. If it returns a response, the client gets that, and no later
-step runs. A step's row in the table names the kinds of exchange (`Kind`) that take the step. The
-kind is decided when an exchange begins, and again once the step `recognise_native_server` has found
-out whether the server speaks the client's dialect.
+step runs. A step's row names the kinds of exchange (`Kind`) that take it. The kind is decided when
+the exchange begins, and again when it is known whether the server speaks the client's dialect.
 """
 
 import asyncio
@@ -243,7 +242,7 @@ async def recognise_server(pending: PendingRequest) -> None:
 
 
 async def recognise_for_ended_thoughts(pending: PendingRequest) -> None:
-    """Find out the server's profile: it says how a reply goes on if the addon ends its thought."""
+    """Find the server's profile, which says how a reply goes on, if the addon may end a thought."""
     if AwaitedReply(pending.record.request).limits.ends:
         await _recognise_if_reachable(pending)
 
@@ -364,7 +363,7 @@ async def enforce_limits(pending: PendingRequest) -> None:
 
 async def request_usage(pending: PendingRequest) -> None:
     """Have the server send the counts of tokens at a stream's end, although the client has not
-    requested them. If no step has changed the body, add only this field to the client's bytes.
+    requested them. If no step has changed the body, add only `stream_options` to its bytes.
     """
     sent, record = pending.sent_fields, pending.record
     if sent.get("stream") is not True or COUNTING in sent:
@@ -387,7 +386,7 @@ async def request_usage(pending: PendingRequest) -> None:
 
 
 async def write_body(pending: PendingRequest) -> None:
-    """Set the body that the server gets: the client's own bytes if no step has changed it."""
+    """Write the body for the server. If no step has changed it, the client's own bytes stay."""
     record, sent = pending.record, pending.sent_fields
     translated = record.exchange.is_translated
     if record.exchange.kind is Kind.TRANSLATED:
@@ -472,7 +471,9 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
 
 
 async def _find_server(pending: PendingRequest) -> Server:
-    """Return the server's profile by option or by probes; probes may raise ConnectionError."""
+    """Return the profile that the option `think_server` names, else the one found by probes.
+    Probes may raise ConnectionError, and are not sent through an upstream proxy.
+    """
     record, chosen = pending.record, pending.record.exchange.settings.server
     if chosen or not record.upstream.direct:
         return chosen or record.server
@@ -480,7 +481,7 @@ async def _find_server(pending: PendingRequest) -> Server:
 
 
 async def _recognise_if_reachable(pending: PendingRequest) -> None:
-    """Set the server's profile. Ignore an unreachable server: the request will fail too."""
+    """Set the server's profile. Ignore an unreachable server: the request itself will fail."""
     with suppress(ConnectionError):
         pending.record.server = await _find_server(pending)
 

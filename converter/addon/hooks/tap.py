@@ -47,8 +47,8 @@ class Tap(HeldStream):
     asks the server to end a thought. Four classes may act between the rewriter and the client:
 
     - `PendingPieces`: the end of a reply waits until the reply is stored in the memory.
-    - `ContinuedReply`: if the addon ends the reply's thought or answer, the server or a second
-      request continues the reply.
+    - `ContinuedReply`: if the addon ends a thought, the server goes on with the reply itself, or a
+      second request of the addon continues it.
     - `RefusalReader`: if the server refuses the request for a trait, such as a field, the addon
       sends the request again and leaves the trait out.
     - `SilentStream`: if the server's stream is empty, the addon's next request asks for the reason.
@@ -167,9 +167,9 @@ class Tap(HeldStream):
 
     def next_request(self, possible: bool) -> Request | None:
         """Return the request to send to the server after this response; `None` if there is none. It
-        continues a reply whose thought or answer the addon has ended, repeats a refused request
-        without the refused trait, or asks why a stream was empty. `possible`: False if the protocol
-        of the server's connection allows no further request for this exchange.
+        continues a reply whose thought the addon has ended, repeats a refused request without the
+        refused trait, or asks why a stream was empty. `possible`: False if the protocol of the
+        server's connection allows no further request for this exchange.
         """
         if self._awaits_first_chunk:
             self._awaits_first_chunk, self._refusal = False, SilentStream(self._record)
@@ -179,10 +179,12 @@ class Tap(HeldStream):
         return self._continued.second_request(possible)
 
     def take_second_response(self, status: int, body: bytes) -> None:
-        """Handle the response to the request of `next_request`, if it came whole and not as a
-        stream: rewrite its body (`status`, `body`), and close the reply. The client's pieces are
-        then in `late_pieces`. If the request asked why a stream was empty (`is_silent`), the client
-        gets only the response's error; without an error the reply ends as an empty stream.
+        """Close the reply with the response to the request of `next_request`, if this response came
+        whole and not as a stream. The client's last pieces are then in `late_pieces`. If `status`
+        is 200, `body` is rewritten as the rest of the reply; after another status the reply ends.
+
+        If the request asked why a stream was empty (`is_silent`), the client gets only the
+        response's error; without an error the reply ends as an empty stream.
         """
         if self.is_silent:
             error = json_text.write(json_text.object_in(body)) if status != OK else b""
@@ -218,7 +220,9 @@ class Tap(HeldStream):
         return self._pass_on(b"", self._pending.take_all(pieces), time() - self._requested_at)
 
     def ping(self) -> list[bytes]:
-        """Return a ping for the client; nothing if the reply allows none at this point."""
+        """Return the pieces that waited for the reply's store, and a ping for the client, if the
+        reply allows a ping at this point.
+        """
         pieces = self._pending.take_all(self._rewriter.ping())
         return self._pass_on(b"", pieces, time() - self._requested_at)
 

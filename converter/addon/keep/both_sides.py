@@ -69,7 +69,9 @@ class BothSides:
             self.cuts.append((len(body), round(at, 4)))
 
     def show(self, flow: HTTPFlow) -> None:
-        """Put the client's request, and the stream that the client got, into the flow."""
+        """Put the client's request into the flow, and, if bodies are kept, the body of the streamed
+        reply that the client got.
+        """
         if self.client_bytes is not None and flow.response and self.keeps_bodies:
             flow.response.data.content = bytes(self.client_bytes)
         # If the server has not answered, `keep_response_head` was not called, and the flow still
@@ -78,7 +80,9 @@ class BothSides:
             self.server_request, flow.request = flow.request, self.client_request
 
     def back_up(self, flow: HTTPFlow) -> None:
-        """Make the server's side the flow's backup, if it differs from the client's side."""
+        """Make the server's side the flow's backup, if it is kept whole and differs from the
+        client's side.
+        """
         sent, answered = self.server_request, self.server_response
         if not self.keeps_bodies or self.is_truncated or (flow.response and not answered):
             return

@@ -49,8 +49,8 @@ class FlowKeeper(Watcher):
         seen.finish()
 
     def response(self, flow: HTTPFlow) -> None:
-        """Measure a finished flow. If the flows then exceed the limits, first remove the server's
-        side of the oldest flows; if that is not enough, remove the oldest flows.
+        """Count a finished flow towards the limits. If the flows then exceed them, first remove the
+        server's side of the oldest flows; if that is not enough, remove the oldest flows.
         """
         view = flow_list()
         if not flow.live or view is None:  # `is None`, because an empty list is false too
@@ -76,7 +76,7 @@ class FlowKeeper(Watcher):
                 view.remove([oldest])
 
     error = response
-    """mitmproxy's hook for a flow that failed: such a flow is measured like any other."""
+    """mitmproxy's hook for a flow whose connection failed: it counts as a complete flow does."""
 
     def _count_bytes(self, flow: HTTPFlow) -> None:
         """Count a flow's bytes towards the limits, in place of its earlier count."""

@@ -134,8 +134,8 @@ class FlowRecord:
             flow.response.stream = True
 
     def summary(self) -> dict[str, object]:
-        """Return the summary for the flow's notes: the reply's counts and times; for an HTTP error
-        the error and the requested model; empty for any other reply that was not rewritten.
+        """Return the summary for the flow's notes: for a rewritten reply its counts and times; for
+        a chat request that got an HTTP error, the error and the requested model; else nothing.
         """
         if self.rewriter:
             ends = Counter(self.rewriter.findings.ends.reasons)

@@ -48,8 +48,8 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
     client got.
 
     The server's reply is read as the addon read it when it came. The client's reply was written by
-    the addon, so a tag in its text stays text. But if the flow has no backup, the addon changed
-    nothing: then the client's reply is the server's, and is read like the server's.
+    the addon, so a tag in its text stays text. But if the flow has no backup, and none was removed
+    to save memory, the addon changed nothing: then both replies are the same, and are read alike.
     """
     if not isinstance(flow, HTTPFlow):
         return settings.read(), Expected()

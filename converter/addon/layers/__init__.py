@@ -4,7 +4,7 @@ client's dialect, and take less time than mitmproxy's.
 mitmproxy calls a stream function once for each HTTP chunk, and only when a chunk comes. It sends
 each result in a write of its own. If the server dies, mitmproxy closes the client's connection
 without calling the function. So the `next_layer` hook replaces mitmproxy's HTTP layers by
-subclasses, for the connections of this proxy alone; the subclasses call mitmproxy's code for the
+subclasses, only for the connections of this proxy; the subclasses call mitmproxy's code for the
 protocol. Two other designs were tried: a relay of our own on loopback costs a second connection and
 21 microseconds a token, and functions replaced inside mitmproxy's modules change traffic that the
 addon must leave alone.

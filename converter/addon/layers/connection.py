@@ -52,8 +52,8 @@ def join_writes(handling: CommandGenerator[None]) -> CommandGenerator[None]:
     """Yield the commands of `handling` (the handling of one event), but join successive writes to
     one connection into one write.
 
-    mitmproxy alone writes a response's head and its body in two system calls. If `handling` raises
-    an error, as a script's stream function may, the data that it has yielded before is still sent.
+    Without this, mitmproxy writes a response's head and its body in two system calls. If `handling`
+    raises an error, as a script's stream function may, data that it has yielded is still sent.
     """
     waiting: commands.SendData | None = None
     try:
@@ -151,8 +151,8 @@ class ReplyLayer(HttpLayer):
         that had left.
 
         A layer in a tunnel does not call its hooks here, but yields them to the outer layer. The
-        reason: when a hook is complete, mitmproxy tells the outer layer first, and this layer must
-        know which stream waits for the hook.
+        reason: when a hook is complete, mitmproxy tells the outer layer first. The outer layer can
+        pass this on only if the hook's command went through it.
         """
         over = list[commands.StartHook]()
         for command in handling:

@@ -44,9 +44,9 @@ class OwnLayers:
         self._chose_lazy = False
 
     def running(self) -> None:
-        """Log the members that the addon uses and this mitmproxy lacks. If the layers lack no
-        member, have mitmproxy call its hooks by our table from now on. If mitmproxy has reloaded
-        the script, give the layers of open connections the new listener.
+        """Log the members that the addon uses and this mitmproxy lacks. If our layers are switched
+        on, have mitmproxy call its hooks by our table from now on. If mitmproxy has reloaded the
+        script, also give the layers of open connections the new listener.
         """
         for part in PARTS:
             if part.lacks:

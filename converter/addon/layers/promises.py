@@ -53,7 +53,7 @@ class Tick(events.Event):
 
 
 class BodyBuffer(ReceiveBuffer):
-    """A buffer for a response's body. It drops the bytes beyond `BODY_LIMIT`."""
+    """A buffer for a response's body. Once it is longer than `BODY_LIMIT`, it drops new bytes."""
 
     @property
     def fault(self) -> str:
@@ -122,12 +122,12 @@ class StreamLayer(HttpStream):
             self._resumed = None
 
     def _handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        """Handle a `Tick` here, and any other event by mitmproxy's method."""
+        """Check for silence at a `Tick`; handle any other event by mitmproxy's method."""
         return self._end_silence() if isinstance(event, Tick) else super()._handle_event(event)
 
     def _end_silence(self) -> CommandGenerator[None]:
         """Send the client a ping if it has got no byte for too long. If the client has no response
-        head yet, send it a head before the ping, if the listener returns one for this exchange.
+        head yet, first send it the head that the listener returns; if there is none, send nothing.
         """
         if monotonic() < self.last_sent_at + self._layer.listener.seconds_of_silence:
             return
@@ -288,9 +288,9 @@ class StreamLayer(HttpStream):
             yield from self._report_in_dialect(failing)
 
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
-        """Have mitmproxy's method check a head; it refuses bad headers. First give the listener the
-        `Host` of the client's request, because mitmproxy replaces it later. `request`: True for the
-        head of the client's request, False for that of the server's response.
+        """Have mitmproxy's method check a head; it refuses a bad head, and then returns True. First
+        give the listener the `Host` of the client's request, because mitmproxy replaces it later.
+        `request`: True for the head of the client's request, False for the server's response.
         """
         if request:
             self._layer.listener.hosts[self.flow] = self.flow.request.host_header or ""

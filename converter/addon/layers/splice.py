@@ -50,10 +50,10 @@ class Carrier:
     function: StreamFunction | None
     """The stream function; `None` for a body that passes unchanged."""
     chunked: bool
-    """True if the client's body is sent in HTTP chunks."""
+    """True if the client gets the response's body in HTTP chunks."""
     keeps: bool
-    """True if mitmproxy's option `store_streamed_bodies` is set, so that the client's bytes are
-    kept in the flow.
+    """True if mitmproxy's option `store_streamed_bodies` is set, so that the flow keeps the bytes
+    that the client gets.
     """
     goes_on: bool = True
     """False once the body's end, or a fault of its framing, has been read."""
@@ -91,8 +91,9 @@ replaces.
 
 
 class Splice(asyncio.Protocol):
-    """The asyncio protocol of a server's connection while its reply streams. If it can, it sends
-    the client's bytes at once; else it passes the read on to the protocol that it replaces.
+    """The asyncio protocol of a server's connection while its reply streams. If it can, it rewrites
+    a read and sends the client the result at once; else it passes the read on to the protocol that
+    it replaces.
 
     Attributes:
         theirs: the protocol that the splice replaces, which feeds mitmproxy's reader.
@@ -109,8 +110,8 @@ class Splice(asyncio.Protocol):
 
     def begin(self) -> None:
         """Make the splice the protocol of the server's connection."""
-        # the protocol may be the splice of an earlier reply, because layers that end a reply leave
-        # the splice in place: replace the protocol beneath it
+        # if the layers ended an earlier reply of this connection, that reply's splice is still the
+        # connection's protocol: replace the protocol that it replaced
         if isinstance(self.theirs, Splice):
             self.theirs = self.theirs.theirs
         for name in _PASSED_ON:

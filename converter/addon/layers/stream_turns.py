@@ -2,14 +2,14 @@
 others. Three rules:
 
 - Other streams get a turn after each long read of one stream.
-- A long call of a stream function pauses its own exchange alone. The end of a long frame is
+- A long call of a stream function pauses only its own exchange. The end of a long frame is
   rewritten in a thread. A long read of short frames (up to 64 kB if the client is slow or a hook
   has waited) is rewritten on mitmproxy's loop in steps, and other streams get a turn between the
   steps. With steps for shorter reads the work would take a tenth longer.
-- A server is not read while its exchange is paused. mitmproxy alone reads on while a hook waits
-  (for a probe's answer, or for a person who intercepts), holds all bytes, and then rewrites them in
-  one call. Five megabytes of thoughts took two seconds, in which no other stream moved. So here the
-  task that reads this server's socket waits until the hook is over.
+- A server is not read while its exchange is paused. Without this rule mitmproxy reads on while a
+  hook waits (for a probe's answer, or for a person who intercepts), holds all bytes, and then
+  rewrites them in one call. Five megabytes of thoughts took two seconds, in which no other stream
+  moved. So here the task that reads this server's socket waits until the hook is over.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ from converter.addon.layer_contract import Connections, StreamFunction
 
 LONG_READ = 16 * 1024
 """A read of this number of bytes, or of more, is long: other connections get a turn of the event
-loop after it. To rewrite 16 kB of the slowest frames takes some 8 milliseconds. mitmproxy alone
-reads up to 256 kB from one server before others get a turn.
+loop after it. To rewrite 16 kB of the slowest frames takes some 8 milliseconds. mitmproxy's own
+layers read up to 256 kB from one server before others get a turn.
 """
 
 

@@ -38,7 +38,9 @@ class WholeReads:
         return after
 
     def take(self, buffer: Any) -> bytes:
-        """Remove all data of the body from the buffer and return it, perhaps none. Set `after`."""
+        """Remove all data of the body from the buffer and return it, perhaps none. Set `after` to
+        what follows the data: the body's end, an error, or `None`.
+        """
         pieces = self._take_complete_chunks(buffer)
         if pieces and not buffer:  # the usual read has only complete chunks: no work for h11
             return b"".join(pieces)
@@ -78,9 +80,9 @@ def take_complete_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
     0.5.
 
     `pending`: the bytes that h11 expects at the buffer's beginning: the rest of the line break
-    after the chunk that h11 has read (CR and LF, LF alone, or nothing). After this function h11
-    still expects these bytes. So the last removed chunk leaves the same bytes of its own line break
-    in the buffer.
+    after the chunk that h11 has read (CR and LF, only LF, or nothing). h11 does not notice that
+    this function removes chunks, and expects the same bytes afterwards. So these bytes of the last
+    chunk's own line break stay in the buffer.
     """
     data, at, pieces = bytes(buffer), len(pending), []
     if not data.startswith(pending):
@@ -93,7 +95,7 @@ def take_complete_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
         pieces.append(data[begin:end])
         at = end + 2
     if pieces:
-        # h11 still expects the bytes `pending`, so the last chunk's line break leaves them in the
+        # h11 still expects the bytes `pending`: those of the last chunk's line break stay in the
         # buffer
         buffer.maybe_extract_at_most(at - len(pending))
     return pieces

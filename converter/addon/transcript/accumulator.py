@@ -28,8 +28,8 @@ them.
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """A new part of a reply's transcript, or new text of the transcript's last part. An event may
-    add several.
+    """A new part of a reply's transcript, or new text of the transcript's last part. One event may
+    bring several `News`.
     """
 
     part: Part
@@ -43,9 +43,9 @@ class News:
 
 
 class FieldAccumulator:
-    """Collects the values of a reply's fields, of which each frame may have a piece. The strings of
-    a field are joined. Other values of a field become a list, without a value that repeats the one
-    before.
+    """Collects the values of a reply's fields from its frames. The values of a field are joined if
+    all are strings. Otherwise they become a list, if there are several; a value that equals the one
+    before is left out.
     """
 
     def __init__(self) -> None:
@@ -126,12 +126,12 @@ class Accumulator:
         return [News(ThinkingBlock(event.text), self._choice, fresh)]
 
     def _end_thinking(self, event: events.ThinkingEnd) -> list[News]:
-        """End a thought. Nothing is shown for this."""
+        """End a thought. The returned list is empty: an end adds nothing to show."""
         self._blocks.end_thought("", event.note)  # "" is the signature, which people do not need
         return []
 
     def _add_tool_call(self, event: events.ToolCall) -> list[News]:
-        """Add a piece of a call, which is shown at the choice's finish."""
+        """Add a piece of a call. The returned list is empty: `feed` returns calls at the finish."""
         own = event.own.fields if event.own else {}
         field = next(iter(own), "tool_calls")
         call, begins = self._blocks.call_of((field, event.index), event.id)
@@ -140,7 +140,9 @@ class Accumulator:
         return []
 
     def _add_finish(self, event: events.Finish) -> list[News]:
-        """End the choice, and keep the reason. Nothing is shown for this."""
+        """End the choice, and keep the reason. The returned list is empty: the reason is shown with
+        the reply's facts.
+        """
         self._blocks.end()
         self.finish, self.stop_sequence = event.server_word or event.reason, event.stop_sequence
         return []

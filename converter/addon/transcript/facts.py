@@ -54,7 +54,7 @@ def _text_of_fact(name: str) -> Callable[[Facts], str]:
 
 
 def _stop_text(facts: Facts) -> str:
-    """Return why the reply ended: `stop`, or with the stop string `stop_sequence, at END`."""
+    """Return why the reply ended: `stop`; if at the stop string `END`, `stop_sequence, at END`."""
     reason, at = str(facts.get("finish") or ""), facts.get("stop_sequence")
     return f"{reason}, at {at}" if at else reason
 

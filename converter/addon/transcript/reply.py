@@ -33,8 +33,8 @@ AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=InitialState.TE
 in its text is read as text, because the client, too, gets the mark as text.
 """
 _SHOWN_TYPES = ("text", "thinking")
-"""Types of blocks whose text the decoder reads if it is a string. A block with any other value is
-shown as it came.
+"""Types of blocks that the decoder reads if their text is a string. If a block of these types has,
+for example, a list as its text, the block is shown as it came.
 """
 
 
@@ -109,8 +109,8 @@ class ReplyReader:
             for choice, accumulator in self._choices.items()
             if (parts := accumulator.parts())
         ]
-        # bytes that the recogniser still holds, because the dialect is not recognised yet: they are
-        # shown as they came
+        # the recogniser holds all bytes until it has recognised the dialect: until then people see
+        # them as they came
         waiting = self.recogniser.held
         rest = (*self._rest, *([_as_text(waiting)] if waiting.strip() else ()))
         summary = self.summary.values()
@@ -137,8 +137,8 @@ class ReplyReader:
     def _read_frames(self, frames: Iterable[Frame]) -> list[News]:
         """Read frames; return what they add to the transcript."""
         events = (event for frame in frames for event in self._decode(frame))
-        # successive events of one kind are joined to save time: the event of a frame has only a few
-        # letters, but takes the stages as long as an event of many letters
+        # successive events of one kind are joined, because the stages need as long for an event of
+        # a few letters as for one of many
         runs = joined(events, fields=True)
         return [news for event in runs for news in self._run_stages(event)]
 
@@ -233,7 +233,7 @@ def _as_text(raw: bytes) -> str:
 
 
 def _is_odd_block(block: dict[str, object]) -> bool:
-    """Return True if a block of text or thinking has a value that is no string."""
+    """Return True if a block of text or thinking has a list, say, in place of a string."""
     kind = block.get("type")
     value = block.get(str(kind))
     return kind in _SHOWN_TYPES and has_value(value) and not isinstance(value, str)
