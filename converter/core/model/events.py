@@ -60,7 +60,7 @@ class Text:
     own: Own | None = None
     """`None` for nearly all text. Set if the server sent the content as a list that has other parts
     than text and thinking (images). An `Opaque` then holds the whole list, and this text is a copy
-    from it: it is not searched for tags, and no encoder of this dialect writes it once more.
+    from it: it is not searched for tags, and the encoder of this dialect writes only the list.
     """
 
 
@@ -111,9 +111,10 @@ class ThinkingEnd:
 class LateCloser(ThinkingEnd):
     """The closer of a thought that has already ended, because the model wrote a tool call in it.
 
-    It is no event for clients. The engine that reads the text emits it for its stage
-    (`converter/core/reading/engine/stage.py`). From then on, the stage drops calls that repeat an
-    earlier call: the model may write the call of its thought once more in its answer.
+    The engine that reads the text emits it. The engine's stage
+    (`converter/core/reading/engine/stage.py`) takes it out, so that no client gets it. From then
+    on, the stage drops a call that repeats an earlier one: a model that wrote a call in its thought
+    may write it again in its answer.
     """
 
 
@@ -266,7 +267,7 @@ class Opaque:
     """The name of the dialect that has the fields."""
     inner: Mapping[str, object]
     """The fields of the choice's delta or message beside its text, thoughts and calls, such as
-    `role`. Content in a list with images stays in here whole (`Text.own`).
+    `role`. Content that is a list with images is in here whole; its text is also in a `Text`.
     """
     outer: Mapping[str, object]
     """The fields that stand in the choice itself, beside its delta or message."""
@@ -340,8 +341,8 @@ def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> 
     """Return the events, with neighbours of one kind joined into one: text, thinking, or pieces of
     one call. `[Text("a"), Text("b"), Thinking("c")]` -> `[Text("ab"), Thinking("c")]`.
 
-    An event with `own` is not joined. If `fields` is True, it is joined to an event whose `own` has
-    the same field names; the first event's `own` stays.
+    An event with `own` is not joined. But if `fields` is True, text and thinking with `own` are
+    joined if both have the same field names in it; the first event's `own` stays.
     """
     groups: list[list[Joined]] = []
     for event in events:
@@ -353,8 +354,8 @@ def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> 
 
 
 def _can_join(last: Any, event: Any, fields: bool) -> bool:
-    """Return True if `event` can be joined to `last`, the event before it. `fields`: True if events
-    with `own` may be joined, as in `joined`.
+    """Return True if `event` can be joined to `last`, the event before it. `fields`: True if text
+    and thinking with `own` may be joined, as in `joined`.
     """
     kind = type(event)
     if type(last) is not kind or kind not in _IN_PIECES or last.choice != event.choice:
@@ -373,7 +374,9 @@ def _names(own: Own | None) -> tuple[str, ...] | None:
 
 
 def _joined_event(group: Sequence[Any]) -> Any:
-    """Return a copy of the first event, with the joined text of all events in `group`."""
+    """Return a copy of the first event, with the joined text of all events in `group`. A piece of a
+    call also has `ends` if one of them has it.
+    """
     first = group[0]
     if isinstance(first, ToolCall):
         text = "".join([piece.arguments for piece in group])

@@ -25,14 +25,15 @@ _PATTERNS = (
     ),
     # Codex, Open WebUI 0.6 and older versions of Claude Code ask for a title in these words.
     (TITLE, re.compile(r"\bGenerate a (?:concise|short|brief)\b[^.\n]{0,80}\btitle\b")),
-    (TITLE, re.compile(r"\AYou are a title generator")),  # opencode 1.0
-    (TITLE, re.compile(r"\A\s*<session>\n")),  # Claude Code 2.1
-    (TITLE, re.compile(r"\bplease reply with a title for the chat\b")),  # Continue 1
+    (TITLE, re.compile(r"\AYou are a title generator")),  # opencode 1.0 asks this way
+    (TITLE, re.compile(r"\A\s*<session>\n")),  # Claude Code 2.1 begins its request this way
+    (TITLE, re.compile(r"\bplease reply with a title for the chat\b")),  # Continue 1 asks this way
 )
 """Pairs: the kind of request, and a pattern of the words in which a client's program makes it."""
 _BEFORE_SUMMARY = re.compile(
-    r"This session is being continued from a previous conversation"  # Claude Code 2.1
-    r"|Another language model started to solve this problem and produced a summary"  # Codex 0.169
+    # Claude Code 2.1 writes the first sentence before a summary, Codex 0.169 the second one.
+    r"This session is being continued from a previous conversation"
+    r"|Another language model started to solve this problem and produced a summary"
 )
 """The pattern of the sentence with which a client's program begins a message that holds the summary
 of an earlier conversation.

@@ -10,7 +10,7 @@ class InitialState(enum.Enum):
 
     AUTO = "auto"
     """The user has chosen no state. The rules in `converter.addon.servers.initial_state` then
-    choose one. In a whole reply, its marks decide if no rule expects a thought.
+    choose one. If no rule expects a thought and the reply comes whole, its marks decide.
     """
     TEXT = "text"
     """The reply begins in the answer."""

@@ -167,7 +167,7 @@ class Store:
         return operation()
 
     def _stored(self, name: str) -> str:
-        """Return the name or id that the entry `name` has in `store`, behind this store."""
+        """Return the name or id in `store` for a name or id of this store: here, the same one."""
         return name
 
 
@@ -200,14 +200,15 @@ class BoundedStore(Store):
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
         """Return the values of an entry and of all entries before it in the conversation, the
         newest first; if `one` is True, only the value of the entry itself. Return `None` if one of
-        these entries is not kept, or if an entry stands before itself. Each entry that was read
-        counts as used.
+        these entries is not kept, or if the ids (`Entry.previous`) lead in a circle. Each entry
+        that was read counts as used.
         """
         values, seen = list[bytes](), set[str]()
         with self._operation():
             self._evict()
             while key and not (one and values):
-                # An entry that was read before counts as missing: else the loop would never end.
+                # An entry that was already read counts as missing: if entries continue each other
+                # in a circle, the loop would else never end.
                 entry = None if key in seen else self._use(key)
                 if entry is None:
                     return None

@@ -27,8 +27,8 @@ API.
 MESSAGE_FIELDS = ("messages", "input")
 """The fields with the messages: `messages`, or in requests of the Responses API `input`."""
 _CACHE_FIELD = "cache_control"
-"""The field with which a client marks where a part of the prompt ends that the server should cache.
-It is no text for the model.
+"""The field with which a client asks the server to cache the prompt up to this place. It is no text
+for the model.
 """
 _HEAD_LENGTH = 4000
 """How many characters at a message's beginning are in its fingerprint. The rest is left out because

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 
 class RepeatedTurns[Turn, Request]:
-    """The cache of one request. It holds the request's messages in three forms: as turns, as
-    messages for the server, and as bytes. The conversation's next request takes those that it
-    repeats.
+    """The cache of one request: what was made from its messages (turns, messages for the server,
+    bytes, mended messages and hashes). The conversation's next request takes from it what belongs
+    to the messages that it repeats.
 
     Entries are found by the `id()` of a message object. Each entry also holds the object itself, so
     that Python cannot use the same `id()` for another object.

@@ -3,13 +3,13 @@ dialect.
 """
 
 FIELDS = (
-    "reasoning_content",  # DeepSeek, SGLang, llama.cpp, LM Studio, NIM
-    "reasoning",  # vLLM, Ollama, OpenRouter
+    "reasoning_content",  # sent by DeepSeek, SGLang, llama.cpp, LM Studio and NIM
+    "reasoning",  # sent by vLLM, Ollama and OpenRouter
     "thinking_content",
-    "thinking",  # gateways
-    "reasoning_text",  # GitHub Copilot
-    "reasoning_details",  # a list; OpenRouter, beside the same text in `reasoning`
-    "thinking_blocks",  # a list; LiteLLM, beside the same text in `reasoning_content`
+    "thinking",  # sent by some gateways
+    "reasoning_text",  # sent by GitHub Copilot
+    "reasoning_details",  # a list that OpenRouter sends beside the same text in `reasoning`
+    "thinking_blocks",  # a list that LiteLLM sends beside the same text in `reasoning_content`
 )
 """The names of fields with thinking. If two fields hold the same thinking, the one that stands
 first in this list is read.

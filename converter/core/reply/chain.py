@@ -60,7 +60,7 @@ class Choice:
     reply: str
     """A text by which the ids of calls in this reply differ from those of other replies."""
     ids: CallIds
-    """Gives unique ids to the calls of all choices."""
+    """The object that gives unique ids to the calls of all choices."""
     findings: Findings
     """The facts that the stages learn about the reply, for notes in the log and for lessons."""
     thoughts: list[ThoughtEvent]

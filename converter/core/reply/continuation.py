@@ -29,7 +29,8 @@ class Continuation:
             read no more of this response. `ContinuedReply` sets it to False for the next response.
         is_over: True if the client gets nothing more of either reply.
         first_tokens: the number of tokens of the first reply; 0 until the second one begins.
-        rest: the events that end the reply if no second one comes; empty until then.
+        rest: the events that end the reply, once it is certain that no second one comes; empty
+            before that, and after `take_rest`.
         reply_id: the id of the first reply; empty until it has come.
     """
 

@@ -116,8 +116,9 @@ class FrameTemplate:
 
 
 def template_of(frame: bytes, text: str, counter: bytes = b"") -> FrameTemplate:
-    """Return `frame`, cut at `text` and without its number. `counter`: the field name behind which
-    the number stands (`"sequence_number":`); empty if frames have no numbers.
+    """Return the template of `frame`: the bytes of the frame, cut wherever `text` stands, and
+    without the frame's number. `counter`: the field name behind which the number stands
+    (`"sequence_number":`); empty if frames have no numbers.
     """
     return FrameTemplate(tuple(_unnumbered(frame, counter).split(json_text.write(text))), counter)
 
@@ -159,7 +160,9 @@ class _Shape:
     """The event that the decoder returns for a frame of this shape, with empty text."""
 
     def fits(self, raw: bytes) -> bool:
-        """Return True if the frame `raw` has this shape: its bytes before and behind the text."""
+        """Return True if the frame `raw` has the bytes `before` and `behind` around its text, and
+        is not too long (`LONGEST`).
+        """
         fitting = len(self.before) + len(self.behind) <= len(raw) <= LONGEST
         return fitting and raw.startswith(self.before) and raw.endswith(self.behind)
 
@@ -239,9 +242,9 @@ class FastPath:
         self._waiting: list[TextEvent] = []
 
     def rewrite(self, raws: Sequence[bytes], begin: int) -> tuple[int, bytes]:
-        """Rewrite the frames of `raws` from the index `begin` on, up to the first one that has not
-        the learned shape. Return how many frames were rewritten, and the client's bytes for them;
-        0 and no bytes if the next frame must be parsed.
+        """Rewrite the frames of `raws` from the index `begin` on, up to the first one with another
+        shape than the learned one, or with text that is not plain. Return how many frames were
+        rewritten, and the client's bytes for them; 0 and no bytes if the next frame must be parsed.
         """
         ready = self._prepare()
         if ready is None:
@@ -339,8 +342,8 @@ class FastPath:
     def _fits_route(
         self, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> bool:
-        """Return True if the learned shape and routes can stay behind a frame of this shape: it was
-        written as its route would write it, or it has no text, or a stage holds its text.
+        """Return True if a parsed frame of the learned shape confirms what was learned. It does if
+        it was written as its route would write it, if it has no text, or if a stage holds its text.
 
         `read`, `staged`, `out`: the events of the decoder and of the stages, and the frames of the
         encoder, as in `learn`.
@@ -372,9 +375,9 @@ def decode_texts(texts: Sequence[bytes]) -> str | None:
 
 
 def _only_text_event(events: Sequence[Event]) -> TextEvent | None:
-    """Return the event of a frame that the fast path can rewrite; None if `events` are those of
-    another frame. Such a frame has one event beside `Opaque`: answer, thinking or a call's
-    arguments of the first choice. A refusal, or a call's name, makes it another frame.
+    """Return the event with the text, if the fast path can rewrite the frame with these `events`;
+    else None. It can if the frame has only one event beside `Opaque`, and this is a piece of the
+    first choice's answer, thinking or arguments. It cannot if it is a refusal or has a call's name.
     """
     match _without_opaque(events):
         case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as event]:
@@ -395,7 +398,9 @@ def _fill(sample: TextEvent, text: str) -> TextEvent:
 
 
 def _without_text(event: TextEvent) -> TextEvent:
-    """Return a copy of the event with empty text."""
+    """Return a copy of the event with empty text; of a piece of a call, also without the fields
+    `own` and `read_from`.
+    """
     if isinstance(event, ToolCall):
         return replace(event, arguments="", own=None, read_from="")
     return _fill(event, "")
@@ -428,7 +433,7 @@ def _matcher(not_plain: str, in_json: bool) -> Callable[[bytes], object]:
     The text is given to it as a JSON string without its quotation marks.
 
     `not_plain`: the characters that plain text must not have. `in_json`: True if the text is itself
-    JSON (a call's arguments), in which a backslash belongs to the character behind it.
+    JSON (a call's arguments), so that its escapes begin with two backslashes (`_ESCAPE_IN_JSON`).
     """
     single = "".join(re.escape(one) for one in sorted(set(not_plain)) if one.isascii())
     wide = "".join(f"(?!{re.escape(one)})" for one in sorted(set(not_plain)) if not one.isascii())

@@ -1,4 +1,4 @@
-"""Puts the events of one choice together to blocks: text, thoughts and tool calls."""
+"""`GrowingBlocks`: joins the events of one choice to blocks: text, thoughts and tool calls."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -84,8 +84,8 @@ class GrowingBlocks[Other]:
     def feed(self, event: Event) -> None:
         """Add an event of the choice. Text and thinking are added to the open block if that is of
         the same kind; else they begin a block. A piece of a call is added to the call with its
-        index and id, or begins one. Other events change nothing, except that a `ThinkingEnd` ends
-        the block.
+        index and id, or begins one. A `ThinkingEnd` ends the open block. Other events change
+        nothing.
         """
         match event:
             case Text():

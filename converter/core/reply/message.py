@@ -18,8 +18,8 @@ class Message:
     model: str = ""
     """The name of the model, as the reply has it; empty if it has none."""
     finish: str = ""
-    """The finish reason, as chat completions name it (`stop`, `length`, `tool_calls`,
-    `content_filter`); empty if there was none.
+    """The reason why the reply ended, as in `Finish.reason` (`stop`, `length`, `tool_calls`); empty
+    if there was none.
     """
     usage: Usage | None = None
     """The token counts; None if the server sent none."""

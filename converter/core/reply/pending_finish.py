@@ -5,8 +5,9 @@ come. There are two reasons:
   server's finish is `stop`.
 - A gateway may send a second finish: `tool_calls`, then `stop`. Only the stronger one counts.
 
-So a frame with a finish waits for the next frame. If that has text, which some servers send late,
-it waits for one frame more. If neither counts nor a stronger finish come, it goes on as it came.
+So a frame with a finish waits for the next frame. If the next frame has text, which some servers
+send late, the finish waits for one frame more. If neither counts nor a stronger finish come, the
+frame goes on as it came.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,8 +28,8 @@ from converter.core.model.events import (
 from converter.core.wire.sse import Frame
 
 _TEXT_EVENTS = (Text, Thinking, ToolCall)
-"""Types of events with text of the model. If the frame behind a finish has such an event, the
-finish waits for one more frame.
+"""Types of events with text of the model. Some servers send text behind the finish. If the next
+frame has text of a choice whose finish waits, the finish waits for one more frame.
 """
 _STRENGTH = ("stop", "tool_calls", "content_filter", "length", NOT_WHOLE)
 """Finish reasons from weak to strong. If a choice has two finishes, the stronger one counts."""
@@ -134,8 +135,8 @@ class PendingFinish:
         return [read for read in beside if read.events]
 
     def _drop_finishes(self, drops: Callable[[Finish], bool]) -> list[ReadFrame]:
-        """Remove the waiting finishes for which `drops` returns True. A frame without a finish need
-        not wait any longer: return those of them that have other events.
+        """Remove the waiting finishes for which `drops` returns True. A frame that has then no
+        finish left need not wait any longer: return each such frame that has other events.
         """
         frames = [
             read.without(lambda event: isinstance(event, Finish) and drops(event))

@@ -61,8 +61,8 @@ _LONGEST_QUOTE = 200
 _TEXT_EVENTS = (Text, Thinking, ToolCall)
 """The types of events that are content. A choice that has such an event needs a finish."""
 _USUAL = frozenset((*_TEXT_EVENTS, Opaque))
-"""The types of events that never show that a reply is not whole. A frame with no others needs no
-check.
+"""The types of events that say nothing about the end of a reply. A frame that has only such events
+is not checked.
 """
 
 
@@ -157,7 +157,7 @@ class ReplyEnd:
 
     def _check(self, event: Event) -> Sequence[Event]:
         """Return the events to send for `event`: the event, a failure in its place, or a failure
-        before an `End`.
+        before an `End`. Return nothing for a frame that was cut off behind the last finish.
         """
         match event:
             case Text() | Thinking() | ToolCall():
@@ -181,8 +181,8 @@ class ReplyEnd:
             case OpaqueFrame(comment=False):
                 self._unknown = self._unknown or event.own.raw.strip()
             case End():
-                # An end without `own` needs no finish. It is the end of a whole body (not in the
-                # Responses API), the end that Ollama sends with its finish, or the addon's own.
+                # An end without `own` needs no finish: it comes with the finish (Ollama), from the
+                # addon itself, or from a whole body. (In the Responses API, whole bodies have one.)
                 missing = [self._missing_end()] if event.own and not self._is_whole else []
                 self._is_over = True
                 return [*missing, event]

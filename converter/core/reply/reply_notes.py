@@ -13,8 +13,8 @@ _CORRECTIONS = {
         "closer missing: the reply was read as beginning inside a thought, and no closer came"
     ),
 }
-"""The state in which the reply really began, if it was read as beginning in the other one -> the
-note.
+"""The state in which a reply really began -> the note, if it was read as beginning in the other
+state.
 """
 _UNREAD = (
     "{opener} begins the text, and no family reads it, "
@@ -26,9 +26,10 @@ marks that the model probably writes around its thoughts.
 MISREAD = ("opener missing", "closer missing", "no family reads it")
 """Parts of notes. A note with one of them says that the reply was read wrongly."""
 _CUT = "the reply ends at a thought, as `length`, because no second request could continue it"
-"""The note on a thought that the addon ended, if no second reply then continued the reply."""
+"""The note on a reply that no second reply continues, although the addon ended a thought in it."""
 NO_ANSWER = "the reply holds a thought and no answer, and its finish is `stop`"
-"""The note on a reply that consists of a thought, although the model ended it by itself (`stop`).
+"""The note on a reply that has a thought and no answer, although the model ended it by itself
+(`stop`), and not at a limit.
 """
 _LONGEST_QUOTE = 200
 """The most characters that a note quotes of the words that a thought repeats."""

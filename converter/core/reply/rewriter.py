@@ -210,9 +210,9 @@ class Rewriter:
         return self._finish_call(self._end_reply(out, self.end.close, whole))
 
     def leave(self) -> list[bytes]:
-        """End the thought that the server was asked to end, because the server does not end it.
-        Prepare for the second reply, or end the reply if no second one is possible. Return the
-        client's bytes; nothing if no such thought is open.
+        """End the open thought, because the server was asked to end it and does not. Prepare for
+        the second reply, or end the reply if no second one is possible. Return the client's bytes;
+        nothing if no thought is open that the server was asked to end.
         """
         self.events, out = [], list[bytes]()
         if self.findings.ends.pending:
@@ -257,8 +257,8 @@ class Rewriter:
         return self._finish_call(self._end_reply([], lambda: self.end.broke_off(reason), b""))
 
     def ping(self) -> list[bytes]:
-        """Return a frame without content, as a sign of life while the stream is silent; nothing in
-        a dialect that has no such frame.
+        """Return a frame without content, as a sign of life while the stream is silent; nothing if
+        the dialect has no such frame, or if the reply is over.
         """
         self.events, self.thoughts = [], []
         return [] if self.closed or self._broken else self._encoder.ping()

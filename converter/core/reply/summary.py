@@ -150,7 +150,7 @@ class Summary:
         return {name: value for name, value in values.items() if value not in (None, "")}
 
     def _add_thinking(self, event: Thinking, at: float) -> None:
-        """Count the text of a thought, and begin a thought if none is open."""
+        """Count the text of a thought. If no thought is open, text that is not blank begins one."""
         self.thinking += len(event.text)
         if event.choice not in self._began and not event.text.isspace():
             self._began[event.choice] = at

@@ -29,7 +29,7 @@ class ThoughtEventStage:
     """A stage that makes a thought event for each thought. It returns all events unchanged.
 
     CR and LF at both ends of a thought are removed. A thought of nothing but blanks gets no thought
-    event.
+    event. Of a very long thought, only the beginning is in its event (`LONGEST_THOUGHT`).
 
     Arguments:
         task: the id of the exchange, for the field `taskId`.

@@ -90,8 +90,8 @@ class TokenCounts:
         elsewhere, as in llama.cpp's `timings`, else an estimate. Return nothing if the client has
         got counts, or gets only counts that the server sends.
 
-        The estimate depends only on the length of the text, and not on the frames in which it came,
-        so that a stream and a whole reply have the same counts.
+        Text is estimated by its length, and not by the frames in which it came, so that a stream
+        and a whole reply have the same counts. (Only `go_on` counts frames, too.)
         """
         if self.usage or self._prompt is None:
             return []

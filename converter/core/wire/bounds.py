@@ -71,7 +71,9 @@ DEEPEST = Bound(100, "levels", "nested objects of a frame that is mended", "`nul
 `null` replaces deeper values. A reply has about ten levels. Clients fail at 500 to 10,000 levels.
 """
 MOST_CHOICES = Bound(16_384, "choices", "choices of a reply", "a frame that cannot be read")
-"""The most choices that vLLM takes as a request's `n`."""
+"""A choice whose index is not below this number makes its frame unreadable. vLLM takes no higher
+number of choices (`n`) in a request.
+"""
 
 # Bounds of text that waits before it goes out.
 

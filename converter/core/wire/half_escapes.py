@@ -17,8 +17,8 @@ def has_half_characters(data: bytes) -> bool:
     Also return True for an escaped backslash before such letters (`\\\\ud83d`), although they are
     no escape.
     """
-    # Most JSON has no such escape at all. To search for any takes 0.2 ms for 600 kB; to find pairs
-    # and halves takes 7 ms, and is then not needed.
+    # Most JSON has no such escape at all. In 600 kB, a search for any of them takes 0.2 ms. A
+    # search that tells pairs from halves takes 7 ms, so it begins only at the first escape.
     first = _HALF.search(data)
     if first is None:
         return False

@@ -12,7 +12,8 @@ COLON `:`, BLANK and BEGUN `tr`; when `ue}` arrives, as SCALAR `ue` and CLOSE `}
 that follows each. Unless it can be mended, any other character, and all text behind it, is UNFIT.
 The text of a string is yielded before the string has ended. A bare value (a number, `true`) is
 yielded in pieces too, as long as it is certain to become JSON (`tr`). These are mended: Python's
-words (`True`), single quotes, keys without quotes, superfluous commas, comments, half characters.
+words (`True`), single quotes, keys without quotes, superfluous commas, comments, and escapes of
+half a surrogate pair (`\\ud83d`).
 """
 
 import enum
@@ -35,7 +36,8 @@ BLANKS = " \t\r\n"
 """The characters that JSON allows between values."""
 _NOT_AS_IS = '"\r\n\t'
 """The characters at which text in a double-quoted string must be fed to `JsonReader`: the quote
-that ends the string, and line ends and tabs, which JSON allows only as escapes.
+that ends the string, and line ends and tabs, which JSON allows only as escapes. Other control
+characters and false escapes are not listed: the fast path feeds all text that has any of them.
 """
 STRICT = json.JSONDecoder(parse_constant=refuse)
 """A decoder of JSON that refuses `NaN` and `Infinity`."""
@@ -86,7 +88,7 @@ _COMMENTS = {"/*": "*/", "//": "\n", "#": "\n"}
 class JsonPart(enum.Enum):
     """The kinds of parts into which the reader divides JSON."""
 
-    BLANK = enum.auto()  # blanks; or an empty text, in place of a comment or other dropped text
+    BLANK = enum.auto()  # blanks; or an empty text, in place of a dropped comment or comma
     OPEN = enum.auto()  # an opening bracket or brace
     CLOSE = enum.auto()  # a closing bracket or brace
     COMMA = enum.auto()  # a comma between values
@@ -109,7 +111,7 @@ class Want(enum.IntEnum):
     KEY = enum.auto()  # wanted behind a comma in an object: a key (or `}`, which is mended)
     COLON = enum.auto()  # wanted from the first quote of a key on: the colon behind the key
     VALUE = enum.auto()  # wanted behind a colon, or at the beginning: a value of any type
-    VALUE_OR_END = enum.auto()  # wanted behind `[`, or a comma in a list: a value, or `]`
+    VALUE_OR_END = enum.auto()  # wanted behind `[`, or behind a comma in a list: a value, or `]`
     NEXT = enum.auto()  # wanted behind a value: a comma, or a closing bracket or brace
     NOTHING = enum.auto()  # wanted behind the outermost value: nothing but blanks
 
@@ -129,8 +131,8 @@ _VALUES = {
 the string's end.
 """
 _KEYS = {'"': Want.COLON, "'": Want.COLON, "}": Want.NEXT}
-"""A character that may stand where a key is wanted -> the state that follows: for a quote, the one
-for the colon behind the key; for `}`, the one behind the object.
+"""A character that may stand where a key is wanted -> the state that follows. A quote begins a key,
+behind which a colon is wanted; `}` ends the object.
 """
 _STEPS = {
     Want.OBJECT: {"{": Want.KEY_OR_END},
@@ -302,7 +304,8 @@ class JsonReader:
 
     def _scalar(self, text: str, index: int, written: str) -> ReadPart:
         """Return the part for `written`, a number or word at `index`: SCALAR if it is complete,
-        BEGUN if the next piece of text may continue it, UNFIT if it is not JSON.
+        BEGUN if the next piece of text may continue it. If it is not JSON, return its beginning
+        that could be JSON as BEGUN (`tru` of `tru3`), and its rest then counts as UNFIT.
         """
         end = index + len(written)
         is_open = end == len(text) and len(written) <= SCALAR_LIMIT
@@ -321,7 +324,8 @@ class JsonReader:
 
     def _rest_of_value(self, written: str) -> str | None:
         """Return the JSON of `written`, a number or word, without the characters that were yielded
-        as BEGUN; `None` if it is not JSON. Python's words become those of JSON (`True`: `true`).
+        as BEGUN, and enter the state behind a value; `None` if it is not JSON. Python's words
+        become those of JSON (`True`: `true`).
         """
         word = _PYTHON.get(written, written)
         try:
@@ -334,8 +338,9 @@ class JsonReader:
         return rest
 
     def _odd_key(self, text: str, index: int) -> ReadPart | None:
-        """Return the part for the text at `index`, where a key is wanted, if it is a key without
-        quotes or a superfluous comma; `None` for other text.
+        """Return the part at `index`, where a key is wanted: BLANK for a superfluous comma, NAME
+        for a key without quotes, UNFIT for a word without a colon. A word at the end of the text is
+        held. Return `None` for other text, and for all words if keys must have quotes.
         """
         if text[index] == ",":
             self.mended = True

@@ -53,8 +53,8 @@ Python does: `NaN`, `Infinity`.
 _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 """The pattern of the two halves of a surrogate pair in a row, or of a half that stands alone."""
 _NO_NUMBERS = re.compile(r'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|NaN')
-"""The pattern of a string with its quotes, or of a number that JSON lacks (`NaN`, `Infinity`). Only
-a string is in its group.
+"""The pattern of a number that JSON lacks (`NaN`, `Infinity`), or of a string with its quotes.
+Strings are matched so that they can stay as they are (`"NaN"`); only they are in the group.
 """
 _READER = json.JSONDecoder()
 """The reader of all JSON that Python's `json` module reads by default."""

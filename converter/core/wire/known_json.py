@@ -1,9 +1,9 @@
 """Reads the JSON of requests, without parsing again what an earlier request had already.
 
-An agent's request repeats the messages of its previous request and adds some at the end. For each
-request, the bytes and the parsed Python objects are kept of each message, and of each other value
-at the top level. Where the next request has the same bytes, it gets the same Python object. To
-compare bytes takes a hundredth of the time that parsing them takes.
+An agent's request repeats the messages of its previous request and adds some at the end. So the
+bytes of each message are kept with its parsed Python object, and so is each other value at the top
+level. Where the next request has the same bytes, it gets the same Python object. To compare bytes
+takes a hundredth of the time that parsing them takes.
 
 Code that gets these objects must not change them, because later requests share them.
 """
@@ -246,10 +246,10 @@ class _Reading:
         return elements
 
     def _most_equal(self, name: str) -> tuple[KeptList, int]:
-        """Return the kept list with the key `name` whose beginning is the same as that of the list
-        at `_at` for the most bytes; and their number, counted from the first element. Return an
-        empty list and 0 if no kept list begins in the same way. Set `_before` to the index of the
-        kept object with the list.
+        """Compare the list at `_at` with each kept list of the key `name`, byte by byte from the
+        first element on. Return the kept list that is the same for the most bytes, and the number
+        of these bytes; an empty list and 0 if no kept list begins in the same way. Set `_before` to
+        the index of the kept object that has the returned list.
         """
         furthest, longest = KeptList(b"", 0), 0
         for number, each in enumerate(self._kept):
@@ -294,8 +294,8 @@ class _Reading:
         return KeptValue(begin, begin + size, value)
 
     def _decoded_rest(self) -> str:
-        """Return the text in which `_index` is an index. The first call decodes it: from all bytes
-        that are not read yet. Later calls return the same text.
+        """Return the text in which `_index` is an index. The first call decodes all bytes from
+        `_at` on to this text. Later calls return the same text.
         """
         if self._text is None:
             self._text = str(memoryview(self._data)[self._at :], "utf-8")

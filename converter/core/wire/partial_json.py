@@ -71,8 +71,8 @@ class PartialJson:
 
     @property
     def unfit(self) -> str:
-        """The text that is no part of the object: it stands before or behind it, or the object
-        cannot be read from there on.
+        """The text that is no part of the object: text before or behind the object, and all text
+        from the first character on that cannot be read as a part of it.
         """
         return "".join(self._unfit)
 
@@ -161,7 +161,9 @@ class PartialJson:
             self._blanks += len(piece)
             if not self._gap and self.begun:
                 return piece
-            self._gap.append(piece)  # blanks behind a comma, or outside the object, are held
+            # Blanks behind a held comma wait with the comma. Blanks before the object wait until
+            # an object begins; else they count as `unfit`. Blanks behind the object are dropped.
+            self._gap.append(piece)
             return ""
         if part is JsonPart.UNFIT:
             if self._reader.want is Want.OBJECT:
@@ -178,9 +180,9 @@ class PartialJson:
         return piece
 
     def _put_aside(self, text: str) -> None:
-        """Add `text` to the text that is no part of the object (`unfit`). If the object is
-        complete, no more than `HELD_LIMIT` characters of such text are kept. Else raise
-        TooMuchError if there are more than `UNFIT_LIMIT`.
+        """Add `text` to `unfit`, the text that is no part of the object. Behind a complete object,
+        `unfit` keeps at most `HELD_LIMIT` characters. If the object is not complete, raise
+        TooMuchError for more than `UNFIT_LIMIT` characters.
         """
         self._unfit_length += len(text)
         if self.complete:
@@ -192,7 +194,10 @@ class PartialJson:
 
 
 def _is_object(text: str) -> bool:
-    """Return True if the text is valid JSON of one object, without escapes of half characters."""
+    """Return True if the text is one complete JSON object that can be sent on as it is. Return
+    False if it has the escape for half a surrogate pair (`\\ud83d`), even beside its other half:
+    only `JsonReader` mends a half that stands alone.
+    """
     if text[-1:] != "}" or ("\\u" in text and _HALF.search(text)):
         return False
     try:

@@ -34,11 +34,9 @@ try again at each character of a shorter row, which takes quadratic time.
 _SHORT_TEXT = 72
 """The most characters of a string that is shown on one line."""
 _SHORT_JSON = 400
-"""The most characters that the JSON of any other value than a string may have to be shown on one
-line.
-"""
+"""A value that is no string is shown on one line if its JSON has at most so many characters."""
 _LONGEST_READ = 500_000
-"""The most characters that JSON may have to be shown with indents. To indent some millions would
+"""Only JSON with at most so many characters is shown with indents. To indent some millions would
 take a second.
 """
 
@@ -157,8 +155,8 @@ def in_json(value: object) -> str:
 
 
 def json_of(value: object) -> str:
-    """Return a call's arguments as JSON text: the text itself if `value` is one, or the JSON of an
-    object with indents.
+    """Return a call's arguments as JSON text. `value`: a text, which is returned unchanged; or an
+    object, whose JSON is returned with line breaks and indents (`in_json`).
     """
     return value if isinstance(value, str) else in_json(value)
 
