@@ -132,7 +132,8 @@ class AwaitedReply:
     @cached_property
     def cuts(self) -> tuple[str, ...]:
         """The request's stop strings at which the addon itself cuts the answer, because some
-        servers ignore stop strings; empty if the addon cuts at none.
+        servers ignore stop strings. Empty if the option `think_stops` is `server`, if the request
+        is native or wants several choices, or if the strings are too long.
         """
         request = self.request
         ours = request.exchange.settings.stops == "answer" and not request.exchange.is_native
@@ -163,7 +164,8 @@ class AwaitedReply:
     @cached_property
     def is_buffered(self) -> bool:
         """Return True if the server is asked for a stream although the client wants one body: the
-        addon may have to end a thought or the answer, and only a stream can be ended midway.
+        addon may have to end a thought, or the answer at a stop string that the server does not
+        get, and only a stream can be ended midway.
         """
         request = self.request
         whole = request.form is Form.WHOLE and not request.exchange.is_native
@@ -175,8 +177,8 @@ class AwaitedReply:
         server:
 
         - the fields of a budget that the addon enforces, because the server would close the thought
-          with a text of its own,
-        - the fields of stop strings at which the addon cuts the answer.
+          with a text of its own; but not if the server cannot continue a reply,
+        - the fields of stop strings, if `withholds_stops` is True.
         """
         limits = self.limits
         keeps = limits.goes_on and limits.budget is not None

@@ -91,7 +91,7 @@ class ReadRequest:
     field `tools`.
     """
     served_model: str = ""
-    """The server's name for the model, if the client uses another name."""
+    """The server's name for the model, if the client uses another name; else empty."""
     client_model: str = ""
     """The client's name for the model, if the addon has replaced it by the server's name in the
     body of a request that is not translated.
@@ -173,9 +173,9 @@ class ReadRequest:
 
     @property
     def thinking_limit(self) -> int | None:
-        """The most thinking tokens, if `think_budget` is `enforce`: the client's budget, else the
-        limit that belongs to the client's effort, else the option `think_budget_tokens`. `None`: no
-        limit.
+        """The most thinking tokens: the client's budget, else the limit that belongs to the effort
+        (`EFFORT_CEILINGS`), else the option `think_budget_tokens`. `None`: no limit. The addon
+        obeys the limit only if the option `think_budget` is `enforce`.
         """
         own_effort = self.conversation.effort if self.conversation else self.body.get(EFFORT)
         effort = self.effort or own_effort

@@ -35,9 +35,9 @@ def open_store(settings: Settings) -> Store:
 
 
 def open_lessons(settings: Settings, store: Store) -> Store | None:
-    """Return the store of lessons about servers: `store`, the store of replies, if processes share
-    it; else a file of lessons if `think_lessons` is on; else None: lessons then last only as long
-    as the process.
+    """Return the store of lessons about servers: `store`, the store of replies, if it keeps entries
+    in a file or on a server; else a file of lessons if `think_lessons` is on; else None: lessons
+    then last only as long as the process.
     """
     if store.elsewhere and store.bounds.keeps:
         return store

@@ -345,8 +345,8 @@ class UpstreamClient:
     ) -> ProbeReply | None:
         """Return the server's answer to a probe's request. If no answer comes within `PATIENCE`
         seconds, or if `fetch` raises NoReplyError, remember that the server was silent, log it, and
-        return `None`. Raises ConnectionError as `fetch` does: if no server accepts the connection,
-        or if the server wants TLS.
+        return `None`. Raises ConnectionError as `fetch` does: if the connection is refused, if the
+        host is unknown, or if the server wants TLS.
         """
         try:
             async with asyncio.timeout(PATIENCE):

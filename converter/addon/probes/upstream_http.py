@@ -42,8 +42,8 @@ type _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 class NoReplyError(Exception):
     """The error for a probe without a usable reply: the server sends nothing, no HTTP, or too many
-    bytes; or the connection fails. For a refused connection and an unknown host, `fetch` raises
-    ConnectionError instead.
+    bytes; or the connection fails. For a refused connection, an unknown host, and a server that
+    wants TLS, `fetch` raises ConnectionError instead.
     """
 
 
@@ -67,7 +67,8 @@ def reason_of(error: Exception) -> str:
 
 async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest) -> ProbeReply:
     """Send a probe's request, and return the reply, however long it takes. Raises ConnectionError
-    if no server accepts the connection, or if the server wants TLS; NoReplyError for other faults.
+    if the connection is refused, if the host is unknown, or if an `http` server wants TLS;
+    NoReplyError for other faults.
     """
     try:
         reader, writer = await _connect(upstream)

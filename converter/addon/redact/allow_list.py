@@ -217,7 +217,8 @@ text is not hidden, because the recording could not be read without these texts.
 
 def keep(value: object, rule: Rule) -> object:
     """Return the part of a value that a rule keeps: with the rule `{"a": ALL}`, `{"a": 1, "b": 2}`
-    -> `{"a": 1}`. If the value is an array, a table applies to each item.
+    -> `{"a": 1}`. If the value is an array, a table applies to each item. A text or number is kept
+    even if the rule is a table, such as a `content` that is a text.
     """
     if callable(rule):
         return rule(value)

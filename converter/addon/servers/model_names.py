@@ -108,7 +108,7 @@ def variant_row(
 
     If the server lists `Qwen3-8B`, the row for `Qwen3-8B-low` has the name `Qwen3-8B` and the
     effort `low`. If the server does not list it, but `Qwen3-8B` fits one of `rows`, the new row has
-    the name in that row.
+    the name in that row. `anthropic/NAME` stands for the model `NAME`, or for the variant `NAME`.
 
     Return `None` if `full_name` is no variant, if the server lists a model of exactly this name, or
     if it does not list the model that the variant stands for.

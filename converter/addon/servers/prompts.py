@@ -124,8 +124,8 @@ def call_style_of(model: str) -> CallStyle:
 
 def describe_tools(body: Mapping[str, object]) -> dict[str, object] | None:
     """Return a chat-completions request without fields for tools: its system turn describes the
-    tools, and earlier calls and results are text in the messages. Return `None` if the request
-    offers no tools.
+    tools (not if `tool_choice` is `none`), and earlier calls and results are text in the messages.
+    Return `None` if the request offers no tools.
     """
     messages, tools = body.get("messages"), body.get("tools")
     if not isinstance(messages, list) or not isinstance(tools, list) or not tools:
@@ -218,8 +218,9 @@ _BUDGET_CLAUSE = ", in at most about {budget} tokens"
 
 def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, object] | None:
     """Return the request with an instruction to think in `<thinking>` tags, at the end of its
-    system turn. Return `None` if a system turn names the tags already. `budget`: how many tokens of
-    thinking the instruction allows; `None`: it names no limit.
+    system turn, or in a new one if it has none. Return `None` if a system turn names the tags
+    already, or if the request has no list of messages. `budget`: how many tokens of thinking the
+    instruction allows; `None`: it names no limit.
     """
     messages = body.get("messages")
     if not isinstance(messages, list):

@@ -44,8 +44,9 @@ TOOL_CHOICE = "tool_choice"
 vLLM still writes the tools into the prompt, and the calls come as text, which the addon reads.
 """
 SCHEMAS, FIELDS = "words of schemas", "fields"
-"""Names for two kinds of traits: all keywords of schemas, and all body fields. A request may have
-several refused traits of a kind, but each error of the server names only one of them.
+"""Names for two kinds of traits: all keywords of schemas, and all body fields. A set of removable
+traits has them, because a kind is removable as a whole. The lesson about a model that has refused
+some schema has `SCHEMAS`; lessons about the schemas have the keywords.
 """
 PREFILL, BEGUN, TWO_BEGUN = "thinking behind a prefill", "a begun turn", "a second begun turn"
 HALVES, ARGUMENTS = "halves of characters", "arguments as they came"
@@ -204,7 +205,8 @@ def refused_traits(status: int, error: str, sent: str = "") -> frozenset[str]:
 def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> bool:
     """Return True if an error that fits no row of `_ROWS` probably refuses all pictures: it has the
     word `image` or `vision`, which is neither a part of the model's name nor quoted from the
-    request. The caller then sends this request again without its pictures, and learns no lesson.
+    request, and it is not about one picture's fault or a prompt that is too long. The caller then
+    sends this request again without its pictures, and learns no lesson.
     """
     model = re.escape(str(body.get("model")))
     left = re.sub(rf"(?<!\w){model}(?!\w)", " ", error, flags=re.IGNORECASE)
