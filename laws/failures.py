@@ -53,8 +53,8 @@ def compare(variant: str, expected: Sequence[object], got: Sequence[object]) -> 
 
 
 def compare_bytes(variant: str, expected: bytes, got: bytes) -> None:
-    """Raise BrokenLawError if two bodies differ. The error shows the first frame of a stream, or
-    the first value of a JSON body, that differs.
+    """Raise BrokenLawError if two bodies differ. The error shows the first frame or JSON value that
+    differs; the beginning of both bodies if all values are equal.
     """
     if expected != got:
         compare(variant, events_of(expected), events_of(got))

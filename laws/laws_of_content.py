@@ -183,7 +183,7 @@ def _parsed(written: str) -> object:
 
 
 def _check_completion_is_complete(case: Case, variant: Variant) -> None:
-    """Check that a completion has all text, calls, finishes, counts and fields of the reply."""
+    """Check that a completion has the reply's text (if streamed), calls, finish, counts, fields."""
     sent, got = case.reply, completion_of(case.recording, variant)
     # for a body without choices the client gets an error
     if sent.choices or variant.form is Form.STREAM:

@@ -37,8 +37,8 @@ def answer(recording: Recording, dialect: Dialect, body: bytes | None = None) ->
 
 
 def error_4(recording: Recording, _: int) -> None:
-    """Check that a chat completions client gets the server's bytes, and that clients of all other
-    dialects get an error of their own dialect with the server's message.
+    """Check that a chat completions client gets the server's bytes, or an error if they have no
+    message; and all other clients an error of their own dialect, with the server's message.
     """
     plain = answer(recording, OPENAI_CHAT)
     message = _message_of(recording.body)

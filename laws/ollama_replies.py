@@ -54,8 +54,8 @@ def as_lines(stream: bytes) -> bytes:
 
 def as_message(body: bytes, form: Form) -> Json:
     """Return a reply as a message of the Messages API; all thoughts are one block, and so is all
-    text. The key `in_order` has a stream's thinking and text as one string in their order; `None`
-    for a whole reply.
+    text. `in_order`: a stream's thinking and text as one string in their order; `None` for a whole
+    reply. Raises AssertionError unless the last line, and no other one, is an end.
     """
     lines = [json.loads(line) for line in (body.splitlines() if form is Form.STREAM else [body])]
     reader = OllamaParser()

@@ -327,8 +327,8 @@ class _Reader:
         return not fenced and begins_call(self.rest, begin, offset)
 
     def _with_answer(self, thought: Block, guessed: bool = True) -> Iterator[Block]:
-        """Yield a thought's block. The last paragraph is yielded as the answer if the thought was
-        `guessed` and has no closer, and the model ended the reply by itself.
+        """Yield a thought's block. If the thought is only a guess (`guessed`), without closer, and
+        the model ended the reply by itself, yield its last paragraph as the answer.
         """
         unmarked, self.unmarked = self.unmarked, ""
         answer = _last_paragraph(unmarked) if guessed and self.stopped and unmarked else ""

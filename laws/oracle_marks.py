@@ -29,8 +29,8 @@ _CALL_BEHIND_MARK = re.compile(
     rf"\s*(?:(?:{_CLOSER})\s*)?+(?:[\[{{]|<[^/])|"
     r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
 )  # the beginning of a call behind its mark: `{`, `[`, `<a`, `name(`, or a name and a line end
-_CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")  # a word directly behind a mark, or below it
-_CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # a reply's end that may be a cut-off call
+_CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")  # a mark's next word, on its line or later
+_CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # text behind a mark, maybe a cut-off call
 
 _TEXT_PATTERN = rf"""
     # the line of a fence; behind a fence of backticks, its line has no further backtick
@@ -220,7 +220,7 @@ def in_string(text: str) -> bool:
 
 
 def _characters_of(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield for each character of JSON: offset behind it, number of open brackets, open quote."""
+    """Yield for each character of JSON: offset behind it, open brackets (a count), open quote."""
     depth, quote, last = 0, "", ""
     for match in re.finditer(r"\\.|.", text, re.DOTALL):
         character = match[0][:1] if quote else match[0][-1:]

@@ -152,12 +152,12 @@ def _unload_converter() -> dict[str, ModuleType]:
 
 
 def _possible_libraries(file: Path) -> list[Path]:
-    """Return the folders that may be the library of a recording: its file's, and the one above."""
+    """Return the folders that may be a recording's library: that of its file, and the one above."""
     return [file.parent, file.parent.parent] if file.parent.name == file.stem else [file.parent]
 
 
 class RecordingFile(pytest.File):
-    """One recording: a test for each law that applies, and one for each client's golden."""
+    """One recording: a test for each law that applies, each golden, and a person's expectation."""
 
     def __init__(self, *, library_folder: Path, **keywords: Any) -> None:
         super().__init__(**keywords)

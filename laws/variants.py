@@ -84,9 +84,9 @@ _AS_RECORDED = _AsRecorded()  # the one cache of this process
 def rewrite(
     recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None
 ) -> Sequence[bytes]:
-    """Return the pieces that a client gets if the server sends `pieces`, else the recorded chunks.
+    """Return the pieces that a client gets if the server sends `pieces`; None: the recorded chunks.
 
-    Raises BrokenLawError if the addon raises an error, or notes a fault of its own.
+    Raises BrokenLawError if the addon raises an error, notes its own fault, or emits empty pieces.
     """
     if pieces is None:
         return _AS_RECORDED.reply(recording, variant)
@@ -136,7 +136,7 @@ def seeded_random(recording: Recording, law: int) -> random.Random:
 
 
 def cut_anywhere[T: (str, bytes)](whole: T, most: int, drawing: random.Random) -> list[T]:
-    """Return `whole` cut into at most `most` pieces, none of them empty."""
+    """Return `whole` cut into at most `most` pieces, none of them empty unless `whole` is."""
     inner: Sequence[int] = range(1, len(whole))
     offsets = [0, *sorted(drawing.sample(inner, min(most - 1, len(inner)))), len(whole)]
     return [whole[begin:end] for begin, end in pairwise(offsets)]

@@ -214,7 +214,7 @@ def _text(content: Any) -> str:
 
 
 class _Model(ByPathServer):
-    """The model server. It keeps no list of chat completions requests, because there are many."""
+    """The model server. Unlike its base class, it keeps no list of requests: there are many."""
 
     def reply(self, request: ReceivedRequest) -> Says:
         """Return the model's reply to a chat completions request, the base class's to any other."""
