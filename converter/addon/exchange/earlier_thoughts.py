@@ -289,8 +289,8 @@ def _with_thought(
 ) -> Mapping[str, object]:
     """Return an assistant's message with its thought, in the field or the tags that the chat
     template reads (`history.form`). `thinking` and `text` have the line ends that the model wrote
-    around them. A template that reads the field and adds line ends itself gets both without these,
-    so that the prompt has what the model wrote.
+    around them. If the template reads a field and adds line ends itself, these are removed, so that
+    the prompt has them once, as the model wrote them.
     """
     if history.form == "tags":
         return {**message, "content": join_texts([f"<think>{thinking}</think>", text])}

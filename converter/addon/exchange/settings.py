@@ -93,10 +93,9 @@ which must not get into a recording.
 
 
 def _read_history(written: Sequence[str]) -> HistoryOptions:
-    """Return the value of the option `think_history`, which a user writes as a list of two kinds of
-    values. One form of earlier thoughts at most may be in `written` (`tags`: in tags in the text);
-    a second one raises ValueError. Of several orders of tool results (`tools-first`: before the
-    text of their user turn) the last counts.
+    """Return the value of the option `think_history`. `written` may have one form of earlier
+    thoughts (`tags`: in tags in the text), and orders of tool results (`tools-first`: before the
+    text of their user turn), of which the last counts. Raises ValueError for two forms.
     """
     chosen = [read_one_of(_HISTORY_VALUES)(name) for name in written]
     thoughts = [name for name in chosen if name not in _RESULT_ORDERS] or [AUTO]

@@ -33,7 +33,7 @@ class _KeptRequest:
     """A request whose turns are kept for the next request of its conversation."""
 
     owner: str
-    """A hash for the client that sent the request."""
+    """A hash of the credentials of the client that sent the request."""
     request: KeptObject
     """The parsed request, with which the next requests are compared."""
     turns: RepeatedTurns[Turn, KeptObject]
@@ -43,8 +43,8 @@ class _KeptRequest:
 
 
 class KnownTurns:
-    """Keeps the turns of the newest requests, bounded in number and bytes. `owner` is a hash for
-    the client that sent a request: a request is compared only with requests of the same owner.
+    """Keeps the turns of the newest requests, bounded in number and bytes. `owner` is a hash of the
+    credentials of a request's client: a request is compared only with requests of the same owner.
 
     The list of kept requests is never changed in place, because several threads read it.
     """

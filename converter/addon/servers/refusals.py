@@ -247,7 +247,7 @@ def _schema_without_keywords(
     """Return `schema` without the keywords `names`. It is the whole JSON schema, `root`, or a
     schema within it. If `ODD` is among the names, a schema that a grammar cannot express (`true`, a
     `$ref` without a target) becomes `{}`, which allows anything. `deepest`: how many levels of
-    schemas are read. A schema below them stays as it is, or becomes `{}` if `ODD` is removed.
+    schemas are read. A deeper schema stays as it is, or becomes `{}` if `ODD` is among the names.
     """
     odd = ODD in names
     if not isinstance(schema, dict) or not deepest:
