@@ -164,8 +164,8 @@ class Listener(Protocol):
 
 
 class Connections(Protocol):
-    """Our layer for a client's connection and all its exchanges: the members that the layers of
-    single exchanges use.
+    """The members of our layer of a client's connection that the layers of the connection's
+    exchanges use.
     """
 
     listener: Listener
@@ -189,8 +189,8 @@ class Connections(Protocol):
 
 
 class Stream(Protocol):
-    """The layer of one exchange: the members that the splice uses, which carries the bytes of a
-    reply from socket to socket without mitmproxy's layers.
+    """The members of an exchange's layer that the splice uses. (The splice carries a reply's bytes
+    from socket to socket, without the layers.)
     """
 
     flow: HTTPFlow

@@ -44,9 +44,9 @@ def undeclared_options() -> list[str]:
 
 
 def choose_layer(nextlayer: NextLayer) -> None:
-    """Have mitmproxy choose the next protocol layer of a connection now, unless a layer is chosen
-    already, so that the addon can replace it. mitmproxy's own hook runs after the addon's hook, and
-    keeps a layer that is chosen.
+    """Have mitmproxy choose the next protocol layer of a connection now, so that the addon can
+    replace this layer. Do nothing if a layer is chosen already. mitmproxy's own hook, which runs
+    after the addon's hook, keeps a layer that is chosen.
     """
     if nextlayer.layer is None:
         ctx.master.addons.get("nextlayer").next_layer(nextlayer)

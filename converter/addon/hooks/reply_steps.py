@@ -105,7 +105,8 @@ class ReplySteps:
         elif tap and is_open and (_continues_reply(record) or awaited.is_buffered or tap.is_silent):
             self._end_tap(tap, record, notes)
         elif record.began_early and is_open and flow.response.status_code == 200:
-            # the client's stream began before the response, so the whole body goes through a tap
+            # the client's stream began before the response, which then came whole: the body goes
+            # through a tap, which makes the rest of the stream
             tap = self.make_tap(record, awaited)
             rest = b"".join([*tap(http_messages.read_body(flow.response, notes)), *tap(b"")])
             kind = record.exchange.client_dialect.wire.framing.content_type

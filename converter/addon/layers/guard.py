@@ -19,7 +19,7 @@ from mitmproxy import proxy
 from mitmproxy.proxy.commands import Command
 from mitmproxy.proxy.layer import Layer
 
-with suppress(ImportError):  # `PROMISES.lacks` has the names that could not be imported
+with suppress(ImportError):  # if a name is missing, `PROMISES` lacks it and is switched off
     from mitmproxy.proxy.layers.http import (
         GetHttpConnection,
         HttpClient,

@@ -120,9 +120,9 @@ class Splice(asyncio.Protocol):
         _set_read_size(self._transport, LONG_READ)
 
     def data_received(self, data: bytes) -> None:
-        """Rewrite the bytes of a read (`data`), and send them to the client at once. Give the read
-        to the layers if it has to wait: it is long, earlier bytes wait for the layers or for the
-        client, or the carrier is not open.
+        """Rewrite the bytes of a read (`data`), and send them to the client at once. But give the
+        read to the layers if it is long, earlier bytes wait for the layers or for the client, the
+        client's socket is closing, or the carrier is not open.
         """
         if (
             len(data) > LONG_READ

@@ -51,10 +51,12 @@ def read_fields(body: Mapping[str, object], chosen: Settings | None = None) -> T
     systems = [body[name] for name in SYSTEM_FIELDS if has_value(body.get(name))]
     turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
     turns += [turn for name in MESSAGE_FIELDS for turn in turns_of(body.get(name), split)]
-    # The settings are all fields but the messages: `short` ones fit in a line, `long` ones do not.
+    # All other fields are settings. The value of a `short` one fits in a line, that of a `long` one
+    # does not.
     short: dict[str, object] = {}
     long: list[Part] = []
-    # The model comes first and the tools last; other settings stay in the client's order.
+    # These settings have a fixed place: three come first, the tools last. All others stay in the
+    # client's order between them.
     order = {"model": 0, "thinking": 1, "max_tokens": 2, "tools": 4}
     fields = (name for name in body if name not in _SHOWN_AS_TURNS)
     for name in sorted(fields, key=lambda name: order.get(name, 3)):

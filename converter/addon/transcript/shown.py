@@ -90,7 +90,9 @@ def _field_values(shown: Field) -> Values:
 
 
 def call_note(shown: ToolUse) -> str:
-    """Return the text beside a call's name: the call's id, and the field from which it was read."""
+    """Return the text beside a call's name: the call's id, and, if the server sent the call in a
+    text, where it was read: `call_1, read from text (hermes)`.
+    """
     return ", ".join(filter(None, (shown.id, shown.read_from and f"read from {shown.read_from}")))
 
 

@@ -104,7 +104,7 @@ def _prefix_lines(text: str, prefix: str) -> str:
 def _scalar(name: str, text: str) -> str:
     """Return the key `name` with the text as a YAML block scalar: `name: |`, then indented lines.
     If the text begins with a blank, it is `name: |2`, because YAML would else count the blank as a
-    part of the indent.
+    part of the indent. A text of blanks is quoted on the line of the key.
     """
     body = trimmed(text)
     if not body.strip():
