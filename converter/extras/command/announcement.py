@@ -116,8 +116,9 @@ def announcement_text(
 
 
 def probe(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts, str]:
-    """Ask the server for its models. Return its first model, the model's facts, and a fault: the
-    reason why the commands that the announcement prints will not work, empty if they will.
+    """Ask the server for its models. Return its first model (`UNKNOWN_MODEL` if none is known),
+    the model's facts, and a fault: the reason why the commands that the announcement prints will
+    not work, empty if they will.
 
     Log the fault as a warning, unless it is only that the server lists no models. Log another
     warning if the server is itself a think-addon, because its replies are rewritten already.

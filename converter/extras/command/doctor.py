@@ -287,8 +287,8 @@ def _question_body(model: str, text: str) -> dict[str, object]:
 
 
 def _has_begun_answer(streamed: StreamedReply) -> bool:
-    """Return True if thinking came in a field of its own (`reasoning_content`) and the answer has
-    begun. The reply need not be read further, because the rest would show nothing new.
+    """Return True if thinking came apart from the text, as in `reasoning_content`, and the answer
+    has begun. The reply need not be read further, because the rest would show nothing new.
     """
     return bool(streamed.thinking_by_field and streamed.text.strip())
 

@@ -251,9 +251,12 @@ def _find_model(rest: Sequence[str]) -> tuple[str, slice]:
 
 
 def _variables(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
-    """Return a client's environment variables `needs` as text. A value that is a mapping is written
-    as JSON to a file in `folder`, and the variable gets the file's path. Without `folder` such a
-    variable is left out, and so is each variable with the value None.
+    """Return a client's environment variables `needs` as text. For a variable in `_KEPT` the value
+    of this process's environment comes first.
+
+    A value that is a mapping is written as JSON to a file in `folder`, and the variable gets the
+    file's path. Without `folder` such a variable is left out. So is each variable with the value
+    None.
     """
     variables: dict[str, str] = {}
     kept = {name: os.environ[name] for name in _KEPT if name in needs and name in os.environ}

@@ -174,7 +174,7 @@ def check_options(written: Sequence[str]) -> None:
 
 
 def check_folder(arguments: Sequence[str]) -> None:
-    """Raise CommandError if mitmproxy cannot write to the folder of its certificates, as in a
+    """Raise CommandError if mitmproxy has no certificates yet and cannot write them, as in a
     container without a home folder. mitmproxy itself would end in a traceback.
     """
     folder = certificates_folder(arguments)

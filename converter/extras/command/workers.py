@@ -53,7 +53,8 @@ _spawn = get_context("spawn")
 
 
 def run_workers(count: int, arguments: Sequence[str], first: Sequence[str] = ()) -> int:
-    """Run `count` processes of mitmdump until a signal ends them; return the exit code.
+    """Run `count` processes of mitmdump until a stop signal comes or one of them fails; return the
+    exit code.
 
     `arguments` are mitmdump's; `first` are further arguments for the first process alone. Raises
     ValueError if the processes cannot work side by side (`check_workers`).
@@ -110,8 +111,8 @@ class _Crew:
         self._theirs, self._ours = _spawn.Pipe(duplex=False)
 
     def run(self) -> int:
-        """Run the workers until they end or a stop signal comes; return the exit code. A worker
-        that has not ended `SECONDS_TO_STOP` after its SIGTERM is killed.
+        """Run the workers until a stop signal comes or a worker fails; return the exit code. A
+        worker that has not ended `SECONDS_TO_STOP` after its SIGTERM is killed.
         """
         before = {number: signal.signal(number, self._terminate) for number in STOP_SIGNALS}
         try:

@@ -131,7 +131,8 @@ class Page:
         return "deleted"
 
     async def keep_as_recording(self, flow: HTTPFlow, message: object) -> str:
-        """Keep an exchange as a recording, and return the recording's path once it is written.
+        """Keep an exchange as a recording. Once it is written, return two lines for the user: the
+        recording's path, and a command that checks it.
 
         `message` is the page's JSON: `name`, and the expected `thinking` and `text` with the reason
         `why`. Raises ValueError if the exchange cannot be kept.

@@ -46,7 +46,7 @@ SEARCH_LIMIT = Bound(
 """Enough for the conversations of a long day."""
 
 _BEGAN_INSIDE_NOTE = "Guessed: the reply was taken to begin inside a thought."
-"""The note for a reply whose text was guessed to be thinking from its first character on."""
+"""The note for a reply that was read as thinking from its first character on, without an opener."""
 _PROMPTED_NOTE = "Added: a text in the prompt that asks the model to think."
 """The note for a request to which the addon has added a text."""
 _WITHHELD_NOTE = "Withheld: the client got no thinking."

@@ -42,7 +42,9 @@ class KeptExchanges(Watcher):
         self._view: View | None = None
 
     def running(self) -> None:
-        """Add the file's exchanges to mitmweb's list; warn if there is a file but no mitmweb."""
+        """Add the file's exchanges to mitmweb's list. Warn if `think_page` names a file but the
+        program has no list, as mitmdump.
+        """
         self.configure({"think_page"})
         if value_of("think_page") and flow_list() is None:
             _log.warning("think: think_page: expected mitmweb, because it keeps mitmweb's list")

@@ -115,9 +115,10 @@ class OpenPage:
         self.message_came.clear()
 
     async def next_changes(self) -> Values:
-        """Return the page's JSON on all changes since the last call: new `rows` of the list, ids
-        that are `gone` from it, changes of the exchanges that the page shows (`chosen`), and new
-        steps of the reply whose chunks it shows (`wire`). A field without changes is left out.
+        """Return the page's JSON on all changes since the last call: new and changed `rows` of the
+        list, ids that are `gone` from it, changes of the exchanges that the page shows (`chosen`),
+        and new steps of the reply whose chunks it shows (`wire`). A field without changes is left
+        out.
         """
         await self.list_rows.refresh()
         chosen = [

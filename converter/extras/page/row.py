@@ -126,7 +126,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
 def _running_state(now: Row, before: Row | None) -> str:
     """Return the state of a running reply: the state of the first count in `_GROWING` that is
     higher in the row `now` than in the last row `before`, else the last row's state. `before` is
-    None if the reply has no earlier row.
+    None if the reply has no earlier row; without counts the state is then `waiting`.
     """
     for name, state in _GROWING:
         if number_in(now, name) > (number_in(before, name) if before else 0):

@@ -159,7 +159,8 @@ def request_differences(
     before: Mapping[str, object], now: Mapping[str, object]
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield each field and each part of the prompt (a message, a tool) that differs in two
-    requests: its name, and the lines of a unified diff.
+    requests: its name, and the lines of a unified diff. If only the order of parts differs, yield
+    that order.
     """
     for name in [*before, *(now.keys() - before.keys())]:
         if name not in _PROMPT_FIELDS and before.get(name) != now.get(name):

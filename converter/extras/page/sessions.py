@@ -30,19 +30,19 @@ from converter.core.wire import json_text
 type Messages = Sequence[object]
 
 _COMPARED_SESSIONS = 8
-"""With how many sessions a request is compared: the newest that begin with the same messages.
+"""A request is compared with at most this number of sessions, the newest that begin as it does.
 Without this bound a thousand sessions with one question would need a million comparisons.
 """
 _KEPT_REQUESTS = 8
-"""How many parsed requests are kept in memory. Any other request is parsed again when its session
-continues.
+"""The most parsed requests that are kept in memory. Any other request is parsed again when its
+session continues.
 """
 _SEARCHED_LEVELS = 3
 """How many levels of a call's nested arguments are searched for the prompt of a sub-agent."""
 _NEWEST = 8
-"""How many sessions are remembered for each client, and how many requests for a session's title.
-Such a request quotes the first question of its session, and may come before or after the session
-begins.
+"""The most sessions, and the most requests for a session's title, that are remembered for each
+client. Such a request quotes the first question of its session, and may come before or after the
+session begins.
 """
 _LONGEST_QUESTION, _LONGEST_TITLE = 500, 20_000
 """How many characters are compared: of a session's first question, and of a request for a title,
@@ -57,9 +57,11 @@ class Session:
     name: str
     """The id of its first exchange."""
     begin_order: int
-    """How many exchanges were added before the session's first one. Sessions are sorted by it."""
+    """The number of exchanges that were added before its first one. Sessions are sorted by it."""
     fewest_messages: int
-    """The number of messages in its shortest request."""
+    """The number of messages in its shortest request since the client last put a summary in place
+    of earlier messages.
+    """
     newest_exchange_id: str
     """The id of its newest exchange."""
     parent_name: str = ""

@@ -120,7 +120,7 @@ class Prompt:
     body: Mapping[str, object]
     """The request's fields."""
     size: int
-    """How many bytes the body of the request has."""
+    """The number of bytes of the request's body."""
     tokens: int | None = None
     """The prompt's tokens by the server's count; None until the server reports it."""
 

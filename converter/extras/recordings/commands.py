@@ -85,7 +85,7 @@ def _for_each[Result](
 
 def _named_or_all(library: Library, named: list[str]) -> list[str]:
     """Return the names in `named`, or the names of all recordings in the folder if `named` is
-    empty. Raises RecordingError if the folder has no recordings.
+    empty. Raises RecordingError if both are empty.
     """
     names = named or library.names()
     if not names:

@@ -88,9 +88,9 @@ def recordings_in(data: bytes, name: str) -> list[Recording]:
 
 
 def from_flow(kept: flow.Flow, name: str) -> Recording:
-    """Return the recording of a flow. Raises RecordingError for a flow that did not pass
-    through the addon (it lacks `METADATA`), for a flow without a reply, and if the lengths of the
-    chunks do not add up to the length of the server's reply.
+    """Return the recording of a flow. Raises RecordingError for a flow that is no HTTP flow, did
+    not pass through the addon (it lacks `METADATA`), has no reply, or is damaged. It is damaged,
+    for example, if the lengths of the chunks do not add up to the length of the server's reply.
     """
     if not isinstance(kept, http.HTTPFlow):
         raise RecordingError(f"a {kept.type} flow is no exchange with a model")

@@ -63,7 +63,9 @@ class Recorder(Watcher):
         self._waiting = set[Future[str]]()
 
     def ended(self, seen: FlowRecord) -> None:
-        """Keep a finished exchange if `think_record` names a folder."""
+        """Keep a finished exchange if `think_record` names a folder, and fewer than
+        `MOST_RECORDINGS` wait to be written.
+        """
         folder = str(value_of("think_record") or "")
         if folder and len(self._waiting) >= MOST_RECORDINGS:
             _log.error("think: an exchange is not recorded: %s wait to be written", MOST_RECORDINGS)
@@ -82,10 +84,10 @@ class Recorder(Watcher):
         that the client should have got, None for a text that is not compared; `why`: the user's
         reason for this expectation.
 
-        The future's result has two lines: the recording's path, and a command that checks it. The
-        future has the error if the recording cannot be redacted or written. The method itself
-        raises RecordingError for a flow without a reply, and for a name that another recording has
-        or that no recording may have.
+        The future's result is a text of two lines for the user: the recording's path, and a command
+        that checks it. The future has the error if the recording cannot be redacted or written. The
+        method itself raises RecordingError for a flow without a reply, and for a name that another
+        recording has or that no recording may have.
         """
         folder = Path(str(ctx.options.think_record) or "recordings").expanduser().absolute()
         path = Library(folder).path(name)
@@ -200,8 +202,8 @@ def _last_reply() -> Flow:
 
 
 def _write_recording(flow: HTTPFlow, folder: Path, name: str, expected: Expectation | None) -> str:
-    """Write a flow as a recording, and its expectation if `expected` is not None; return the
-    recording's path and a command that checks it, as two lines.
+    """Write a flow as a recording, and its expectation if `expected` is not None. Return two lines
+    for the user: `kept PATH`, and `next: COMMAND`, a command that checks the recording.
     """
     path = recording_work.keep(flow, folder, name, expected)
     return f"kept {path}\nnext: {Library(path.parent).command_line('check', path.stem)}"

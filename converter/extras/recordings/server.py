@@ -159,7 +159,7 @@ class RecordedServer(ThreadingHTTPServer):
 
     def model_list(self, path: str) -> dict[str, object]:
         """Return the list of the recordings' models. If all recorded servers are of one kind,
-        `owned_by` has the value by which the addon recognises that kind.
+        `owned_by` has the value by which the addon recognises that kind; else `recordings`.
         """
         recordings, _ = self.recordings_for(path)
         named = (read_body(recording.sent_request.body).get("model") for recording in recordings)
@@ -189,7 +189,7 @@ class RecordedServer(ThreadingHTTPServer):
         return {"count": fitting[0].facts.counted, "token_strs": ["<think>" if inside else "\n"]}
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore the error of a client that left before the reply's end."""
+        """Ignore the error of a client that left before the reply's end; print any other error."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 

@@ -154,7 +154,7 @@ until key == '' or ARGV[3] == 'one'
 return values
 """
 """Lua script that returns the values of an entry and of the entries before it in its conversation,
-false if one of them is missing. All entries that it reads count as used now.
+false if one of them is missing or would be read twice. All entries that it reads count as used now.
 """
 _FORGET = "return drop(ARGV[1])"
 """Lua script that drops an entry."""
@@ -201,8 +201,10 @@ class RedisStore(Store):
         recently used entries if the bounds are exceeded.
 
         `value`: the messages of a request and its reply, as bytes. `previous`: the id of the entry
-        before it in the conversation. `names`: further names under which the entry is found.
-        `moving_name`: a name that moves to the conversation's newest entry at each call.
+        before it in the conversation. `names`: further names under which the entry is found; a name
+        that another entry has is left out. `moving_name`: a name that always belongs to the newest
+        entry of a conversation. The new entry takes it from the entry that has it, and follows that
+        entry, whatever `previous` is.
         """
         bounds = (max(self.bounds.count, 0), self.bounds.size, int(self.bounds.seconds))
         entry = (utf8(key), value, utf8(previous), utf8(moving_name))

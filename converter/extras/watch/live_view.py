@@ -73,8 +73,8 @@ class RunningReply:
         return self._sides[of_server].transcript()
 
     async def _update_flow(self) -> None:
-        """Put the bytes so far into the flow, and announce the change to all addons; repeat until
-        the reply is over.
+        """Put the bytes so far into the flow, and announce the change to all addons. Repeat this
+        until the reply is over, but do nothing while nobody looks.
 
         The last byte, the line feed of a frame's blank line, is left out. mitmproxy renders a view
         again only if the bytes differ, so the complete reply must differ from each earlier state.

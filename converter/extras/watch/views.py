@@ -240,7 +240,7 @@ WIDTH = 72
 list.
 """
 _INDENT = "  "
-"""The text before each further piece of a broken line, so that it does not look like a line."""
+"""The text before each further piece of a broken line, so that it does not look like a new line."""
 _PREFIX = re.compile(r"[ ]*+(?:#│? )?+")
 """Matches the beginning of a line: blanks, and the mark `# ` or `#│ `. When a long line is broken,
 each further piece begins with the same text.

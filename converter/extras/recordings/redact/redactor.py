@@ -186,12 +186,12 @@ class Redaction:
         return json_text.write(json_text.read(clean))
 
     def client_reply(self, recording: Recording, chunks: Sequence[Chunk]) -> RecordedReply:
-        """Return the client's reply, redacted. `chunks`: the chunks of the server's redacted
-        reply.
+        """Return the client's reply, redacted. `chunks`: the chunks of the server's redacted reply,
+        which are the result if the client got the server's bytes unchanged.
         """
         got, answered = recording.client_reply, recording.server_reply
         if (got.body, got.content_type) == (recording.body, answered.content_type):
-            # The client got the server's bytes unchanged, and these are redacted in `chunks`.
+            # The client got the server's bytes unchanged. `chunks` has them redacted already.
             body = b"".join(chunk.data for chunk in chunks)
         else:
             body, _ = self.redacted_body(got.body, is_stream(got.content_type, got.body))
