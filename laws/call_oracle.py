@@ -25,7 +25,7 @@ SPECIAL = frozenset(form.name for form in FORMS if form.counts is Counts.EVERYWH
 
 @dataclass(frozen=True)
 class Call:
-    """A call that the oracle read from a text."""
+    """A call that the oracle read from a text. In a run of calls, the first has the run's span."""
 
     begin: int  # the offset of the call, or of the blank lines before the call
     end: int  # the offset behind the call's closing marks and the blanks that follow them

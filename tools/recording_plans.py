@@ -113,7 +113,11 @@ def with_earlier_requests(plan: RecordingPlan) -> RecordingPlan:
 
 
 def messages(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
-    """Return the plan of a request of the Messages API. Parameters: as for `chat`."""
+    """Return the plan of a request of the Messages API, for a stream if the name ends in `-stream`.
+
+    `content`: the user's text, or a list of messages; `extra`: further fields of the plan and of
+    the body.
+    """
     turns = [{"role": "user", "content": content}] if isinstance(content, str) else content
     streamed: Body = {"stream": True} if name.endswith("-stream") else {}
     body: Body = {"model": "tiny-think", "messages": turns, "temperature": 0, "max_tokens": 200}
@@ -121,7 +125,11 @@ def messages(name: str, server: str, content: Content, **extra: object) -> Recor
 
 
 def responses(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
-    """Return the plan of a request of the Responses API. Parameters: as for `chat`."""
+    """Return the plan of a request of the Responses API, for a stream if the name ends in `-stream`.
+
+    `content`: the user's text, or a list of items; `extra`: further fields of the plan and of the
+    body.
+    """
     streamed: Body = {"stream": True} if name.endswith("-stream") else {}
     body: Body = {"model": "tiny-think", "input": content, "temperature": 0}
     return _plan(name, server, RESPONSES, body | {"max_output_tokens": 200} | streamed, extra)

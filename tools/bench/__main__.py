@@ -155,8 +155,8 @@ class Run:
     def _compare(self, load: Load, turned: bool) -> None:
         """Measure the contenders under a load, and add the values to `samples`.
 
-        Each run of the bare mitmdump has one contender directly before it and one after it, so that
-        it is compared with both. `turned`: True to begin with the last contender.
+        Each run of the bare mitmdump has one contender directly before it and, if one is left, one
+        after it. Both are compared with this run. `turned`: True to begin with the last contender.
         """
         taking = [row for row in self.others if row.takes(load.name)]
         for pair in batched(reversed(taking) if turned else taking, 2):

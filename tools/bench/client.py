@@ -72,8 +72,8 @@ class Outcome:
     whole: list[float] = field(default_factory=list)
     """For each reply the time from its request to its last byte."""
     lateness: tuple[float, float] | None = None
-    """Median and 99th percentile of the times from a token's sending to its arrival. `None` if the
-    replies have no pace, because only paced tokens hold the time of their sending.
+    """Median and 99th percentile of the times from a token's sending to its arrival. Only tokens of
+    paced replies hold the time of their sending; `None` if there are fewer than two of them.
     """
     faults: list[str] = field(default_factory=list)
     """The fault of each wrong reply."""

@@ -28,9 +28,10 @@ COLUMN = 30
 class Samples:
     """All values of a run. Each load, contender and measure has one value for each repetition.
 
-    With each value goes that of the bare mitmdump measured directly before or after it. `spoiled`:
-    pairs of load and contender with a wrong reply, so that their values mean nothing. In all
-    methods `load`, `row` (the contender) and `name` (the measure) are names.
+    With each value goes that of the bare mitmdump measured directly before or after it. The bare
+    mitmdump itself has more values, because it runs once for every two contenders. `spoiled`: pairs
+    of load and contender with a wrong reply, so that their values mean nothing. In all methods
+    `load`, `row` (the contender) and `name` (the measure) are names.
     """
 
     def __init__(self) -> None:

@@ -155,7 +155,7 @@ class Conversation:
     turns: list[str] = field(default_factory=list)
     """The texts so far: user, model, user ... A text of the model has its thought between tags."""
     previous: str | None = None
-    """The id by which the next request names the history; `None` before the first reply."""
+    """The id by which the next request names the history; `None` as long as there is none."""
     process: str = ""
     """The id of the process that answered the last turn; empty before the first reply."""
 
@@ -214,7 +214,7 @@ def _text(content: Any) -> str:
 
 
 class _Model(ByPathServer):
-    """The model server. Unlike its base class, it keeps no list of requests: there are many."""
+    """The model server. Unlike its base class, it keeps no chat completions requests: too many."""
 
     def reply(self, request: ReceivedRequest) -> Says:
         """Return the model's reply to a chat completions request, the base class's to any other."""

@@ -111,7 +111,8 @@ def _run_codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
 def _run_each(tries: Mapping[str, Callable[[], str]]) -> Iterator[tuple[str, str]]:
     """Run each function, which returns a fault or an empty text; yield its name and the fault.
 
-    `tries`: name of a run -> its function. The error of a run that fails is its fault.
+    `tries`: name of a run -> its function. A timeout, ValueError or LookupError of a run is its
+    fault; any other error ends this.
     """
     for name, run in tries.items():
         try:

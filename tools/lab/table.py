@@ -49,7 +49,7 @@ class Column:
 
     @property
     def title(self) -> str:
-        """The heading of these results in docs/lab.md: `vllm 0.33.0, no parser`."""
+        """What stands before these results in docs/lab.md: `vllm 0.33.0, no parser`."""
         return f"{self.server} {self.version}, {self.configuration}"
 
 
@@ -113,7 +113,8 @@ def _right_answers_of_row(column: Column, row: str) -> str:
 
 
 def server_table(columns: Sequence[Column]) -> str:
-    """Return README's table: a row for each server, a column for each configuration.
+    """Return README's table: a row for each server, a column for each configuration, and one for
+    the day of the run.
 
     A cell counts the right answers: `96 of 98`. It is `–` if the server was not run in that
     configuration, and `not had` if the server could not be installed or started.
