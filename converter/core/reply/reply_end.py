@@ -51,7 +51,7 @@ frame, or its beginning.
 """
 TOO_LONG = f"the server sent a frame of more than {FRAME_LIMIT >> 20} megabytes"
 """The message for a frame that is longer than `FRAME_LIMIT`."""
-_LONGEST = FRAME_LIMIT - 16
+_LONGEST_UNREAD = FRAME_LIMIT - 16
 """The most bytes of an unreadable frame that is not reported as too long (`TOO_LONG`). The number
 is a little lower than `FRAME_LIMIT`, because the frame decoder holds back the last bytes of a frame
 that is too long: the frame's end may begin in them.
@@ -60,7 +60,7 @@ _LONGEST_QUOTE = 200
 """The most characters of unreadable bytes that an error quotes."""
 _TEXT_EVENTS = (Text, Thinking, ToolCall)
 """The types of events that are content. A choice that has such an event needs a finish."""
-_USUAL = frozenset((*_TEXT_EVENTS, Opaque))
+_UNCHECKED = frozenset((*_TEXT_EVENTS, Opaque))
 """The types of events that say nothing about the end of a reply. A frame that has only such events
 is not checked.
 """
@@ -90,7 +90,7 @@ class ReplyEnd:
         """Return `events`. If one of them shows that the reply is not whole, return a `Failure` in
         its place (before it, if it is an `End`). Behind a failure, return nothing but an `End`.
         """
-        if self.failure is None and _USUAL.issuperset(map(type, events)):
+        if self.failure is None and _UNCHECKED.issuperset(map(type, events)):
             self._spoke.update(
                 [event.choice for event in events if isinstance(event, _TEXT_EVENTS)]
             )
@@ -202,7 +202,7 @@ class ReplyEnd:
         reply is whole without it.
         """
         is_frame = beginning_of(raw) in (None, FirstBytes.FIELD)
-        if len(raw) > _LONGEST:
+        if len(raw) > _LONGEST_UNREAD:
             return [self._fail(TOO_LONG)]
         if is_frame and not raw.endswith((b"\n", b"\r")):
             return [] if self._is_whole else [self._fail(CUT_SHORT)]

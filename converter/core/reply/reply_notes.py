@@ -25,7 +25,7 @@ marks that the model probably writes around its thoughts.
 """
 MISREAD = ("opener missing", "closer missing", "no family reads it")
 """Parts of notes. A note with one of them says that the reply was read wrongly."""
-_CUT = "the reply ends at a thought, as `length`, because no second request could continue it"
+_STAYS_CUT = "the reply ends at a thought, as `length`, because no second request could continue it"
 """The note on a reply that no second reply continues, although the addon ended a thought in it."""
 NO_ANSWER = "the reply holds a thought and no answer, and its finish is `stop`"
 """The note on a reply that has a thought and no answer, although the model ended it by itself
@@ -48,5 +48,5 @@ def notes_of(findings: Findings) -> list[str]:
         done = ended if "loop" in findings.ends.reasons else "repeats"
         notes.append(f"a thought {done} itself: {len(period)} words three times: {text}")
     if findings.ends.by_addon and (findings.ends.by_addon > 1 or not findings.ends.turn):
-        notes.append(_CUT)
+        notes.append(_STAYS_CUT)
     return [*notes, *findings.calls.notes]

@@ -163,7 +163,7 @@ class Rewriter:
         """
         self.events, self._at = [], at
         if self.continuation.is_over:
-            return self._finish_call([])
+            return self._update_summary([])
         self.summary.arrived(at)
         raws, index, out = self._reader.cutter.cut(chunk), 0, list[bytes]()
         while index < len(raws):
@@ -174,12 +174,12 @@ class Rewriter:
             if self.continuation.is_due:
                 index -= self._reads_last_again
                 held = self.held()
-                out += self._end_thought()
+                out += self._begin_second_reply()
                 if self.continuation.pauses or self.continuation.is_over:
                     self.continuation.unused = sum(map(len, raws[index:])) + held
-                    return self._finish_call(out)
+                    return self._update_summary(out)
         out += [piece for frame in self._reader.cutter.overflow() for piece in self._rewrite(frame)]
-        return self._finish_call(out)
+        return self._update_summary(out)
 
     def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
         """Return all bytes for the client, as `feed` and then `close` would. `body`: the complete
@@ -197,17 +197,17 @@ class Rewriter:
         """
         self.closed, self.events = True, []
         if self.continuation.is_over:
-            return self._finish_call(self._end_reply([], self.continuation.take_rest, b""))
+            return self._update_summary(self._end_reply([], self.continuation.take_rest, b""))
         frames = self._reader.cutter.close()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
-        out += self._guarded(self._finish, b"")
+        out += self._guarded(self._send_pending, b"")
         # The addon has ended a thought or the answer in the response's last bytes. The response is
         # over, so no second reply will be requested.
         if self.continuation.is_due:
             self.continuation.refuse()
-            return self._finish_call(self._end_reply(out, self.continuation.take_rest, b""))
+            return self._update_summary(self._end_reply(out, self.continuation.take_rest, b""))
         whole = frames[-1].raw if self.form is Form.WHOLE and frames and not out else b""
-        return self._finish_call(self._end_reply(out, self.end.close, whole))
+        return self._update_summary(self._end_reply(out, self.end.close, whole))
 
     def leave(self) -> list[bytes]:
         """End the open thought, because the server was asked to end it and does not. Prepare for
@@ -217,8 +217,8 @@ class Rewriter:
         self.events, out = [], list[bytes]()
         if self.findings.ends.pending:
             self.findings.ends.count_pending_by_addon()
-            out = self._end_thought()
-        return self._finish_call(out)
+            out = self._begin_second_reply()
+        return self._update_summary(out)
 
     def refuse(self, reason: str) -> None:
         """End the reply at the thought that the addon ended, because no second reply comes.
@@ -227,7 +227,7 @@ class Rewriter:
         self._faults.append(reason)
         self.continuation.refuse()
 
-    def _end_thought(self) -> list[bytes]:
+    def _begin_second_reply(self) -> list[bytes]:
         """Prepare for the second reply, because the addon has ended a thought, and return nothing.
         If no second reply can continue this one, end it, and return the client's last bytes.
         """
@@ -254,7 +254,7 @@ class Rewriter:
         if self.finished:
             return self.close()
         self.closed, self.events = True, []
-        return self._finish_call(self._end_reply([], lambda: self.end.broke_off(reason), b""))
+        return self._update_summary(self._end_reply([], lambda: self.end.broke_off(reason), b""))
 
     def ping(self) -> list[bytes]:
         """Return a frame without content, as a sign of life while the stream is silent; nothing if
@@ -263,7 +263,7 @@ class Rewriter:
         self.events, self.thoughts = [], []
         return [] if self.closed or self._broken else self._encoder.ping()
 
-    def _finish_call(self, out: list[bytes]) -> list[bytes]:
+    def _update_summary(self, out: list[bytes]) -> list[bytes]:
         """Bring `thoughts` and `summary` up to date, and return `out`. Each method that returns
         bytes ends with a call of this one.
 
@@ -363,7 +363,7 @@ class Rewriter:
                 break
         return out
 
-    def _finish(self) -> list[bytes]:
+    def _send_pending(self) -> list[bytes]:
         """Return the client's bytes for the frames that still wait with a finish at the end of the
         reply.
         """

@@ -20,9 +20,9 @@ class FirstBytes(enum.Enum):
     """Other bytes, such as plain text. The reply is a whole body."""
 
 
-_NAMES = (b"data:", b"event:", b"id:", b"retry:", b":")
+_LINE_BEGINNINGS = (b"data:", b"event:", b"id:", b"retry:", b":")
 """The beginnings of lines in a stream of server-sent events; `:` begins a comment."""
-FIELD = re.compile(rb"(?:%b)?\s*(?:%b)" % (codecs.BOM_UTF8, b"|".join(_NAMES)))
+FIELD = re.compile(rb"(?:%b)?\s*(?:%b)" % (codecs.BOM_UTF8, b"|".join(_LINE_BEGINNINGS)))
 """The pattern of the beginning of a stream of server-sent events."""
 _KINDS = {b"{": FirstBytes.JSON, b"[": FirstBytes.JSON, b"<": FirstBytes.PAGE}
 """The first byte of a reply that is not a blank -> the kind of the reply's beginning."""
@@ -44,5 +44,5 @@ def beginning_of(raw: bytes, *, last: bool = False) -> FirstBytes | None:
     if kind := _KINDS.get(rest[:1]):
         return kind
     more = not last and len(raw) < SNIFFED
-    begun = any(whole.startswith(rest) for whole in (*_NAMES, codecs.BOM_UTF8))
+    begun = any(whole.startswith(rest) for whole in (*_LINE_BEGINNINGS, codecs.BOM_UTF8))
     return None if more and begun else FirstBytes.OTHER

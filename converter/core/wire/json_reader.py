@@ -66,7 +66,7 @@ the end of the text, whose other half may still come.
 """
 _SCALAR = re.compile(r"[-+.\w]++")
 """The pattern of a bare value: a number, a literal, or letters that are no JSON."""
-_NAME = re.compile(r"(?:[^\W\d]|\$)[\w$-]*+")
+_BARE_KEY = re.compile(r"(?:[^\W\d]|\$)[\w$-]*+")
 """The pattern of a key without quotes."""
 _BLANK = re.compile(rf"[{BLANKS}]++")
 """The pattern of one or more blanks."""
@@ -121,7 +121,7 @@ type ReadPart = tuple[JsonPart, str, int]
 is not complete, this is the index of its own beginning: its text is read again with the next piece.
 """
 
-_VALUES = {
+_VALUE_STEPS = {
     '"': Want.NEXT,
     "'": Want.NEXT,
     "{": Want.KEY_OR_END,
@@ -130,17 +130,17 @@ _VALUES = {
 """A character that begins a value -> the state that follows. For a quote, this is the state behind
 the string's end.
 """
-_KEYS = {'"': Want.COLON, "'": Want.COLON, "}": Want.NEXT}
+_KEY_STEPS = {'"': Want.COLON, "'": Want.COLON, "}": Want.NEXT}
 """A character that may stand where a key is wanted -> the state that follows. A quote begins a key,
 behind which a colon is wanted; `}` ends the object.
 """
 _STEPS = {
     Want.OBJECT: {"{": Want.KEY_OR_END},
-    Want.KEY_OR_END: _KEYS,
-    Want.KEY: _KEYS,
+    Want.KEY_OR_END: _KEY_STEPS,
+    Want.KEY: _KEY_STEPS,
     Want.COLON: {":": Want.VALUE},
-    Want.VALUE: _VALUES,
-    Want.VALUE_OR_END: {**_VALUES, "]": Want.NEXT},
+    Want.VALUE: _VALUE_STEPS,
+    Want.VALUE_OR_END: {**_VALUE_STEPS, "]": Want.NEXT},
     Want.NEXT: {",": Want.KEY, "}": Want.NEXT, "]": Want.NEXT},
     Want.NOTHING: {},
 }
@@ -345,7 +345,7 @@ class JsonReader:
         if text[index] == ",":
             self.mended = True
             return JsonPart.BLANK, "", index + 1
-        match = _NAME.match(text, index) if self._bare_names else None
+        match = _BARE_KEY.match(text, index) if self._bare_names else None
         if not match:
             return None
         blanks = _BLANK.match(text, match.end())

@@ -16,7 +16,7 @@ from converter.core.wire.bounds import DEEPEST
 
 _LONGEST_NUMBER = 4300
 """The most digits of an integer that Python's `int` reads; for more, it raises ValueError."""
-_SIGNS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|,(?=\s*[\]}])|[\[\]{}]', re.DOTALL)
+_TOKENS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|,(?=\s*[\]}])|[\[\]{}]', re.DOTALL)
 """The pattern of a bracket, of a comma before a closing bracket, or of a whole string. Strings are
 matched so that brackets and commas in them are skipped. The last string may lack its closing quote:
 else the search would begin again at each escaped quote in it, which is slow.
@@ -52,7 +52,7 @@ Python does: `NaN`, `Infinity`.
 """
 _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 """The pattern of the two halves of a surrogate pair in a row, or of a half that stands alone."""
-_NO_NUMBERS = re.compile(r'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|NaN')
+_STRING_OR_NAN = re.compile(r'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|NaN')
 """The pattern of a number that JSON lacks (`NaN`, `Infinity`), or of a string with its quotes.
 Strings are matched so that they can stay as they are (`"NaN"`); only they are in the group.
 """
@@ -174,7 +174,7 @@ def _pruned(text: str) -> str:
     """
     kept: list[str] = []
     depth, at = 0, 0
-    for piece in _SIGNS.finditer(text):
+    for piece in _TOKENS.finditer(text):
         mark = piece[0]
         depth += (mark in "[{") - (mark in "]}")
         if mark in "[{" and depth == DEEPEST + 1:
@@ -212,7 +212,7 @@ def sendable(text: str) -> bytes:
     """Return valid JSON in UTF-8 for `text`, which `LENIENT_WRITER` has written. U+FFFD replaces
     each half of a surrogate pair that stands alone; `null` replaces `NaN` and infinite numbers.
     """
-    with_nulls = _NO_NUMBERS.sub(lambda match: match["string"] or "null", text)
+    with_nulls = _STRING_OR_NAN.sub(lambda match: match["string"] or "null", text)
     return whole_characters(with_nulls).encode()
 
 

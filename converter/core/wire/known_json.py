@@ -21,7 +21,7 @@ from converter.core.wire.long_json import scan_of
 
 _BEGIN = re.compile(rb"[ \t\n\r]*+(\{)")
 """The pattern of the opening brace of an object, with the blanks before it."""
-_NAME = re.compile(rb'[ \t\n\r]*+"([^"\\\x00-\x1f\x80-\xff]*+)"[ \t\n\r]*+:[ \t\n\r]*+')
+_KEY = re.compile(rb'[ \t\n\r]*+"([^"\\\x00-\x1f\x80-\xff]*+)"[ \t\n\r]*+:[ \t\n\r]*+')
 """The pattern of a key without escapes, and of the colon behind it."""
 _NEXT_MEMBER = re.compile(rb"[ \t\n\r]*+([,}])")
 """The pattern of the comma or closing brace behind a value of an object, with the blanks before it.
@@ -184,7 +184,7 @@ class _Reading:
         value = dict[str, object]()
         mark = self._take(_BEGIN)
         while mark != b"}":
-            name = self._take(_NAME).decode()
+            name = self._take(_KEY).decode()
             if name in value or len(value) == _MOST_MEMBERS:
                 raise ValueError(f"expected few members, once each, got {name!r}")
             if name in lists and self._data.startswith(b"[", self._at):
@@ -205,7 +205,7 @@ class _Reading:
         """
         for before in self._kept:
             one = before.members.get(name)
-            if one and self._stands(before.data, one.begin, one.end):
+            if one and self._repeats(before.data, one.begin, one.end):
                 begin = self._at
                 self._move(begin + one.end - one.begin)
                 return KeptValue(begin, self._at, one.value)
@@ -233,11 +233,11 @@ class _Reading:
             if mark != b"," or others > _MOST_MOVED:
                 break
             at = self._at
-            stands = self._stands(old.data, old.begin + begin, old.begin + end)
-            others = 0 if stands else others + 1
-            if stands:
+            repeats = self._repeats(old.data, old.begin + begin, old.begin + end)
+            others = 0 if repeats else others + 1
+            if repeats:
                 self._move(at + end - begin)
-            elements.add(value if stands else self._read_new().value, at, self._at)
+            elements.add(value if repeats else self._read_new().value, at, self._at)
             mark = self._take(_NEXT)
         if mark == b",":
             self._read_on(elements)
@@ -259,7 +259,7 @@ class _Reading:
                     furthest, longest, self._before = one, same, number
         return furthest, longest
 
-    def _stands(self, before: bytes, begin: int, end: int) -> bool:
+    def _repeats(self, before: bytes, begin: int, end: int) -> bool:
         """Return True if the bytes of a kept value, `before[begin:end]`, also stand at `_at`, and
         are a whole value there (`_BEHIND`).
         """

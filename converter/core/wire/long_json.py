@@ -40,7 +40,7 @@ _BITS_PER_VALUE = 16
 """A long integer counts as several values: one more for each 16 of its bits. The time to write an
 integer grows with the square of its length.
 """
-_SIGNS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{,])', re.DOTALL)
+_TOKENS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{,])', re.DOTALL)
 """The pattern of a whole string, or of an opening bracket or a comma outside of strings. Only the
 bracket or comma is in its group.
 """
@@ -114,7 +114,7 @@ def check(text: str) -> None:
     commas = (",", COMMAS_LIMIT, "commas between values")
     for marks, most, what in (containers, commas) if len(text) > LONG else ():
         if sum(map(text.count, marks)) > most:
-            standing = (each for each in _SIGNS.finditer(text) if each[1] and each[1] in marks)
+            standing = (each for each in _TOKENS.finditer(text) if each[1] and each[1] in marks)
             if any(islice(standing, most, None)):
                 raise TooManyError(f"expected at most {most:,} {what}, got more")
 
