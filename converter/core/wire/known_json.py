@@ -260,7 +260,7 @@ class _Reading:
         return furthest, longest
 
     def _repeats(self, before: bytes, begin: int, end: int) -> bool:
-        """Return True if the bytes of a kept value, `before[begin:end]`, also stand at `_at`, and
+        """Return True if the bytes at `_at` repeat those of a kept value, `before[begin:end]`, and
         are a whole value there (`_BEHIND`).
         """
         data, behind = self._data, self._at + end - begin
