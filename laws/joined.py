@@ -133,16 +133,16 @@ def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> No
 
 
 def last_reply_of(recording: Recording, came: bytes) -> bytes:
-    """Return the part of `came`, the server's bytes so far, whose finish the client gets: only the
-    second reply if the addon withholds the finish of the first, else all of `came`.
+    """Return the reply whose finish the client gets. Of `came`, the server's bytes so far, this is
+    only the second reply if the addon withholds the finish of the first, else all of `came`.
     """
     first = _separate_replies(recording.body)[0] if recording.awaited().limits.answers else b""
     return came[len(first) :] if joined(recording) else came
 
 
 def ends_between_replies(recording: Recording, came: bytes) -> bool:
-    """Return True if `came`, the server's bytes so far, is exactly the first of two replies, whose
-    finish the addon withholds.
+    """Return True if the server's bytes so far, `came`, are exactly the first of two replies. Then
+    the client gets no finish yet, because the addon withholds it.
     """
     first, second = _separate_replies(recording.body)
     return bool(second and recording.awaited().limits.answers) and len(came) == len(first)

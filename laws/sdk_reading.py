@@ -72,7 +72,7 @@ def anthropic_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
 
 
 def anthropic_events(wire: Wire, body: bytes) -> list[dict[str, Any]]:
-    """Return each event of `create(stream=True)`, which must be of the SDK's own types."""
+    """Return each event of `messages.create(stream=True)`; all must be of the SDK's own types."""
     wire.serve(body, Form.STREAM)
     stream = wire.anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION, stream=True
@@ -180,7 +180,7 @@ def responses_error(wire: Wire, body: bytes, status: int, form: Form = Form.WHOL
 
 
 def ollama_read(body: bytes, form: Form, status: int = 200) -> list[dict[str, Any]]:
-    """Return every reply that the `ollama` package yields. Raises its ResponseError."""
+    """Return every reply that the `ollama` package yields. Raises the package's ResponseError."""
     kind = "application/x-ndjson" if form is Form.STREAM else "application/json"
     answer = httpx.Response(status, headers={"content-type": kind}, content=body)
     client = ollama.Client(transport=httpx.MockTransport(lambda _: answer))
