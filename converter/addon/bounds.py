@@ -5,15 +5,17 @@ on a reply are in `converter.core.wire.bounds`.
 from converter.core.wire.bounds import Bound
 
 LONGEST_HEAD = Bound(64 << 10, "bytes", "the head of a reply or of a chunk, and trailers")
-"""For comparison: h11 accepts 16 KiB, nginx and browsers up to 256 KiB, mitmproxy any length."""
+"""A longer head is a fault of the server. For comparison: h11 accepts 16 KiB, nginx and browsers up
+to 256 KiB, mitmproxy any length.
+"""
 ANSWER_LIMIT = Bound(
     16 << 20,
     "bytes",
     "a server's reply to a probe: about itself, or a prompt's tokens",
     "the reply counts as missing",
 )
-"""For comparison: the longest answer that is needed is the list of a long prompt's tokens, some
-megabytes.
+"""More than any answer that is needed: the longest one is the list of a long prompt's tokens, which
+has some megabytes.
 """
 KNOWN_TURNS = Bound(
     16,

@@ -113,7 +113,7 @@ class AccessRules:
     def clean_headers(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
         """Remove the headers that a model server must not get. In a reverse proxy, put in the key
         that the user has configured for its server. Log a warning for the first key of Anthropic's
-        that is removed. A request to Anthropic's own API (`_ANTHROPIC_DOMAINS`) stays as it is.
+        that is removed. An HTTPS request to Anthropic's API (`_ANTHROPIC_DOMAINS`) stays as it is.
 
         `exchange`: `None` for traffic that the addon leaves alone. From such traffic only the keys
         are removed; cookies and personal headers stay.

@@ -61,7 +61,7 @@ class PendingRequest:
     upstream_client: UpstreamClient  # sends the addon's probes to servers
     memory: Memory  # the replies that were kept for this client
     keys: Mapping[str, str]  # header name -> value: the client's key for the server, if it sent one
-    turns: KnownTurns  # parsed turns of earlier requests, for those that this request repeats
+    turns: KnownTurns  # parsed turns of earlier requests, used if this request repeats them
     worker: Worker  # where work on a long body is done: in the loop, or in a thread
     body: bytes = b""  # the client's body, uncompressed
     notes: list[str] = field(default_factory=list)  # lines for the log and the flow's comment

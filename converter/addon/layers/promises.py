@@ -139,7 +139,7 @@ class StreamLayer(HttpStream):
                 return
             self.flow.response = self._early_head = early
             yield from super().start_response_stream()
-            # the server's own head is still to come, so the state becomes what it was before
+            # the server's own head is still to come: set the state back to what it was
             self.server_state = self.state_wait_for_response_headers
             self._function = early.stream
         yield from self._send_pieces(self._function.ping())

@@ -110,8 +110,8 @@ class Splice(asyncio.Protocol):
 
     def begin(self) -> None:
         """Make the splice the protocol of the server's connection."""
-        # if the layers ended an earlier reply of this connection, that reply's splice is still the
-        # connection's protocol: replace the protocol that it replaced
+        # `theirs` is the splice of an earlier reply if the layers ended that reply: then take the
+        # protocol that the earlier splice replaced
         if isinstance(self.theirs, Splice):
             self.theirs = self.theirs.theirs
         for name in _PASSED_ON:
