@@ -81,7 +81,7 @@ _NOT_INHERITED = (
 to the cloud: by `CLAUDE_CODE_USE_` Claude Code 2.1.332 uses a cloud in place of ANTHROPIC_BASE_URL.
 The server's key (`KEY_VARIABLE`) is for the proxy alone.
 """
-_KEPT = (
+_OVERRIDABLE = (
     "CLAUDE_CODE_MAX_CONTEXT_TOKENS",
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
     "ENABLE_TOOL_SEARCH",
@@ -89,7 +89,7 @@ _KEPT = (
 """Environment variables for which the user's value, if there is one, overrides the launcher's."""
 
 
-_TITLES = {"claude": "Claude Code", "codex": "Codex"}
+_CLIENT_NAMES = {"claude": "Claude Code", "codex": "Codex"}
 """Subcommand -> the client's name in `start_lines.NEEDS`, which has the smallest context
 window that each client can use.
 """
@@ -151,7 +151,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
         # provider's prefix that the client needs.
         if name != "run" and named == facts.model:
             del rest[where]
-        if small := window_warning(_TITLES.get(name, ""), facts.window_tokens):
+        if small := window_warning(_CLIENT_NAMES.get(name, ""), facts.window_tokens):
             print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
         variables = {**inherited_values(proxy), **_variables(client.variables(facts), Path(folder))}
         return _run_program([path, *client.arguments(facts), *rest], variables)
@@ -251,15 +251,15 @@ def _find_model(rest: Sequence[str]) -> tuple[str, slice]:
 
 
 def _variables(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
-    """Return a client's environment variables `needs` as text. For a variable in `_KEPT` the value
-    of this process's environment comes first.
+    """Return a client's environment variables `needs` as text. For a variable in `_OVERRIDABLE` the
+    value of this process's environment comes first.
 
     A value that is a mapping is written as JSON to a file in `folder`, and the variable gets the
     file's path. Without `folder` such a variable is left out. So is each variable with the value
     None.
     """
     variables: dict[str, str] = {}
-    kept = {name: os.environ[name] for name in _KEPT if name in needs and name in os.environ}
+    kept = {name: os.environ[name] for name in _OVERRIDABLE if name in needs and name in os.environ}
     for name, value in {**needs, **kept}.items():
         if not isinstance(value, Mapping | None):
             variables[name] = str(value)

@@ -43,7 +43,7 @@ files of the authority, and `_LAST_FILE` last.
 """
 _FILE_OPTIONS = ("-w", "--save-stream-file")
 """Options of mitmdump whose next argument names a file that mitmdump writes."""
-_OWN_TARGET = (*_FILE_OPTIONS, "save_stream_file=", "think_metrics=")
+_UNSHARED_TARGETS = (*_FILE_OPTIONS, "save_stream_file=", "think_metrics=")
 """The beginnings of arguments that name a file or a port. Each process needs a file or port of its
 own. The folder of `think_record` and the file or pipe of `think_events` can be shared.
 """
@@ -78,7 +78,7 @@ def check_workers(count: int, arguments: Sequence[str]) -> None:
         raise ValueError("expected one worker: this system lets no two processes share a port")
     for word, following in pairwise([*arguments, ""]):
         target = following if word in _FILE_OPTIONS else word
-        if word.startswith(_OWN_TARGET) and NUMBER not in target and not target.endswith("="):
+        if word.startswith(_UNSHARED_TARGETS) and NUMBER not in target and not target.endswith("="):
             raise ValueError(
                 f"expected a file or port for each worker, got one for all in {target!r}:"
                 f" put {NUMBER} into its name"

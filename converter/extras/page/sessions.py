@@ -39,7 +39,7 @@ session continues.
 """
 _SEARCHED_LEVELS = 3
 """How many levels of a call's nested arguments are searched for the prompt of a sub-agent."""
-_NEWEST = 8
+_REMEMBERED = 8
 """The most sessions, and the most requests for a session's title, that are remembered for each
 client. Such a request quotes the first question of its session, and may come before or after the
 session begins.
@@ -163,7 +163,7 @@ class Sessions:
         if titled:
             title.parent_name = max(reversed(titled), key=lambda pair: len(pair[0]))[1].name
         else:
-            self._titles.setdefault(client, deque(maxlen=_NEWEST)).append((text, title))
+            self._titles.setdefault(client, deque(maxlen=_REMEMBERED)).append((text, title))
         self._append_exchange(title.name, title)
 
     def _adopt_titles(self, session: Session, client: str, opening: Messages) -> list[str]:
@@ -177,7 +177,7 @@ class Sessions:
         question = max(questions, key=len, default="")[:_LONGEST_QUESTION]
         if not question:
             return []
-        self._questions_of.setdefault(client, deque(maxlen=_NEWEST)).append((question, session))
+        self._questions_of.setdefault(client, deque(maxlen=_REMEMBERED)).append((question, session))
         titles = self._titles.get(client, deque())
         mine = [pair for pair in titles if question in pair[0]]
         for pair in mine:

@@ -242,7 +242,7 @@ _EXPECTED_TEXT = {"metavar": "WORDS", "help": "what a client should get"}
 """Keywords of `add_argument` for `--expect-thinking` and `--expect-text`."""
 _SET_OPTION = {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "another option"}
 """Keywords of `add_argument` for `--set`."""
-_CLIENT_NAMES = [dialect.name for dialect in DIALECTS]
+_DIALECT_NAMES = [dialect.name for dialect in DIALECTS]
 """The names of the dialects that a client may speak."""
 _ARGUMENTS_OF_ADD = {
     "file": {"type": Path, "metavar": "FILE", "help": _FLOWS_HELP},
@@ -256,7 +256,7 @@ _ARGUMENTS_OF_ADD = {
 _ARGUMENTS_OF_SHOW = {
     "name": {"metavar": "NAME|FILE", "help": "a recording, or a file with a reply; - is stdin"},
     "--set": _SET_OPTION,
-    "--for": {"dest": "client", "choices": _CLIENT_NAMES, "help": "one client only"},
+    "--for": {"dest": "client", "choices": _DIALECT_NAMES, "help": "one client only"},
     "--request": {"action": "store_true", "help": "a curl command that asks `serve` for it"},
 }
 """Argument of `record show` -> the keywords of `add_argument` for it."""
