@@ -30,7 +30,7 @@ may run at the same time.
 KNOWN_TURNS_BYTES = Bound(
     16 << 20,
     "bytes",
-    "those bodies, all together; one of small values counts for more",
+    "those bodies, all together; one with many small values counts for more",
     "the oldest go",
 )
 """The most bytes of the requests that `KNOWN_TURNS` counts, all together. This is enough for some

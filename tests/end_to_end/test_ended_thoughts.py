@@ -198,7 +198,7 @@ def test_a_failure_in_between_is_an_error_that_names_it(
     server.answer(Reply([*_frames(LONG), *text("more")], then=second))
     frames = payloads(ended.ask(dialect.path, question(stream=True)).body)
     error = next(payload["error"]["message"] for payload in frames if "error" in payload)
-    assert error.startswith("a thought was ended, and the request that goes on behind it failed: ")
+    assert error.startswith("a thought was ended; the request to go on with the reply failed: ")
     assert not any(choice.get("finish_reason") for p in frames for choice in p.get("choices", ()))
 
 
@@ -210,7 +210,7 @@ def test_who_wants_one_body_gets_the_error_as_a_status(
     answer = ended.ask(dialect.path, question(stream=False))
     error = json.loads(answer.body)["error"]["message"]
     assert answer.status == 502
-    assert error.startswith("a thought was ended, and the request that goes on behind it failed: ")
+    assert error.startswith("a thought was ended; the request to go on with the reply failed: ")
 
 
 CUT = {

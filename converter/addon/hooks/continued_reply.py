@@ -21,7 +21,7 @@ from converter.core.dialects.server_fields import CONTROL, LAST_WORDS
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
 
-SECOND_REQUEST_FAILED = "a thought was ended, and the request that goes on behind it failed: {}"
+SECOND_REQUEST_FAILED = "a thought was ended; the request to go on with the reply failed: {}"
 """The text of a note or an error about a second request that failed. `{}`: the fault, or the
 server's message.
 """

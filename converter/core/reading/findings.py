@@ -11,8 +11,8 @@ from converter.core.reading.tool_calls.calls_read import CallsRead
 _UNANSWERED = "the reply was a thought and no answer, so the server was asked to continue it"
 """The hint for the log about a reply without an answer."""
 _ANSWERED = (
-    "the server sent the answer as thinking: it was told as text (its reasoning parser takes what "
-    "has no closer, or all of the reply, for a thought)"
+    "the server sent the answer as thinking, and the client gets it as text (the server's parser "
+    "of thoughts takes a reply without a closer, or all of a reply, for a thought)"
 )
 """The hint for the log about an answer that came as thinking."""
 
