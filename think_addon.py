@@ -150,8 +150,8 @@ class ThinkAddon:
         """Make the record of the exchange, with which the later hooks go on. If `exchange` is
         `None`, the addon does not act on the request: make no record, and let it pass as it comes.
 
-        Remove the headers that the server must not get, unless the request passes through a forward
-        proxy without the addon.
+        Remove the headers that the server must not get. In a forward proxy, a request on which the
+        addon does not act keeps them.
         """
         headers = flow.request.headers.copy()
         if exchange or is_reverse(flow):

@@ -45,13 +45,13 @@ class Continuation:
 
     @property
     def goes_on(self) -> bool:
-        """True if the second reply is expected or has begun; False in the first reply."""
+        """True once the first reply is over and a second reply is expected or has begun."""
         return self._second is not None
 
     @property
     def is_due(self) -> bool:
-        """True if `begin` must be called, because the addon has ended a thought since its last
-        call, or has ended the answer at a stop string.
+        """True if `begin` must be called, because the addon has ended a thought since the last call
+        of `begin`, or has ended the answer at a stop string.
         """
         stopped = self._findings.stopped and not self.is_over
         return stopped or self._findings.ends.by_addon > self._ends

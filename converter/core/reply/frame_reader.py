@@ -18,8 +18,8 @@ class FrameReader:
         server: the dialect of the server.
         form: the form (stream or whole body) in which the server sends.
         fields: the user's field map (`think_map`): a server's own field -> a block.
-        cutter: the cutter of the first reply, if this is a second reply that continues it in the
-            same response. It may hold bytes of an incomplete frame. Else None.
+        cutter: None for a new cutter. If this is a second reply that continues the first one in
+            the same response, the first reply's cutter, which may hold bytes of a frame.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
 """The decision whether a reply is whole. It is made only here, for all dialects and both forms.
 
 A stream is whole if each choice that has thinking, text or calls also has a finish (there must be
-at least one), and if each frame could be read. A last frame that is cut off does no harm behind all
-finishes. Outside the Responses API, a whole body needs no finish: it is whole if the decoder emits
-an `End` for it. In any other reply, a `Failure` is the last event before the end.
+at least one), and if each frame could be read. A last frame that was cut off does no harm if all
+finishes came before it. Outside the Responses API, a whole body needs no finish: it is whole if the
+decoder emits an `End` for it. In any other reply, a `Failure` is the last event before the end.
 """
 
 from collections.abc import Sequence
@@ -88,7 +88,8 @@ class ReplyEnd:
 
     def feed(self, events: Sequence[Event]) -> Sequence[Event]:
         """Return `events`. If one of them shows that the reply is not whole, return a `Failure` in
-        its place (before it, if it is an `End`). Behind a failure, return nothing but an `End`.
+        place of this event; if it is an `End`, before it. After a failure, return only an `End`,
+        and nothing for any other event.
         """
         if self.failure is None and _UNCHECKED.issuperset(map(type, events)):
             self._spoke.update(

@@ -142,8 +142,8 @@ class Fields:
         return value
 
     def row[Row](self, name: str, rows: Mapping[str, Row]) -> Row:
-        """Return the value in `rows` whose key is the value of this field. Raises RequestError if
-        the field is absent, or `rows` has no such key.
+        """Return the row whose key in `rows` is the value of this field. Raises RequestError if the
+        field is absent, or if `rows` has no such key.
         """
         value = self.required(name, str)
         if value not in rows:

@@ -110,8 +110,8 @@ class ReadObject(NamedTuple):
     value: dict[str, object]
     """The parsed object of the request."""
     kept: KeptObject
-    """The same object with its bytes. The caller keeps it for `read`, so that later requests can
-    take values from it.
+    """The same object with its bytes. The caller keeps it and passes it to later calls of `read`,
+    so that later requests can take values from it.
     """
     before: int | None
     """The index, in the argument `kept` of `read`, of the request whose messages this one repeats;

@@ -96,7 +96,7 @@ class PartialJson:
     @property
     def broken(self) -> bool:
         """True if text in the object or behind it has no clear meaning. False while no object has
-        begun: what such text means is decided by `close`.
+        begun, because only `close` decides what a text without an object means.
         """
         if not self._unfit or self._reader.want is Want.OBJECT:
             return False

@@ -13,8 +13,8 @@ ACTING = re.compile(
     "\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
     # Lone surrogates, which UTF-8 does not allow, and three characters that YAML does not allow.
     "\ud800-\udfff\ufeff\ufffe\uffff]"
-    # Every CR but the one of CRLF: behind a CR, a terminal writes over the line. The condition is a
-    # look-around behind the set of characters, which is five times as fast as alternatives.
+    # But not the CR of CRLF. (At any other CR, a terminal writes over the line.) The pattern looks
+    # at a character again after the set has matched it: five times as fast as alternatives (`|`).
     "(?:(?<!\r)|(?!\n))"
 )
 """The pattern of a character that acts on a terminal, that people cannot see, or that UTF-8 or YAML
