@@ -194,7 +194,7 @@ class ReplyEnd:
         if self.begun or self._started:
             return self._fail(CUT_SHORT)
         text = self._readable_part(self._unknown)
-        return self._fail(self._unread(text) if text else EMPTY)
+        return self._fail(self._unread_message(text) if text else EMPTY)
 
     def _fail_unreadable(self, raw: bytes) -> Sequence[Event]:
         """Return a failure for bytes that cannot be read: a frame or the whole reply.
@@ -208,14 +208,14 @@ class ReplyEnd:
         if is_frame and not raw.endswith((b"\n", b"\r")):
             return [] if self._is_whole else [self._fail(CUT_SHORT)]
         text, of_reply = self._readable_part(raw), self.begun or is_frame
-        return [self._fail(LOST.format(words=text) if of_reply else self._unread(text))]
+        return [self._fail(LOST.format(words=text) if of_reply else self._unread_message(text))]
 
     def _fail(self, reason: str) -> Failure:
         """Record and return a failure with the message `reason`."""
         self.failure = Failure(reason, status=BAD_GATEWAY)
         return self.failure
 
-    def _unread(self, text: str) -> str:
+    def _unread_message(self, text: str) -> str:
         """Return the message of the failure for bytes that are no reply. `text`: a short line about
         them, from `_readable_part`.
         """

@@ -48,7 +48,7 @@ def _stop_strings(choice: Choice) -> Stage | None:
     return StopStrings(cuts, behind, choice.findings) if cuts else None
 
 
-def _ender(choice: Choice) -> Stage | None:
+def _thought_ender(choice: Choice) -> Stage | None:
     """Return the stage that ends thoughts at a limit; `None` if neither the thoughts nor the reply
     have a limit.
     """
@@ -71,7 +71,7 @@ STAGES: StageTable = (
     _stop_strings,
     _assembler,
     lambda of: ForbiddenCalls() if of.expected.calls.forbidden else None,
-    _ender,
+    _thought_ender,
     _thought_events,
     lambda of: ThinkingHider() if of.expected.thoughts.hidden else None,
     lambda of: ThoughtFolder(of.index) if of.expected.thoughts.folds else None,

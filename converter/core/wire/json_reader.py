@@ -52,7 +52,7 @@ _PLAIN = {
     "'": re.compile(rf"(?:[^'\"\\\x00-\x1f]++|{_ESCAPE})++"),
 }
 """The quote of a string -> the pattern of text in the string that can stay as it is."""
-_STOP = {'"': re.compile(r'["\\\x00-\x1f]'), "'": re.compile(r"['\"\\\x00-\x1f]")}
+_MAY_CHANGE = {'"': re.compile(r'["\\\x00-\x1f]'), "'": re.compile(r"['\"\\\x00-\x1f]")}
 """The quote of a string -> the pattern of the characters in the string that may have to be changed.
 Text without these characters can stay as it is.
 """
@@ -206,7 +206,7 @@ class JsonReader:
         """
         if not self.quote or self.held:
             return False
-        plain, stop = _PLAIN[self.quote], _STOP[self.quote]
+        plain, stop = _PLAIN[self.quote], _MAY_CHANGE[self.quote]
         return stop.search(text) is None or plain.fullmatch(text) is not None
 
     def feed(self, text: str) -> Iterator[ReadPart]:
