@@ -1,4 +1,5 @@
-"""Filters that remove what some models write around arguments: an outer object, Gemma's quotes.
+"""`Wrapping` and `GemmaQuotes`: filters that remove what some models write around arguments, an
+outer object and Gemma's quotes. `Arguments` uses both.
 
 `{"arguments": {"city": "Oslo"}}` -> `{"city": "Oslo"}`, and `"<|\\"|>Oslo<|\\"|>"` -> `"Oslo"`.
 """

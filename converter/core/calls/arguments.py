@@ -1,4 +1,6 @@
-"""The arguments of one call: takes their text in pieces, and returns pieces of one JSON object.
+"""`Arguments` takes the text of one call's arguments in pieces, and returns pieces of one JSON
+object. Also `meaning_of`, a normal form by which arguments are compared, and `ARGUMENT_KEYS`, the
+fields in which servers and models put arguments.
 
 `PartialJson` checks the object itself. This module decides about text behind the object:
 

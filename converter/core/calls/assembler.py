@@ -1,4 +1,5 @@
-"""The assembler: finds the call of each piece, checks the call, and emits the piece.
+"""`Assembler`: the stage that checks tool calls, the server's own and those in text, and emits them
+piece by piece. `Offer`: the tools of the request. `open_calls` finds the call of each piece.
 
 If a call is not whole, no client may run it: its last piece is not marked as the end (`ends`), or
 the reply ends with a failure. The docstring of `converter.core.calls` has the rules, also for the

@@ -1,7 +1,7 @@
-"""`FreeText`: the input of a `custom` tool, which is free text and no JSON.
+"""`FreeText` puts the input of a `custom` tool, which is free text and no JSON, into a JSON object.
+`text_of` takes the text out again, for the encoder of chat completions.
 
-It is emitted as an object with one string, `{"input": "text"}`, because every dialect has a field
-for an object.
+The object has one string, `{"input": "text"}`, because every dialect has a field for an object.
 """
 
 import json

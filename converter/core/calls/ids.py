@@ -1,4 +1,7 @@
-"""Ids of tool calls: each is unique in its conversation, whatever the server sends."""
+"""`CallIds` gives each tool call of a reply an id that is unique in the conversation, whatever the
+server sends. Also the shapes of ids that some models need: Kimi's (`is_kimi_id`) and those of
+Mistral's models (`short_id`).
+"""
 
 import base64
 import hashlib

@@ -1,4 +1,5 @@
-"""`OpenCalls`, the calls of one choice: it decides to which of them each piece of a call belongs.
+"""`OpenCalls`: the calls of one choice, each a `Call` as far as it has come. It decides to which
+call each piece belongs.
 
 Servers distinguish calls by index, by id, by name, or by several of these. A piece is compared with
 one call: the last call with the piece's index (without an index, the last call of all), or, if the

@@ -1,5 +1,6 @@
-"""Read from the schemas of tools which JSON types a value may have, and write a model's text as a
-value of such a type.
+"""The schemas of tools (`Schema`, `Schemas`): the properties that they have, and the JSON types
+that a value may have. `as_type` writes a model's text as a value of such a type, `as_json` a Python
+value as JSON.
 """
 
 import ast

@@ -1,4 +1,5 @@
-"""Change the values of a call's arguments to the types of the tool's schema: `"5"` -> `5`.
+"""`ArgumentValues` takes a call's arguments in pieces, and changes values to the types of the
+tool's schema: `"5"` -> `5`. `schema_values` reads the types.
 
 Some models, and some servers that parse their calls, send a list, an object, a number or a boolean
 as a string (`"[1]"`, `"5"`, `"true"`), or a single value in place of a list. Such a value is
