@@ -1,5 +1,5 @@
-"""The choice of the families of thinking marks by which a reply is read: those of the option
-`think_tags`, and those for the model's name.
+"""Choose the families of thinking marks by which a reply is read: those of the option `think_tags`
+(`choose`, `AUTO`), and those for the model's name (`for_model`). `families_of` joins both.
 """
 
 import itertools

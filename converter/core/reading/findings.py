@@ -1,5 +1,6 @@
-"""`Findings`: the facts that the stages learn from a reply, for the log and for reading the next
-reply.
+"""`Findings`: the facts that the stages learn from a reply, such as where it began (`Beginning`),
+which thoughts the addon ended (`EndedThoughts`), and the calls in its text. They serve the log, the
+continuing of the reply, and the reading of the next one.
 """
 
 from dataclasses import dataclass, field

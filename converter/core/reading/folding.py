@@ -1,5 +1,5 @@
-"""Thinking for clients that show only text: each thought becomes a folded block of Markdown
-(`<details>`) in the answer.
+"""`ThoughtFolder`: a stage for clients that show only text. It makes each thought a folded block of
+Markdown (`<details>`) in the answer; `without_folds` removes such blocks from texts.
 """
 
 import re

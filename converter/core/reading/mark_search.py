@@ -1,5 +1,6 @@
 """The search for marks (`<think>`) in text that arrives in pieces: `MarkSearch`, and `PhraseSearch`
-for phrases too ("Let me think").
+for phrases too ("Let me think"). `Mark` has the kinds of marks; `NeedMore` is raised if more text
+must come to decide a step.
 """
 
 import enum

@@ -1,5 +1,5 @@
-"""`Reading`: the settings by which one reply is read, and the facts about it that are known before
-it comes.
+"""`Reading`: the settings by which one reply is read. `Expected`: the facts about the reply that
+are known before it comes, also about its thoughts (`ThoughtLimits`) and calls (`ExpectedCalls`).
 """
 
 from collections.abc import Mapping

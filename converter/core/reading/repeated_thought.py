@@ -1,5 +1,5 @@
-"""A filter that drops a thought in the content of a reply, if the server has sent the same thought
-in a field.
+"""`RepeatedThought`: a filter that drops the thought with which the content of a reply begins, if
+the server has sent the same thought in a field.
 """
 
 from collections.abc import Iterable

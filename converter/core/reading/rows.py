@@ -1,5 +1,6 @@
-"""`Row`: the marks with which some models enclose a thought or a tool call. `Counts`: the positions
-at which these marks count. Also the wildcards in marks.
+"""`Row`, the base of `ThoughtRow` and `CallRow`: the marks with which some models enclose a thought
+or a tool call. `Counts`: the positions at which its openers count. Also wildcards in marks
+(`SUFFIX`, `GAP`), and `pair` and `tag`, which return the marks of a row.
 
 There are two tables of rows: `families` for thoughts, `tool_calls.forms` for calls. The rows of
 both have the fields of `Row`: name, openers, closers, and marks that are dropped. Only rows of

@@ -1,5 +1,6 @@
 """`Thought`: it turns the text of thoughts, and the attributes of their tags, into events. `Guess`:
-it holds the end of a thought that is only guessed.
+it holds the end of a thought that is only guessed. `part_of` returns a thinking event with a part
+of its text.
 """
 
 import math

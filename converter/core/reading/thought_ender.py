@@ -1,11 +1,13 @@
-"""A stage that ends a thought which has spent its budget or repeats itself, and a reply that is a
-thought without an answer.
+"""`ThoughtEnder`: a stage that ends a thought which has spent its budget or repeats itself
+(`LoopFinder`), and a reply that is a thought without an answer. Its limits are `ThoughtLimits`
+(`reading`).
 
 - At its limit the thought is cut, a sentence is put at its end, and the rest of the reply is
   dropped. The addon (`continued_reply`) then asks the server to continue the turn.
 - Some servers can end a running thought when the addon asks them to. Then only the rest of the
   thought is dropped, and the reply goes on.
 - If the whole reply is a thought, the addon asks the server to continue it, but only once.
+- By its settings, the stage may only report a repetition, or send a lone thought as the answer.
 
 The result does not depend on where the stream was cut into pieces.
 """

@@ -1,5 +1,5 @@
-"""`ThoughtRow`: the class of the rows of the table `families`. A row has the marks with which some
-models enclose thinking.
+"""`ThoughtRow`, a row of the table `families`: the marks with which some models enclose thinking.
+`Lone`: the meaning of a closer to which no opener belongs.
 """
 
 import enum

@@ -1,5 +1,5 @@
-"""A search for an unknown tag with which a reply begins (`<ponder>`): it seems to begin a thought,
-but belongs to no family. The log then names the option with which the tag can be read.
+"""`tag_at_beginning` finds a tag at the beginning of a reply that seems to begin a thought
+(`<ponder>`). If no family has the tag, the log names the option with which it can be read.
 
 The tag's name must have a word such as "think" in it, because answers in HTML or XML begin with
 tags too.

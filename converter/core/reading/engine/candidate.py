@@ -1,4 +1,5 @@
-"""A candidate: text that begins like a call, and is held until its end is found.
+"""`Candidate`: text that may be a call, and is held until that is decided. `find_start` decides
+whether one begins at a mark; `tool_calls` finds the call's end, and reads it.
 
 It begins with a mark and the head of a call: the text up to the tool's name (`head`). `Extent`
 finds the points at which it may end. At such a point the judge reads the calls in the candidate. At

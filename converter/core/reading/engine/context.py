@@ -1,5 +1,6 @@
 """`Context`: the position of the next character of a reply: in code, in a quotation, in a sentence,
-or at the beginning of a line, sentence or paragraph.
+or at the beginning of a line, sentence or paragraph. Also `BLANKS`, the characters that count as
+blanks.
 
 The text behind the last mark decides the position. This text is examined only when the engine asks
 for the position, because most text has no mark in it.

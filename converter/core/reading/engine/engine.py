@@ -1,4 +1,5 @@
-"""The engine: it reads the text of a reply, and returns text, thinking and tool calls.
+"""`Engine` reads the text of a reply, and returns text, thinking and tool calls. Here are the loop
+and the steps at a mark; `states` and `mark_table` have the tables of marks that it follows.
 
 The loop. `Engine` has the text that was not emitted yet (`Source`) and a state (`states`). It
 searches for the marks that count in this state, emits the text before the first mark, and looks up

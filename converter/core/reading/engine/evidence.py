@@ -1,7 +1,8 @@
-"""Facts that show where a reply began: in the answer or in a thought.
+"""`Evidence` collects facts that show where a reply began, in the answer or in a thought, and
+writes the result into `Beginning` (`findings`).
 
-They confirm a guess, or show that the reply was read wrongly. `Evidence` writes the result into
-`Beginning` (`findings`), so that the model's next reply is read rightly.
+The facts confirm a guess, or show that the reply was read wrongly. The model's next reply is then
+read rightly.
 """
 
 from converter.core.model.events import Event, LateCloser, Text, Thinking, ThinkingEnd

@@ -1,7 +1,8 @@
-"""The table of the marks that count in each state, made from the rows of families and forms.
+"""`MarkTable`: the marks that count in each state of the engine, made from the rows of `families`
+and `forms` by the table `COUNTING` (`states`). `CallMark`: a mark that begins a call.
 
-`MarkTable.state_search` returns the search for the marks that count in a state. `CallMark` is a
-mark that begins a call.
+`MarkTable.state_search` returns the search for the marks that count in a state. `mark_table`
+returns the same table for equal arguments.
 """
 
 import re

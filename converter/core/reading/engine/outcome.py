@@ -1,5 +1,6 @@
 """The parts of a reply that the engine has read so far, with their held text: thoughts
-(`OpenThought`), the answer (`Answer`), calls (`CallLog`), calls in an open thought (`Draft`).
+(`OpenThought`), the answer (`Answer`), calls (`ReadCall`, `CallLog`), calls in an open thought
+(`Draft`).
 """
 
 from collections.abc import Mapping, Sequence

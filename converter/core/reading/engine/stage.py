@@ -1,4 +1,5 @@
-"""`ReadingStage`: the stage that reads the text of a reply with the engine.
+"""`ReadingStage`: the stage that gives the text of a reply to the engine, and decides what is read
+of it once the server itself sends thinking or calls in fields.
 
 Tags are read until the server sends thinking in a field, because such a server has read the tags
 itself. In the same way calls are read until the server sends a call. If the server sends a call

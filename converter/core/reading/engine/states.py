@@ -1,6 +1,6 @@
-"""The tables that the engine follows: the marks that count in each state (`COUNTING`), the next
-state for each state and mark (`NEXT_STATE`), and the calls that count by the text behind them
-(`COUNTED`).
+"""The states of the engine (`State`) and the tables that it follows: the marks that count in a
+state (`COUNTING`), the state behind a mark (`NEXT_STATE`), and the calls that count (`COUNTED`) by
+their position (`Stands`) and the text behind them (`Follows`).
 
 The usual sequences of states:
 

@@ -1,8 +1,9 @@
-"""The five kinds of bodies: `Json`, `Header`, `Keyed`, `Python`, `Gemma`. A body is the text of a
-call between the call's opener and closer.
+"""The five kinds of bodies that a row of `forms` may have: `Json`, `Header`, `Keyed`, `Python`,
+`Gemma`. A body is the text of a call between its opener and closer. Also keys of a call's object
+(`NAME_KEYS`, `OTHER_KEYS`).
 
-Each class describes one kind. A row of `forms` holds an instance, by which `head`, `extent` and
-`judge` read the text of a call.
+Each class describes one kind and reads nothing itself: by the instance in a row, `head`, `extent`
+and `judge` read the text of a call.
 """
 
 import re

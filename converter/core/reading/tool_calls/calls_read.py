@@ -1,5 +1,6 @@
 """`Tools`, the tools that a request offers; and `CallsRead`, the counts and names of the calls that
-were read from the text of its reply, with lines for the log.
+were read from the text of its reply, with lines for the log. Also finish reasons (`CUT`,
+`BY_ITSELF`).
 """
 
 from collections import Counter

@@ -1,5 +1,6 @@
-"""Reading of calls in Gemma's syntax: `call:NAME{city:<|"|>Oslo<|"|>,days:3,tags:[<|"|>a<|"|>]}`.
-Small models also write `call:NAME(city="Oslo")`. Strings may stand in ordinary quotes.
+"""`GemmaCalls`, the reader of calls in Gemma's syntax:
+`call:NAME{city:<|"|>Oslo<|"|>,days:3,tags:[<|"|>a<|"|>]}`. Small models also write
+`call:NAME(city="Oslo")`. Strings may stand in ordinary quotes.
 
 A string ends at the first quote behind which a closing bracket, the call's end, or a comma with the
 next key or list item stands. A value without quotes ends at a comma only if a parameter of the tool

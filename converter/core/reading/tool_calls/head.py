@@ -1,5 +1,6 @@
-"""`head_of`: it decides by the head of a text whether the text may be a call. The head is the
-beginning of a call's body, up to the tool's name and the mark behind it.
+"""`head_of` decides by the head of a text whether the text may be a call (`Head`). The head is the
+text up to the tool's name and the mark behind it. `Expectations`: the facts about a reply's calls
+that are known before it comes, such as the offered tools.
 
 `{"name": "f"` is a complete head of a body in JSON, `<function=f>` of a body with tags. A candidate
 begins if its head is complete, or is the beginning of an object whose name may still come. If no

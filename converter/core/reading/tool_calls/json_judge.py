@@ -1,5 +1,5 @@
-"""Reading of calls in JSON: an object with name and arguments, a list of such objects, or a header
-with the name before an object.
+"""`JsonCalls` and `HeaderCalls`, the readers of calls in JSON: an object with name and arguments, a
+list of such objects, or a header with the name before an object. `json_object` reads the object.
 
 Models also write the arguments in other places of the call's object:
 

@@ -1,5 +1,5 @@
-"""Reading of a JSON object in the text of a call: its members (keys with their values), each value
-as JSON text.
+"""`json_object` reads a JSON object in the text of a call. The `JsonObject` that it returns has the
+members (keys with their values), each value as JSON text.
 
 Valid JSON is read by Python's `json`, member by member. Invalid JSON is read by `JsonReader`, which
 mends it if it has only one meaning (`{'city': 'Oslo',}`). The closer of a thought within the object

@@ -1,4 +1,6 @@
-"""The judge: the function `judge` reads the calls in the text of a candidate, in whatever form.
+"""`judge` reads the calls in the text of a candidate, and returns the `Verdict`. The kind of the
+form's body decides which module reads them: `json_judge`, `keyed_judge`, `python_judge` or
+`gemma_judge`.
 
 The verdict depends only on the form, the text, the reason why the text ends, and the schemas of the
 tools. If a text can be read in two ways, the reading counts whose keys are parameters of the tool.

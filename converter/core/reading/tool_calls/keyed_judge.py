@@ -1,8 +1,8 @@
-"""Reading of calls with keys and values between marks (`Keyed`): `<parameter=days>3</parameter>`.
+"""`KeyedCalls`, the reader of calls with keys and values between marks (`Keyed`, `keyed_marks`):
+`<parameter=days>3</parameter>`. A value is bare text, and gets its type from the tool's schema.
 
-A value is bare text, and gets its type from the tool's schema. The text may contain such marks
-itself: a file with `<parameter=x>1</parameter>` in it. Here `1` is called an inner value. A mark
-that closes a value therefore counts only under two conditions:
+The text may contain such marks itself: a file with `<parameter=x>1</parameter>` in it. Here `1` is
+called an inner value. A mark that closes a value therefore counts only under two conditions:
 
 1. Behind the mark stands the next parameter, the call's end, or another call.
 2. No inner value is open at the mark: each was closed before.

@@ -1,5 +1,5 @@
-"""Reading of calls in Python's syntax: `[get_weather(city="Oslo", days=3), get_time()]`, or one
-call on each line.
+"""`PythonCalls`, the reader of calls in Python's syntax:
+`[get_weather(city="Oslo", days=3), get_time()]`, or one call on each line.
 
 Arguments are literals, each with its name, or a dictionary of them (`**{"city": "Oslo"}`). Two
 deviations from Python's syntax are read too: arguments with the name of a Python keyword

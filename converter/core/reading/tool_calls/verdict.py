@@ -1,4 +1,6 @@
-"""The verdict of `judge` on the text of a candidate: the calls in it, or why it is not a call."""
+"""`Verdict`: the result of `judge` for the text of a candidate: its calls (`JudgedCall`), or the
+reason why it is no call (`Failed`). `End`: the reason why such a text ends, an input of `judge`.
+"""
 
 import enum
 from dataclasses import dataclass
