@@ -1,5 +1,6 @@
-"""`BlockWriter`, the base of the encoders for the Messages API, the Responses API and Ollama. Their
-replies consist of blocks, and the events of their streams begin, fill and end a block.
+"""`BlockWriter`, the base of the encoders for the Messages API, the Responses API and Ollama: it
+divides a reply's events into blocks, one after another, and subclasses write each block's beginning
+(`NewBlock`), text and end. `thinking_tokens` counts or estimates the tokens of thoughts.
 """
 
 from abc import ABC, abstractmethod

@@ -1,5 +1,8 @@
-"""Recognition of errors that say that a request is too long for the server's context. Such an error
-is written in the Anthropic API's own sentence, because Claude Code acts on that sentence only:
+"""`overflow_in` recognises an error that says that a request is too long for the model's context.
+The `ContextOverflow` that it returns has the numbers of tokens; `message` is the Anthropic API's
+own sentence for such an error.
+
+Clients of the Messages API get only this sentence, because Claude Code acts on no other:
 
 - If the prompt is too long, Claude Code compacts the conversation.
 - If prompt and reply are too long together, it asks for a shorter reply.

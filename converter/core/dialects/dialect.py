@@ -1,5 +1,6 @@
-"""The record `Dialect`, by which all other code uses a dialect. It has four parts (`Label`,
-`WireForm`, `Requests`, `Answers`) and the dialect's endpoints.
+"""The record `Dialect` and its parts: `Label` (names, headers), `WireForm`, `Requests`, `Answers`,
+and each `Endpoint` with its `Purpose`. Also the inputs of a request's reader (`RequestContext`,
+`TurnOf`, `read_anew`), and `OwnRequest`, which the addon answers itself.
 """
 
 import enum

@@ -1,5 +1,6 @@
-"""Readers of servers' errors, which become `Failure` events, and `DialectDecoder`, the base of the
-decoders.
+"""`server_error` and `server_message` read servers' errors. `DialectDecoder`: the base of the
+decoders; and functions by which they read fields that may have wrong types: `as_count`, `as_text`,
+`as_index`, `object_of`, `list_of`, `string_of`, `id_of`.
 
 A server may report an error in a response with an error's status, in a frame of a stream, or in a
 body with status 200.

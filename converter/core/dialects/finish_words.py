@@ -1,7 +1,8 @@
-"""Servers' words for the reason why a reply ended, with their meaning: one table for all dialects.
+"""`meaning_of`: the meaning of a server's word for the reason why a reply ended, by one table for
+all dialects. `NOT_WHOLE`: the meaning of words for a reply that broke off.
 
-A meaning is a finish reason of chat completions, `pause_turn` of the Messages API, or `NOT_WHOLE`
-for a reply that broke off. Upper and lower case are the same word.
+A meaning is a finish reason of chat completions, `pause_turn` of the Messages API, or `NOT_WHOLE`.
+Upper and lower case are the same word.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,8 @@
-"""Facts that a server reports about a model: its context window, its longest reply, whether it
-thinks, calls tools and sees pictures. No fact is guessed from the model's name.
+"""`ModelFacts`: the facts that a server reports about a model: its context window, its longest
+reply, whether it thinks, calls tools and sees pictures. `read` and `facts_of` find them in servers'
+answers, `with_facts` adds them to a list of models for clients.
+
+No fact is guessed from the model's name.
 """
 
 import datetime

@@ -1,5 +1,6 @@
-"""Parts of requests that several dialects share, read and written: the parts of a message, data
-URLs, a call's arguments, tools. OpenAI's two APIs use them, and Ollama's some of them.
+"""Parts of requests in OpenAI's formats: `PARTS` reads the parts of a message, `part_of` and
+`sendable_parts` write them, `read_arguments` reads a call's arguments, `function_of` a tool.
+OpenAI's two APIs use them, and Ollama's some of them.
 """
 
 import base64

@@ -1,4 +1,6 @@
-"""Recognition of a reply by its bytes: its form (stream or whole) and its dialect."""
+"""`Recogniser` finds by a reply's bytes its form (stream or whole) and its dialect. `is_stream`
+finds by the first bytes or the `content-type` whether a reply is a stream.
+"""
 
 from functools import lru_cache
 

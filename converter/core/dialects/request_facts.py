@@ -1,5 +1,6 @@
 """Facts of a request, of any dialect, that decide how its reply is read: the offered tools, the
-calls in the history, the stop strings, the limit of tokens, and whether the client wants JSON.
+calls in the history, `stop_strings`, the limit of tokens, the grammar of the answer (`grammar_of`).
+Also names of request fields, such as `STOP_FIELDS` and `COUNTING` (token counts).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

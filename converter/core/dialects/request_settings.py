@@ -1,5 +1,6 @@
 """`RequestSettings`, by which a chat-completions request is fitted to its server: where earlier
-thoughts are written, which fields are left out, which fields turn thinking on or off.
+thoughts are written (`HistoryForm`), the order of tool results and text (`Order`), which fields are
+left out, which fields turn thinking on or off.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,6 @@
-"""Fields of requests that local servers know: fields about thinking (`THINKING_FIELDS`, each with
-its uses), and fields that go on to the server whatever dialect the client speaks (`SERVER_FIELDS`).
+"""Names of request fields that local servers know: those about thinking (`THINKING_FIELDS`, each
+with its `Use`; `TEMPLATE`, `EFFORT`, `CONTROL`), and those that go on to the server whatever
+dialect the client speaks (`SERVER_FIELDS`).
 
 A client's API may lack a field of `SERVER_FIELDS`. A client that still sends the field, by an SDK's
 `extra_body`, means it for the server.

@@ -1,4 +1,9 @@
-"""The table of all dialects. Code that has to treat every dialect loops over it."""
+"""`DIALECTS`, the table of all dialects, and `COMMON`, the one that every model server speaks.
+`find_endpoint`, `by_headers` and `by_name` look up a request's endpoint or dialect; `recognise`
+that of a reply.
+
+Code that has to treat every dialect loops over the table.
+"""
 
 from collections.abc import Mapping
 from functools import lru_cache

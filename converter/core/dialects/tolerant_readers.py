@@ -1,6 +1,9 @@
-"""Tolerant readers of calls, tool results and thoughts, for views, which show requests to people.
-They accept every dialect, and calls of tools that a server runs itself, which have many shapes. The
-readers of requests are strict: they refuse what breaks the format of their dialect.
+"""Tolerant readers of calls, tool results and thoughts of any dialect (`SHOWN_BLOCKS`,
+`SHOWN_ITEMS`, `call_of`, `result_of`), for views that show requests to people: `message_walk` uses
+them.
+
+They also read calls of tools that a server runs itself, which have many shapes. The readers of
+requests are strict: they refuse what breaks the format of their dialect.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

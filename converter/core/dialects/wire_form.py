@@ -1,5 +1,6 @@
-"""The interfaces `Decoder` (a server's frames to events) and `Encoder` (events to a client's
-bytes), and `WireForm`, the record with both for one dialect.
+"""`WireForm`: the decoder, encoder and framing of a dialect's replies, with the interfaces
+`Decoder` (frames to events) and `Encoder` (events to bytes). For one reply: `Form`, `ReplyContext`
+(facts for the encoder), `Speaker` (the dialect of a side), `Mapped` (a row of `think_map`).
 """
 
 import enum

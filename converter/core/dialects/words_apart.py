@@ -1,5 +1,6 @@
-"""`TextApart`, which puts a blank line between the text before and the text behind a call that the
-model wrote into its text. It is for dialects that have one field for all text of a reply.
+"""`TextApart`, which puts a blank line (`JOINT`) between the text before and the text behind a call
+that the model wrote into its text. It is for the dialects that have one field for all text of a
+reply: chat completions and Ollama.
 """
 
 from dataclasses import replace

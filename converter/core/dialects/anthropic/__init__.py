@@ -1,5 +1,6 @@
-"""The record `ANTHROPIC`, with all that other code uses of Anthropic's Messages API. Claude Code,
-Anthropic's SDKs and some servers speak it.
+"""`ANTHROPIC`, the record of Anthropic's Messages API for the table of dialects: its headers,
+decoder and encoder, requests, errors and endpoints. Claude Code, Anthropic's SDKs and some servers
+speak it.
 """
 
 import re

@@ -1,5 +1,6 @@
-"""Deferred tools (`defer_loading: true`): the model is offered such a tool only after a search for
-tools has found it.
+"""`order_of_finds`: the deferred tools (`defer_loading: true`) that searches have found, in the
+order of the finds. If the client itself runs these searches, the request reader offers such a tool
+to the model only once it was found.
 
 Claude Code 2.1.332 sends a dozen deferred tools, and a search tool of its own whose results name
 the tools that were found. Claude Code sorts all tools by name. In that order each found tool would

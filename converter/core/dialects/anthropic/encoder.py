@@ -1,5 +1,6 @@
-"""Encoder of Messages replies: a stream of `message_start`, then blocks, `message_delta` and
-`message_stop`; or one whole message, joined from the events of that stream as Anthropic's SDKs do.
+"""`AnthropicEncoder`, on the base `BlockWriter`: it writes a reply as a stream of `message_start`,
+then blocks, `message_delta` and `message_stop`; or as one whole message, joined from the events of
+that stream as Anthropic's SDKs do.
 
 At most one block is open at a time, and `_open` is its kind (text, thinking, call, other).
 """

@@ -1,5 +1,6 @@
-"""Errors of the Messages API. A server's error, whatever its JSON looks like, is written in the
-API's format: with the server's message, and a `type` that the API has.
+"""Errors in the format of the Messages API, each with a `type` that the API has: `error_body`
+writes one, `error_reply` translates a server's answer that is no reply. An error about a prompt
+that is too long gets the API's own sentence.
 """
 
 from dataclasses import replace

@@ -1,4 +1,6 @@
-"""Translation of a server's list of models into the format of the Anthropic API."""
+"""Translation of a server's list of models, or of its entry of one model, into the format of the
+Anthropic API. `model_facts` reads the facts of an entry.
+"""
 
 from converter.core.dialects import model_facts
 from converter.core.dialects.error_words import string_of

@@ -1,4 +1,6 @@
-"""Reader of a Messages request; it checks the format and returns a `Conversation`.
+"""Reader of a Messages request: `read` checks the format and returns a `Conversation`. `blocks` has
+the readers of content. Also `BILLING_START`, the pattern of lines that Claude Code puts before its
+system text.
 
 - A request that breaks the format is refused before it goes to a server. The error is worded as the
   API words it and names the field.

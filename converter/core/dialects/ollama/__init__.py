@@ -1,5 +1,6 @@
-"""The record `OLLAMA`, with all that other code uses of Ollama's API. Home Assistant, VS Code
-Copilot, LangChain's ChatOllama and many more clients speak it.
+"""`OLLAMA`, the record of Ollama's API for the table of dialects: its decoder and encoder,
+requests, answers and endpoints. Home Assistant, VS Code Copilot, LangChain's ChatOllama and many
+more clients speak it.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,6 @@
-"""Encoder of Ollama's replies: the lines of a stream, or one object that is joined from them."""
+"""`OllamaEncoder`, on the base `BlockWriter`: it writes a reply as the lines of a stream, or as one
+object that is joined from them.
+"""
 
 import datetime
 from collections.abc import Iterator, Sequence

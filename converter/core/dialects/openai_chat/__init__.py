@@ -1,5 +1,6 @@
-"""The record `OPENAI_CHAT`, with all that other code uses of OpenAI's chat completions. Every model
-server speaks them, and most clients do.
+"""`OPENAI_CHAT`, the record of OpenAI's chat completions for the table of dialects: every model
+server speaks them, and most clients do. `TEXT_COMPLETIONS`: the same for a server's replies to
+`/v1/completions`; no client speaks it.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,5 @@
-"""Decoder of chat completions: the frames of a stream, or one whole body.
+"""`OpenAIDecoder`, the decoder of chat completions: the frames of a stream, or one whole body.
+`mend` corrects small faults in a frame that the decoder could not read.
 
 A field that no event has is kept in an `Opaque`, or in the `own` of an event, so that an encoder of
 this dialect can write all that the server sent.

@@ -1,4 +1,5 @@
-"""Writer of a chat-completions request, for one kind of server.
+"""Writer of a chat-completions request (`write`) from a `Conversation`, for one kind of server, by
+its `RequestSettings`. `openai_parts` writes the parts of a message.
 
 Messages are written in the order of the conversation. The format holds less than a conversation
 does: an assistant message is one string with its tool calls last, and a tool message is text only.

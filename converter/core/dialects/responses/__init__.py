@@ -1,5 +1,5 @@
-"""The record `RESPONSES`, with all that other code uses of OpenAI's Responses API. Codex, the
-Agents SDK and newer OpenAI clients speak it.
+"""`RESPONSES`, the record of OpenAI's Responses API for the table of dialects: its decoder and
+encoder, requests, errors and endpoints. Codex, the Agents SDK and newer OpenAI clients speak it.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,5 @@
-"""Output items of a response, and the events that begin, fill and end each item.
+"""Output items of a response (`TextItem`, `FunctionCall`, `OtherCall`), and the events that begin,
+fill and end each item. `shown_item`: an item of a request as the API shows it later.
 
 An item is sent three times: at its beginning with empty fields, then its text in pieces, and at its
 end complete. Some clients (OpenAI's SDKs, agents) read the pieces; Codex and the AI SDK read only

@@ -1,5 +1,6 @@
-"""Reader of a Responses request: it returns the conversation, and a `ResponseContext` with all that
-the encoder of the response has to know of the request.
+"""Reader of a Responses request: `read` returns the conversation, and a `ResponseContext` with all
+that the encoder of the response has to know of the request. `items` reads the input, `tools` the
+tools.
 
 Fields that only OpenAI's servers use (`include`, `store`, `client_metadata`, `prompt_cache_key`,
 `service_tier`, `text.verbosity`) are dropped without a note to the user, because Codex sends them

@@ -1,6 +1,6 @@
-"""Encoder of Responses replies: a stream of `response.created`, `response.in_progress`, the events
-of the items, and `response.completed`, `response.incomplete` or `response.failed`; or one whole
-response.
+"""`ResponsesEncoder`, on the base `BlockWriter`: it writes a reply as a stream of
+`response.created`, `response.in_progress`, the events of the items (`output_items`), and
+`response.completed`, `response.incomplete` or `response.failed`; or as one whole response.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,8 @@
-"""Thoughts in the field `encrypted_content` of an item `reasoning`. A client sends this field back
-unchanged, so that the model gets its whole thought even if the client did not keep the summary.
+"""Thoughts in the field `encrypted_content` of an item `reasoning` (`encode`, `decode`), which a
+client sends back unchanged. `native_request` fits a request to a server's own Responses endpoint.
 
-The text is encoded (base64) but not encrypted. The summary beside it has the same text, so that
+By this field the model gets its whole thought, even if the client did not keep the summary. The
+text is encoded (base64) but not encrypted. The summary beside it has the same text, so that
 encryption would hide nothing, and a key would have to outlive the proxy.
 """
 

@@ -1,5 +1,6 @@
-"""Tools of the Responses API: each is offered to a chat model as a function, and the model's call
-of the function becomes a call of the tool again.
+"""`Toolbox`: the tools of a Responses request. Each is offered to a chat model as a function, and
+the model's call of the function becomes a call of the tool again, by the row of its type in
+`CALL_KINDS`.
 
 Chat completions have functions only, without namespaces. So a tool `read` in the namespace `files`
 becomes a function `files__read`, a custom tool (one that takes free text) a function with one
