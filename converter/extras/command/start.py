@@ -202,7 +202,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[
 
 
 def set_options(arguments: Sequence[str]) -> list[str]:
-    """Return the `NAME=VALUE` behind each `--set` in these arguments."""
+    """Return the `NAME=VALUE` after each `--set` in these arguments."""
     return [value for word, value in pairwise(arguments) if word == "--set"]
 
 

@@ -184,7 +184,7 @@ class _Crew:
 
 
 def _print_line(news: str) -> None:
-    """Print what has happened to the workers, as a line on standard error."""
+    """Print news of the workers as a line on standard error."""
     print(f"think-addon: {news}.", file=sys.stderr, flush=True)
 
 

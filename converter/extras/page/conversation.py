@@ -1,7 +1,7 @@
 """One exchange as the page shows it: the request, the client's reply, and the addon's notes.
 
-All functions may run in a thread, because nothing changes a finished flow but a person who edits
-it. After such an edit the page gets the exchange again.
+All functions may run in a thread, because a finished flow changes only if a person edits it. After
+such an edit the page gets the exchange again.
 """
 
 import asyncio

@@ -178,8 +178,8 @@ class Button(_PageHandler):
 
 
 class Views(_PageHandler):
-    """Serves what is computed about an exchange only when a person asks for it, such as a curl
-    command or the parts of its prompt.
+    """Serves values of an exchange that are computed only when a person asks for them, such as a
+    curl command or the parts of the prompt.
     """
 
     async def get(self, flow_id: str, form: str) -> None:

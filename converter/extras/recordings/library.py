@@ -220,8 +220,8 @@ class Library:
         return (path for path in self.folder.glob("*/*.mitm") if path.stem == path.parent.name)
 
     def _golden_texts(self, recording: Recording) -> dict[Path, str]:
-        """Return the text of each golden by the golden's path; the text is empty for a dialect in
-        which the reply cannot be written.
+        """Return a mapping: path of a golden -> its text. The text is empty for a dialect in which
+        the reply cannot be written.
         """
         return {
             self.golden_path(recording.name, dialect): golden(recording, dialect)
@@ -257,8 +257,8 @@ def _read_golden(path: Path) -> str:
 def _diff(
     old: str, new: str, old_title: str, new_title: str, most: int | None = _DIFF_LINES
 ) -> list[str]:
-    """Return the first `most` lines of a diff of two texts, and how many more there are. `most`
-    None: return all lines. The titles stand in the diff's head.
+    """Return the first `most` lines of a diff of two texts, and a line that says how many more
+    there are. If `most` is None, return all lines. The titles stand in the diff's head.
     """
     lines = [
         *unified_diff(old.split("\n"), new.split("\n"), old_title, new_title, n=2, lineterm="")
@@ -289,5 +289,5 @@ def expectation_diffs(recording: Recording, expected: Expectation) -> str:
 
 
 def _trim_line_ends(text: str) -> str:
-    """Return a text whose line ends are line feeds, without line ends at its beginning and end."""
+    """Return a text with line feeds as its line ends, and with none at its beginning and end."""
     return text.replace("\r\n", "\n").strip("\r\n")

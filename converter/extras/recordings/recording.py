@@ -104,7 +104,9 @@ class Replay:
 
 @dataclass(frozen=True)
 class Recording:
-    """One exchange: both requests, both replies, and what decides how the reply is rewritten."""
+    """One exchange: the requests of client and addon, the replies of server and addon, and the
+    options and facts by which the reply is rewritten.
+    """
 
     name: str
     """The recording's name."""
@@ -288,8 +290,8 @@ class Recording:
         return {}
 
     def _new_replay(self, client_dialect: Dialect, awaited: AwaitedReply | None = None) -> Replay:
-        """Rewrite the reply for a client of `client_dialect`; return the replay. `awaited`: what
-        decides how the reply is rewritten; None stands for `self.awaited()`.
+        """Rewrite the reply for a client of `client_dialect`; return the replay. `awaited`: the
+        `AwaitedReply` that decides how the reply is rewritten; None stands for `self.awaited()`.
         """
         broken, answered = bool(self.abort_reason), self.server_reply
         all_held = tuple(ReplayStep(chunk, b"") for chunk in self.chunks)
