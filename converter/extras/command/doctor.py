@@ -253,8 +253,8 @@ def conclusion(findings: Iterable[Finding]) -> str:
 
 def _models_finding(models: Sequence[str], model: str) -> Finding:
     """Return the finding on the `models` that the server lists. `model`: the model that the doctor
-    asks, empty for the server's default model. The finding is a fault if the server lists only
-    others.
+    asks, empty for the server's default model. The finding is a fault if the server lists
+    models, but not this one.
     """
     if not models:
         return Finding("models", f"none are listed{f'; {model} is asked' if model else ''}")

@@ -75,9 +75,9 @@ class Breaker(NamedTuple):
     pattern: re.Pattern[str]
     """Finds texts of this kind."""
     behind: int | None
-    """The most characters from the end of a match to a difference that the match explains. In both
-    texts, the earlier and the new one, the difference must stand within a match or that near behind
-    one. None: a difference is explained if the texts are equal once their matches are left out.
+    """A difference within a match, or at most this number of characters after it, has this breaker
+    as its cause. This must hold in both texts, the earlier and the new one. None: the breaker is
+    the cause if both texts are equal once their matches are left out.
     """
     mend: str = ""
     """Advice for the user against such breaks; empty: none."""

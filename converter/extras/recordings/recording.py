@@ -252,7 +252,8 @@ class Recording:
 
     def form_for(self, client_dialect: Dialect) -> Form:
         """Return the form (stream or whole) in which a client of `client_dialect` gets the reply.
-        The recorded client's dialect gets the recorded form, any other dialect the server's.
+        The recorded client's dialect gets the recorded form. Any other dialect gets the form of the
+        server's reply.
         """
         if client_dialect is not self.client:
             return self.server_form

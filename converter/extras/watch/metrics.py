@@ -29,7 +29,7 @@ MOST_SERIES = Bound(
 )
 """There is a bound, because clients choose the names of models, which are labels."""
 MOST_KINDS = Bound(50, "kinds", "kinds of mending in the metrics", "counted as `other`")
-"""There is a bound, because a kind is a note's text, and a server may have written parts of it."""
+"""There is a bound, because a kind is text of a note, and a server may have written parts of it."""
 
 
 PATH = "/metrics"
