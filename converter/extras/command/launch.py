@@ -251,8 +251,8 @@ def _find_model(rest: Sequence[str]) -> tuple[str, slice]:
 
 
 def _variables(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
-    """Return a client's environment variables `needs` as text. A variable in `_OVERRIDABLE` keeps the
-    value that it has in this process's environment, if any.
+    """Return a client's environment variables `needs` as text. A variable in `_OVERRIDABLE` keeps
+    the value that it has in this process's environment, if any.
 
     A value that is a mapping is written as JSON to a file in `folder`, and the variable gets the
     file's path. Without `folder` such a variable is left out. So is each variable with the value

@@ -42,7 +42,7 @@ def _print_error(error: Exception) -> None:
 
 def _run_add(library: Library, chosen: argparse.Namespace) -> int:
     """Run `record add`: keep an exchange of a flow file as a recording; return the exit code."""
-    # Raises RecordingError for a bad name; called here, so that no flow file is read in vain.
+    # Called only for its error: a bad name raises RecordingError before a flow file is read.
     library.path(chosen.name)
     recordings = flow_file.read_all(chosen.file, chosen.name)
     if chosen.flow is None and len(recordings) > 1:

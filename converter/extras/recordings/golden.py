@@ -68,7 +68,8 @@ def _escape_match(match: re.Match[str]) -> str:
     """
     character = match[0]
     if "\udc80" <= character <= "\udcff":
-        return f"⟨{ord(character) - 0xDC00:02X}⟩"  # It stands for a byte that is not UTF-8.
+        # A surrogate stands for a byte that is not UTF-8.
+        return f"⟨{ord(character) - 0xDC00:02X}⟩"
     if character in "⟨⟩" or unicodedata.category(character) in _UNSEEN_CATEGORIES:
         return f"⟨U+{ord(character):04X}⟩"
     return character

@@ -119,7 +119,7 @@ def _listen(target: MetricsTarget) -> socket.socket:
     try:
         return socket.create_server((target.host, target.port), family=family)
     except OSError as error:
-        # Python appends the address in parentheses to the reason, which is cut off here.
+        # Python appends ` (while attempting to bind ...)`, which would repeat the address.
         reason = str(error.strerror or error).partition(" (")[0]
         fault = f"{target.host}:{target.port} cannot be listened at ({reason})"
         raise ValueError(f"think_metrics: {fault}") from None
