@@ -173,8 +173,10 @@ class Store:
 
 class BoundedStore(Store):
     """A store that keeps entries itself, within its bounds: one subclass in this process, another
-    in a file. The store in Redis follows the same rules, but in Lua scripts, because Redis runs a
-    script as one step.
+    in a file.
+
+    The store in Redis follows the same rules, but in Lua scripts, because Redis runs a script as
+    one step.
     """
 
     def __init__(self, bounds: Bounds) -> None:

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 
 class RepeatedTurns[Turn, Request]:
-    """The cache of one request: what was made from its messages (turns, messages for the server,
-    bytes, mended messages and hashes). The conversation's next request takes from it what belongs
-    to the messages that it repeats.
+    """The cache of one request: what was made from its messages, such as turns, messages for the
+    server, and their bytes. The next request takes these for the messages that it repeats.
 
     Entries are found by the `id()` of a message object. Each entry also holds the object itself, so
     that Python cannot use the same `id()` for another object.

@@ -131,7 +131,7 @@ class SecondReply:
 
         vLLM 0.32 and SGLang 0.5.23 with a reasoning parser count all tokens of a continued turn as
         thinking, even if they are text. So the second reply's count of thinking is used only if
-        this reply has a `Thinking`.
+        the second reply has a `Thinking`.
         """
         first = self._first
         first_tokens = first.output if first else min(self._first_tokens, second.input)

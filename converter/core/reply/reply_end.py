@@ -183,7 +183,7 @@ class ReplyEnd:
                 self._unknown = self._unknown or event.own.raw.strip()
             case End():
                 # An end without `own` needs no finish: it comes with the finish (Ollama), from the
-                # addon itself, or from a whole body. (In the Responses API, whole bodies have one.)
+                # addon itself, or from a whole body of any dialect but the Responses API.
                 missing = [self._missing_end()] if event.own and not self._is_whole else []
                 self._is_over = True
                 return [*missing, event]

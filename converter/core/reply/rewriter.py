@@ -32,9 +32,10 @@ NO_CONTEXT = ReplyContext()
 
 
 class Rewriter:
-    """Takes the server's bytes, cut anywhere, and returns the client's bytes. Never raises: if the
-    decoder, a stage or the encoder raises for a frame, the frame is sent as it came, or the reply
-    ends with an error.
+    """Takes the server's bytes of one reply, cut anywhere, and returns the client's bytes.
+
+    Never raises: if the decoder, a stage or the encoder raises for a frame, the frame is sent as it
+    came, or the reply ends with an error.
 
     If the addon ends a thought, it may request a second reply, which this object then rewrites as
     the rest of the first (`converter/core/reply/continuation.py`).
@@ -348,8 +349,8 @@ class Rewriter:
         the answer in one of them, leave out the frames behind it.
 
         In this case, also set `_reads_last_again`: True if a frame that was left out has other
-        events than counts and the end. `feed` then reads the server's last frame once more, as the
-        first one of the second reply.
+        events than counts and the end. `feed` then reads the server's last frame once more, because
+        it is the first one of the second reply.
         """
         out: list[bytes] = []
         for number, each in enumerate(frames, 1):
