@@ -1,6 +1,6 @@
 """Reading of a model's text: it becomes thinking, text and tool calls.
 
-- The grammar is tables of rows. `rows` has the class of a row, `families` the rows for thoughts,
+- The grammar is tables of rows. `rows` has the base of a row, `families` the rows for thoughts,
   `tool_calls.forms` the rows for calls. `family_choice` selects the families for a reply, and
   `mark_search` finds their marks in text that arrives in pieces.
 - `engine` reads text by the rows. It uses `thought` (emits a thought), `code_spans` and

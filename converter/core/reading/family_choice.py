@@ -1,5 +1,6 @@
 """Choose the families of thinking marks by which a reply is read: those of the option `think_tags`
-(`choose`, `AUTO`), and those for the model's name (`for_model`). `families_of` joins both.
+(`choose`), and with `auto` (`AUTO`) those for the model's name (`for_model`). `families_of` returns
+all families for a reply.
 """
 
 import itertools

@@ -7,7 +7,7 @@
 - Some servers can end a running thought when the addon asks them to. Then only the rest of the
   thought is dropped, and the reply goes on.
 - If the whole reply is a thought, the addon asks the server to continue it, but only once.
-- By its settings, the stage may only report a repetition, or send a lone thought as the answer.
+- By its settings, the stage can only report a repetition, or also send lone thoughts as the answer.
 
 The result does not depend on where the stream was cut into pieces.
 """

@@ -2,8 +2,8 @@
 `Gemma`. A body is the text of a call between its opener and closer. Also keys of a call's object
 (`NAME_KEYS`, `OTHER_KEYS`).
 
-Each class describes one kind and reads nothing itself: by the instance in a row, `head`, `extent`
-and `judge` read the text of a call.
+Each class describes one kind. A row holds an instance, by which `head`, `extent` and `judge` read
+the text of a call.
 """
 
 import re

@@ -1,5 +1,6 @@
-"""`Verdict`: the result of `judge` for the text of a candidate: its calls (`JudgedCall`), or the
-reason why it is no call (`Failed`). `End`: the reason why such a text ends, an input of `judge`.
+"""`Verdict`: the result of `judge` for the text of a candidate: its calls (`JudgedCall`), and the
+reason why the text, or the rest of it, is no whole call (`Failed`). `End`: the reason why such a
+text ends, an input of `judge`.
 """
 
 import enum
