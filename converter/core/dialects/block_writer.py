@@ -1,6 +1,6 @@
 """`BlockWriter`, the base of the encoders for the Messages API, the Responses API and Ollama: it
 divides a reply's events into blocks, one after another, and subclasses write each block's beginning
-(`NewBlock`), text and end. `thinking_tokens` counts or estimates the tokens of thoughts.
+(`NewBlock`), text and end. `thinking_tokens`: the server's count, or an estimate.
 """
 
 from abc import ABC, abstractmethod

@@ -1,6 +1,6 @@
-"""`thinking_in` reads the thinking in a field of a reply, and `ReasoningMerger` joins that of
-several fields. `model.thought_fields` lists these fields; `read_map` reads the user's own
-(`think_map`). Also `has_value`: whether any field has more than null or an empty value.
+"""`thinking_in` reads the thinking in the value of a field, and `ReasoningMerger` joins that of
+several fields of a reply. `model.thought_fields` lists these fields; `read_map` reads the user's
+own (`think_map`). Also `has_value`: whether any field has more than null or an empty value.
 
 A row of the map is `FIELD=BLOCK:KEY`: if the server sends `FIELD` in a message or delta, an
 Anthropic client gets a block of type `BLOCK` that has the value under `KEY`.
