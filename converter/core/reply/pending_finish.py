@@ -1,5 +1,7 @@
 """Holds a frame with a finish back until the token counts, a stronger finish or the reply's end has
-come. There are two reasons:
+come.
+
+There are two reasons:
 
 - If the counts reach the request's limit of tokens, the limit has cut the reply, even if the
   server's finish is `stop`.

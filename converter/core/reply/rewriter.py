@@ -1,5 +1,6 @@
-"""The rewriter of one reply: takes the server's bytes, and returns the client's bytes. Streamed and
-whole replies take the same way:
+"""The rewriter of one reply: takes the server's bytes, and returns the client's bytes.
+
+Streamed and whole replies take the same way:
 
 chunk -> FrameReader -> frame with events -> Stages -> events -> Encoder -> chunk.
 """
