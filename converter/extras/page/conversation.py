@@ -45,8 +45,8 @@ SEARCH_LIMIT = Bound(
 )
 """Enough for the conversations of a long day."""
 
-_BEGAN_INSIDE_NOTE = "Guessed: the reply was taken to begin inside a thought."
-"""The note for a reply that was read as thinking from its first character on, without an opener."""
+_GUESSED_NOTE = "Guessed: the reply was taken to begin inside a thought."
+"""The note for a reply that was read as thinking from its first character on, by a mere guess."""
 _PROMPTED_NOTE = "Added: a text in the prompt that asks the model to think."
 """The note for a request to which the addon has added a text."""
 _WITHHELD_NOTE = "Withheld: the client got no thinking."
@@ -121,7 +121,7 @@ def _end_values(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
         and not _ABOUT_THINKING.match(part)
         and not any(part in reason or reason in part for reason in reasons)
     ]
-    guessed = [_BEGAN_INSIDE_NOTE] if noted.get("begins") == InitialState.THINKING.value else []
+    guessed = [_GUESSED_NOTE] * (noted.get("begins") == InitialState.LIKELY_THINKING.value)
     prompted = [_PROMPTED_NOTE] if noted.get("prompted") else []
     failed = flow.response if flow.response and flow.response.status_code >= 400 else None
     return {

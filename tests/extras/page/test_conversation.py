@@ -125,19 +125,16 @@ def find(flows: list[HTTPFlow], query: str, using: Search | None = None) -> list
     return [number for number, flow in enumerate(flows) if flow.id in matched]
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("oslo", [0]),
-        ("norway", [0]),
-        ("über THERE", [0]),
-        ("hello", [1]),
-        ("oslo hello", []),
-        ("", [0, 1]),
-    ],
-)
-def test_every_word_must_match(flows: list[HTTPFlow], query: str, expected: list[int]) -> None:
-    assert find(flows, query) == expected
+def test_every_word_must_match(flows: list[HTTPFlow]) -> None:
+    expected = {"oslo": [0], "über THERE": [0], "hello": [1], "oslo hello": [], "": [0, 1]}
+    assert {query: find(flows, query) for query in expected} == expected
+
+
+@pytest.mark.parametrize(("start", "is_noted"), [("thinking", False), ("auto", True)])
+def test_a_guessed_beginning_is_noted(start: str, is_noted: bool) -> None:
+    body = {**BASIC, "stream": True, "model": "QwQ-32B"}
+    flow = kept(request(CHAT, body), response(EVENT_STREAM), *stream("a</think>b"), start=start)
+    assert any(note.startswith("Guessed") for note in of(flow)["notes"]) is is_noted
 
 
 @pytest.mark.parametrize(("times", "is_noted"), [(1, False), (2, True)])
