@@ -152,7 +152,7 @@ remembers. Further events come only for the newest ones.
 """
 MOST_NAMES = Bound(50, "names", "names of fields in a note", "the others are not named")
 """A line of the log with 50 names is still readable."""
-MOST_FAULTS = Bound(10, "faults", "faults of one reply that are listed", "a sum")
+MOST_FAULTS = Bound(10, "faults", "faults of one reply that are listed", "not listed")
 """How many different faults of one reply are noted in the log. Further ones would say little more.
 """
 
