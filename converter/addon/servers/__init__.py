@@ -1,3 +1,4 @@
-"""Tables and rules about model servers and their models: request fields, chat templates, probes,
-lessons, where a reply begins, and what is sent again after a refusal.
+"""Tables and rules about model servers and their models: request fields, chat templates, names of
+models, texts added to prompts, probes, lessons, where a reply begins, and what is sent again after
+a refusal. Nothing here sends a request.
 """

@@ -1,5 +1,6 @@
-"""Habits of chat templates: whether a template opens a thought in the prompt, and which thoughts
-of earlier turns it writes into the prompt.
+"""The habits of chat templates, a row of `TEMPLATES` for each group of models (`template_of`):
+whether a template opens a thought, and which earlier thoughts it writes into the prompt
+(`TemplateHistory`). `HistoryOptions` has the user's own choices for earlier turns.
 
 A template *opens* a thought if the prompt ends with the opener (`<think>`), so that the reply
 begins inside the thought. A row of `TEMPLATES` is for all models whose names fit its pattern; their

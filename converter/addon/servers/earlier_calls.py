@@ -1,5 +1,6 @@
-"""Earlier tool calls in a request: arguments that are no JSON object are mended to one, and ids get
-the form that the model's chat template needs.
+"""Earlier tool calls in a request, rewritten for the server and the model: arguments that are no
+JSON object become one (`with_object_arguments`), and ids get the form that the model's chat
+template needs (`with_ids_of_model`).
 
 Kimi-K2 needs ids of the form `functions.NAME:NUMBER`, because its template writes a call's id where
 the tool's name should stand. With an id of another form (`toolu_01`, `call_a`) the prompt lacks the

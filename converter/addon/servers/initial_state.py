@@ -1,5 +1,6 @@
-"""Rules for where a reply will begin: in its text, or inside a thought that the chat template has
-already opened in the prompt.
+"""Rules by which `initial_state` decides where a reply will begin: in its text, or inside a thought
+that the prompt has opened. The rules read `Facts`; further functions find whether a request turns
+thinking on or off.
 
 The templates of most thinking models end the prompt with an opener, so that the reply has only the
 closer. `RULES` has the rules, the surest first. docs/reading.md explains each by its name: the

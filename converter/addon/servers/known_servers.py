@@ -1,6 +1,6 @@
-"""Lessons, facts learned about servers and their models: the kind of each server, how its prompts
-end, where its replies really began, which models think, and which traits of requests it refused.
-`Upstream` is the address of a server.
+"""`KnownServers`, a proxy's lessons (facts learned) about its servers: their kinds, how prompts
+end, where replies really began, which models think, which traits of requests were refused.
+`Upstream` is the address of a server; `BoundedDict` keeps only the newest entries.
 
 A lesson has a name, a short text (its word), and the time at which it was learned. Examples:
 `server` -> `vllm`, and `thinks DIGEST` -> an empty word (DIGEST is a hash of the model's name).

@@ -1,5 +1,6 @@
-"""Translates clients' names for models into the server's names (the option `think_models`), and
-lists further names: aliases, and variants such as `Qwen3-8B-low`.
+"""Names of models: those in a server's list (`model_entries`), and those that clients use in their
+place, by a row of `think_models` (`ModelRow`) or as a variant such as `Qwen3-8B-low`. Functions
+find the server's model for a client's name, and add further names to lists.
 
 A row of `think_models` is `PATTERN=NAME`. With `claude-*=Qwen3-8B` a client that asks for
 `claude-sonnet-4` gets a reply of Qwen3-8B, in which the model is called `claude-sonnet-4`. A row

@@ -1,9 +1,10 @@
-"""Probes, the addon's own questions to a server: what kind of server is it, how does a prompt end,
-how many tokens does a prompt have.
+"""Probes, the addon's own questions to a server, such as its kind or a prompt's tokens:
+`addon/probes/upstream_client.py` sends each `ProbeRequest`, the probe reads the `ProbeReply`. Also
+`estimate_tokens`, which asks no server, and `ADDON_PATH`, at which the addon identifies itself.
 
 A probe does no I/O. It is a generator that yields a `ProbeRequest`, is sent the `ProbeReply` (or
-`None` if no reply came), and returns its result. `converter.addon.probes.upstream_client` sends the
-requests.
+`None` if no reply came), and returns its result. The probe `end_thought` is an order: it has the
+server end the thought of a running reply.
 """
 
 import re

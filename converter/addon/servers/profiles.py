@@ -1,5 +1,6 @@
-"""Profiles of servers: a row for each kind of server, with the request fields that it takes and the
-fingerprints by which it is recognised.
+"""Profiles: a row of `SERVERS` (a `Server`) for each kind of server, with the request fields that
+it takes and the fingerprints by which `probes.py` recognises it. `by_name` finds a row, `GENERIC`
+is that of unknown servers, `thinking_fields` chooses fields of a request by a row.
 
 A path in a row names a field of the chat-completions body, with a dot before a field inside it
 (`chat_template_kwargs.thinking`). Servers that render the model's own chat template hand it every

@@ -1,5 +1,6 @@
-"""Adds text to a request's messages: an instruction to think, a description of the tools, or the
-beginning of a reply that the server is to continue.
+"""Texts that the addon adds to a request's messages: an instruction to think (`ask_to_think`), a
+description of the tools in place of their field (`describe_tools`), or the beginning of a reply
+that the server is to continue (`with_begun_turn`).
 
 - `ask_to_think`: the system turn asks for a thought in tags, for models that do not think by
   themselves.

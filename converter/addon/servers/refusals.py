@@ -1,5 +1,6 @@
-"""Finds out from an error which trait of a request a server refuses, and makes the request without
-this trait, to be sent again.
+"""Traits of requests that servers refuse: `refused_traits` reads from an error which ones, and
+`without_traits` makes the request without them, which `hooks/refused_request.py` has sent again.
+Most functions that remove a single trait are in `refused_*.py`.
 
 Examples of traits: a keyword of a JSON schema that the server's grammar does not know; a picture
 for a model that cannot see; `tool_choice` on a server that reads no calls; an order of turns that

@@ -1,4 +1,6 @@
-"""Fields of a request that a server does not know and refuses, and the errors that name them.
+"""Fields that a server refuses, as traits of a request: a trait's name begins with `FIELD`,
+`unknown_fields` reads the names from the server's error, and `without_fields` leaves the fields out
+of the request.
 
 A path names such a field: `seed`, or `messages.name` for the field `name` of every message.
 """

@@ -1,5 +1,6 @@
-"""Rewrites chat-completions requests for servers that refuse the form of their messages, their
-response format or their `tool_choice`.
+"""Rewrites chat-completions requests for servers that refuse a message's form, a request without a
+user turn, the response format, or a forced call. `TRAITS` in `refusals.py` names the trait that
+each function removes; `refused_turns.py` mends the order of turns.
 
 Each function returns `body` itself if the request does not have the refused form.
 """

@@ -1,8 +1,9 @@
-"""Rewrites chat-completions requests for chat templates that refuse the order of their turns.
+"""Rewrites chat-completions requests for chat templates that refuse the order of the turns, or an
+assistant turn at the end (a prefill, which the model continues). `TRAITS` in `refusals.py` names
+the trait that each function removes.
 
-Some templates refuse an assistant turn at the end (a prefill, which the model continues), a system
-turn behind other turns, or two neighbouring turns of one role. Each function returns `body` itself
-if nothing changes.
+Orders that some templates refuse are a system turn behind other turns, and two neighbouring turns
+of one role. Each function returns `body` itself if nothing changes.
 """
 
 from collections.abc import Mapping

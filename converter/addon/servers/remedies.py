@@ -1,5 +1,6 @@
-"""Texts that tell a user how to mend two errors that every later request would get too: the server
-does not serve the model, or the server demands a key.
+"""Remedies for two errors that every later request would get too, an unknown model
+(`is_unknown_model`) and a missing key (`WANTS_KEY`): texts that tell a user what to do, and
+`with_remedy`, which adds the text to the server's error.
 """
 
 import re

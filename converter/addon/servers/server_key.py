@@ -1,5 +1,6 @@
-"""Puts the server's API key, with which the proxy was started (`THINK_KEY`), into requests, so that
-clients need no key; hides it in flows.
+"""The server's API key, from the environment variable `KEY_VARIABLE` (`THINK_KEY`), so that clients
+need no key: `server_key` reads it, `put_key` puts it into a request's headers, and `hide_key` hides
+it in flows.
 """
 
 import os

@@ -1,7 +1,10 @@
-"""Replies that a server discards because its own parser of calls (its reader) fails on them.
+"""Requests whose replies the server's own parser of calls (its reader) cannot read: their traits
+(`READER`, `RENDERED`), the errors that show them, and the functions that make requests which avoid
+the reader.
 
 The reader fails if it mistakes the model's template for another one, or if a call differs a little
-from the template's form. Then the addon asks for the reply again, without the reader:
+from the template's form. The server then discards the reply, and the addon asks for it again,
+without the reader:
 
 - llama.cpp renders the prompt of a chat-completions request for any client (`/apply-template`). The
   reply to a text completion of this prompt comes as the model wrote it, and the server's prompt
