@@ -1,5 +1,6 @@
-"""The third and last value of an exchange, `AwaitedReply`: all facts that decide how the reply is
-rewritten. They are known before its first byte comes.
+"""The third and last value of an exchange, `AwaitedReply`: the facts, known before the reply's
+first byte, that decide how it is rewritten. It makes the rewriter, rewrites complete responses
+(`Rewritten`), and stores what a reply has shown about its server.
 
 A recording stores the same values, so that a replay rewrites its reply in the same way.
 """

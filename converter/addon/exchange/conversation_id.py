@@ -1,6 +1,8 @@
-"""The id of a conversation: a hash of its first messages. Spans of OpenTelemetry and thought events
-have it, so that people can group the requests of one conversation. All proxies compute the same id,
-because it depends on the request alone.
+"""`conversation_id`, a hash of what each request of a conversation repeats: the system text, the
+user's first message, and the user's id. Spans of OpenTelemetry and thought events have it, so that
+people can group the requests of one conversation.
+
+All proxies compute the same id, because it depends on the request alone.
 """
 
 import hashlib

@@ -1,4 +1,6 @@
-"""Thoughts of earlier turns: kept for clients that drop them, and put back into later requests.
+"""Thoughts of earlier turns, for clients that drop them: a `ReplyPosition` keeps a reply's thoughts
+in the memory, and `restore_thoughts` puts them back into a later chat-completions request and
+counts them (`EarlierThoughts`).
 
 The thoughts of a reply are kept in the memory under a hash of all messages of the conversation,
 from the first up to the reply. A later request gets the thoughts back if it begins with the same

@@ -1,10 +1,11 @@
-"""The first value of an exchange, `Exchange`: the request as its method, path and headers describe
-it, with the answers and errors that the addon itself gives to the request.
+"""The first value of an exchange, `Exchange`, which `begin` makes from a request's method, path and
+headers. It decides the `Kind`, and makes responses that are no rewritten replies (`Answer`), such
+as lists of models and errors. `JSON` is their usual content type.
 
-An exchange has three values, none of which imports mitmproxy. `begin` makes the `Exchange` from the
-request's head. When the body has come, it is read into a `ReadRequest`
-(`converter.addon.exchange.read_request`). When the request is written for the server, the
-`ReadRequest` is put into an `AwaitedReply` (`converter.addon.exchange.awaited_reply`).
+An exchange has three values, none of which imports mitmproxy. When the body has come, it is read
+into a `ReadRequest` (`converter.addon.exchange.read_request`). When the request is written for the
+server, the `ReadRequest` is put into an `AwaitedReply`
+(`converter.addon.exchange.awaited_reply`).
 """
 
 import enum

@@ -1,4 +1,6 @@
-"""Readers of options: each turns the value that a user wrote into the value that `Settings` holds.
+"""Readers of options, which the fields of `Settings` name: each turns the value that a user wrote
+into the value that `Settings` holds, such as `MemoryLimits` or `MetricsTarget`. `FOLDED` is a value
+of `think_fields` with which other code compares.
 
 A reader raises ValueError, with the expected form, for a value that it cannot read.
 """

@@ -1,7 +1,6 @@
-"""The second value of an exchange, `ReadRequest`: the request with its body, which is read into a
-conversation if the request is translated.
-
-`read` reads a request that is translated, `read_in_dialect` a request that stays in its dialect.
+"""The second value of an exchange, `ReadRequest`: the request with its body. `read` reads a body
+into a conversation, which `translate` writes for the server; `read_in_dialect` reads a request that
+stays in its dialect.
 """
 
 from collections.abc import Callable, Mapping, Sequence

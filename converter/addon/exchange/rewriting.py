@@ -1,5 +1,5 @@
-"""Makes the rewriter of a reply, and the settings by which its stages read text, from the user's
-options.
+"""Makes the rewriter of a reply (`rewriter_of`), and the settings by which its stages read text
+(`reading_of`), from the user's options and the facts about the request.
 """
 
 from converter.addon.exchange.settings import Settings

@@ -1,4 +1,7 @@
-"""The options of the addon, one row each, and the settings that are read from them."""
+"""`Settings`, the options of the addon, one field each with its default, help text, choices and
+reader (`OPTIONS` lists these rows). `read` makes `Settings` from what a user wrote; most readers
+are in `option_readers.py`.
+"""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
