@@ -1,7 +1,10 @@
-"""The client that sends probes (the addon's own questions) to servers and stores their results.
+"""`UpstreamClient` sends the probes of `converter.addon.servers.probes` (the addon's own questions)
+to servers, and stores lasting results as lessons. `credentials` takes a client's key for the server
+from the client's headers.
 
-The result of a probe is stored, so that the probe is not sent again for each request. If a client's
-request can be sent without the result, the request does not wait for the probe.
+A server's kind, the end of its prompts and its list of models are stored, so that they are not
+probed again for each request. If a client's request can be sent without the result, the request
+does not wait for the probe.
 
 A server that does not answer delays requests by `PATIENCE` seconds once. The client remembers that
 the server was silent, and probes it again only in the background.

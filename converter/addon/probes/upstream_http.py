@@ -1,5 +1,7 @@
-"""An HTTP client on asyncio for the addon's own requests. It uses no thread, so that a request to a
-server that hangs ends when its task is cancelled.
+"""An HTTP client on asyncio for probes (`fetch`), TLS contexts by mitmproxy's options
+(`tls_context`), and texts for people that say why a connection failed (`reason_of`).
+
+The client uses no thread, so that a request to a server that hangs ends when its task is cancelled.
 
 TLS follows mitmproxy's options for connections to servers. mitmproxy 12.2 configures pyOpenSSL by
 the same options, in `addons/tlsconfig.py` (tls_start_server) and `net/tls.py`
