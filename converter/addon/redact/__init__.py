@@ -1,3 +1,3 @@
-"""Redaction of data that is kept or sent elsewhere: which fields may stay, and how secrets in these
-fields are replaced.
+"""Redaction of recordings and of spans: which fields, headers and parts of links a recording may
+hold of a request, and how secrets are found and replaced.
 """

@@ -1,5 +1,8 @@
-"""The lists of what a recording may hold of a request: its fields, headers and parts of links.
-Anything else is left out, because it may be private.
+"""The allow-lists of recordings: the fields (`REQUEST`), headers (`HEADERS`) and parts of links
+that a recording may hold of a request; `keep` and `is_kept` apply them. `PROTOCOL` lists the words
+of wire formats, which are never hidden as secrets.
+
+Anything that is not on the lists is left out, because it may be private.
 
 A `Table` has a rule for each field: `ALL` keeps the whole value; another table keeps only its own
 fields of the value, which is an object or an array of objects; a function returns the part of the

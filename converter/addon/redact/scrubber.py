@@ -1,5 +1,6 @@
-"""Finds the secrets of a recorded exchange. Replaces the secrets, the addresses of servers and the
-paths of models wherever they occur in the recording.
+"""Finds the secrets in the headers, links and bodies of requests (`secrets_of_headers` and the
+like). A `Scrubber` replaces them in the texts of recordings and spans, and in recordings also the
+addresses of servers and the paths of models.
 
 A value that the allow-list leaves out of a recording, such as a key, may be a secret, and may occur
 elsewhere, too, such as in a reply. The functions `secrets_of_...` collect these values, and a
