@@ -1,5 +1,6 @@
-"""Keeps the newest request of each conversation with its turns. The conversation's next request
-repeats these turns, which then need not be read and translated again.
+"""`KnownTurns` keeps the newest requests, bounded in number and bytes, each with the cache of its
+turns (`converter.core.model.repeated_turns`). The conversation's next request repeats these turns,
+which then need not be read and translated again.
 """
 
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
-"""Shares lessons about servers between processes, through a store. So a process need not probe a
-server about which another process has a lesson.
+"""`SharedLessons` copies lessons about servers between processes, through the store that
+`open_lessons` opens. So a process need not probe a server about which another process has a lesson.
 
 All lessons about a server are one entry. If two processes write the entry at the same time, a
 lesson may be lost; another probe replaces it, so there is no lock. An address such as `localhost`

@@ -1,4 +1,6 @@
-"""A store of replies or lessons in a SQLite file, which the processes of one machine share.
+"""`SqliteStore`, a store of replies, thoughts or lessons in a SQLite file, which the processes of
+one machine share. `default_path` is its path if the user names none; `open_private` opens any
+SQLite file that only its user may read.
 
 If a process is killed during a write, the entries stay as they were before the write (write-ahead
 log). If the machine loses power, the last entries may be lost (`synchronous=NORMAL`).

@@ -1,5 +1,6 @@
-"""Runs work that uses the store of earlier replies, and waits for its result or for the end of its
-writes. All such waits of one exchange together take at most `PATIENCE` seconds.
+"""Runs work that uses the memory (`run_with_memory`), and waits for its writes (`wait_for_writes`),
+at most `PATIENCE` seconds in all for one exchange. `StoreElsewhere` wraps a store that may fail;
+`decode_key` and `log_wrong_type` are for entries that may be damaged.
 """
 
 import asyncio
