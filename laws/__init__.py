@@ -1,3 +1,3 @@
-"""The laws that every reply must pass, recorded or random, and the readers that check it: an
-oracle, strict readers, the official SDKs.
+"""The laws that recorded replies must pass, the readers that check them (two oracles, plain and
+strict readers, the official SDKs), and a plugin for pytest.
 """

@@ -1,6 +1,7 @@
-"""The oracle of tool calls in text: slow and obvious regular expressions over the whole text.
+"""The oracle of tool calls in text: `calls` finds each `Call`, `is_same_call` compares one with a
+client's. `call_oracle_forms` has the patterns, `call_oracle_readers` reads the arguments.
 
-The oracle shares no code with the addon's parser. `call_oracle_forms` has a row for each form.
+It is slow and obvious, and shares no code with the addon's parser, only tables.
 """
 
 import json

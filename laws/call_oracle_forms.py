@@ -1,6 +1,6 @@
-"""The table of call forms for the oracle of calls: for each form, the pattern of a call's beginning
-and a reader of the rest. The marks come from the addon's table of forms, but not its patterns of
-headers: here every header is a tool's name among special tokens.
+"""`ROWS` and `WHOLE`, made from the addon's table of forms: for each form, the pattern of a call's
+beginning and its reader from `call_oracle_readers`. The marks are the addon's, but not the patterns
+of headers: here every header is a tool's name among special tokens.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""Readers of calls for the oracle. A reader gets the match of a call's beginning and reads the rest
-of the call with regular expressions and the parsers of Python's modules `json` and `ast`.
+"""Readers of a call's body for `call_oracle`, by regular expressions and Python's `json` and `ast`;
+`Row`, a syntax that finds and reads calls; `Members`, in which a schema finds the arguments.
 """
 
 import ast

@@ -1,5 +1,5 @@
-"""The content that a client reads from a reply, as a list of tuples that can be compared: runs of
-thinking and text in order, calls, finish and counts.
+"""A reply as its client reads it: `read_message` (a message object; streams are read strictly),
+`completion_of` (a parsed chat completion), and `view_of`, either of them as tuples to compare.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""The content that a client's reply must have: thinking, text and calls that the oracle reads from
-the server's bytes, arranged as in the client's dialect.
+"""The content that a client's reply must have: `parts`, read by the two oracles in a choice of the
+server's reply, and the same as clients get them: `openai_texts`, `anthropic_blocks`. `reading_for`
+returns the addon's settings that the oracles need.
 """
 
 import re
@@ -52,9 +53,7 @@ def reading_for(recording: Recording, whole: bool) -> Reading:
 
 
 def reading_for_client(recording: Recording, form: Form) -> Reading:
-    """Return the settings with which the addon reads a recording's text for a client that gets the
-    reply in this form.
-    """
+    """Return `reading_for` a recording whose client gets the reply in this form."""
     return reading_for(recording, Form.WHOLE in (recording.server_form, form))
 
 

@@ -1,10 +1,11 @@
-"""Laws 2 to 5 for recordings of two server replies that the client gets as one. The addon requested
-the second reply, because it had ended the thought of the first, or because no answer came in it.
+"""Two server replies that the client gets as one: `check_law` holds them to laws 2 to 5, and law 9
+asks here which of them ends the client's reply. The addon requested the second one, because it had
+ended the thought of the first, or because no answer came in it.
 
 From the two replies, this module builds a third: the reply that the server would have sent if its
 model had ended the thought at the same offset. The laws are checked for the third reply, and the
-client's message must be the same for the third as for the two. The module reads the server's bytes
-and the options, never the addon's output.
+client's message must be the same for the third as for the two. The third is made of the server's
+bytes and the options, never of the addon's output.
 """
 
 import copy

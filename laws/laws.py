@@ -1,5 +1,5 @@
-"""The nine laws of `docs/recordings.md`. Every recorded reply can be checked against them without a
-golden and without a second recording.
+"""The table of the nine laws of `docs/recordings.md`: `laws_of` yields those that apply to a
+recording, `check` holds it to them, without a golden. Their functions: `laws_of_*.py`.
 """
 
 import traceback

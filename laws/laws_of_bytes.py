@@ -1,5 +1,5 @@
 """Laws 1, 8 and 9, on the bytes that a client gets: cuts of the server's bytes do not change them,
-damaged bytes raise no error in the addon, and streams are in order.
+damaged bytes raise no error in the addon, and streams are in order and end as the server's did.
 """
 
 import random

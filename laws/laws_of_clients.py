@@ -1,4 +1,6 @@
-"""Law 7: the official SDKs read a client's bytes, and get the message that a plain reader gets."""
+"""Law 7: the official SDKs, which `sdk_reading` calls, get the message that a plain reader gets
+from a client's bytes. NotInstalledError: an SDK is missing.
+"""
 
 import json
 import warnings

@@ -1,4 +1,4 @@
-"""Laws 4 to 6: the client gets the content that the server sent, and no marks."""
+"""Laws 4 to 6: a client gets all that the server sent, as the oracle reads it, and no marks."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,6 +1,4 @@
-"""Laws 2 and 3: a client gets the same message however text is cut into frames, and from a stream
-as from a whole body.
-"""
+"""Laws 2 and 3: a reply is the same however text is cut (`recut`), streamed or whole (`refold`)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,9 +17,7 @@ _PIECES = 6  # the most pieces into which a text is cut at random
 
 
 def law_2(recording: Recording, drawn: int) -> None:
-    """Check that a client gets the same message if text is cut into other frames: one for each
-    character, one for all text, and at random.
-    """
+    """Check that the message is the same if text is cut into characters, not at all, at random."""
     streamed = as_stream(recording)
     drawing = seeded_random(recording, 2)
     cuts: dict[str, Callable[[str], list[str]]] = {

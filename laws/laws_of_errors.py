@@ -1,5 +1,5 @@
-"""The laws for a server's error response: the client gets its message, the SDKs raise the error,
-and the addon raises nothing whatever the body.
+"""Laws 4, 7 and 8 for a server's error response: the client gets its message, the SDKs raise the
+error, and the addon raises nothing whatever the body.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""The kinds of recordings for which a law does not hold, one row for each kind, with the reason."""
+"""`Case`, a recording with its parsed reply and the addon's findings; and `LIMITS`, the kinds of
+cases for which a law does not hold, one row for each kind, with the reason.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,6 @@
-"""Comparison of a server's text with a client's, which lacks the marks; and counts of marks."""
+"""`TextComparison` of a server's text with a client's, which lacks the marks (law 4); and for law 6
+the marks of families (`literal_marks`), and how often one stands in texts (`count_mark`).
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

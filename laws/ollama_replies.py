@@ -1,5 +1,5 @@
-"""Replies of Ollama's API: a plain parser, their message in the shape of the Messages API, and
-their other form (a stream as one body, a body as a stream).
+"""Replies of Ollama's API: the plain `OllamaParser`, their message in the shape of the Messages API
+(`as_message`), and their other form (a stream as one body, a body as a stream).
 """
 
 import json

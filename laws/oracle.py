@@ -1,7 +1,8 @@
-"""The oracle of thinking: reads a whole text by one slow and obvious regular expression.
+"""The oracle of thinking: `read` divides a text into thoughts and answer, by slow and obvious
+regular expressions over the whole of it, which `oracle_marks` makes.
 
-The oracle shares no code with the addon's parser. At each offset the expression matches a piece of
-code (Markdown), a thought, a mark that is dropped, or one character of text. Behind a mark, the
+It shares no code with the addon's parser, only tables. At each offset an expression matches a piece
+of code (Markdown), a thought, a mark that is dropped, or one character of text. Behind a mark, the
 search begins anew as in a text that begins there, so that a block of code may begin there too.
 """
 

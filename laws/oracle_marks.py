@@ -1,4 +1,6 @@
-"""The regular expressions with which `oracle` finds marks of thoughts and of calls in a text."""
+"""The patterns with which the oracle of thinking finds marks (`pattern_of`, `mark_patterns`), and
+the functions that say where a call or its JSON begins and ends.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The values into which the laws parse a reply: its choices, and the pieces of each choice."""
+"""`ParsedReply`, `ParsedChoice`, `Piece`: the values into which `reply_parser` reads replies."""
 
 import json
 from collections.abc import Sequence

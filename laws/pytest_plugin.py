@@ -1,5 +1,5 @@
-"""`pytest --think-recordings DIR`: every recording in a folder is a test by itself, held to all
-laws and to its goldens.
+"""The plugin for `pytest --think-recordings DIR`: for each recording in a folder, every law that
+applies, every golden and a person's expectation is a test.
 
 Nothing but pytest is imported until the option, or `think_recordings` in pytest's own settings,
 names a folder.

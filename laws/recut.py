@@ -1,4 +1,4 @@
-"""A stream with its text cut into other frames (`recut_text`): clients must get the same of it."""
+"""`recut_text`, for law 2: a stream's text in other server-sent events; `frame_of` writes one."""
 
 import copy
 import json
@@ -88,9 +88,7 @@ def _text_fields(delta: Json) -> tuple[str, ...]:
 
 
 def _delta_of(value: Json) -> tuple[Json, tuple[str | int, ...]]:
-    """Return the delta in a frame's JSON, and the keys that lead to it. Both are empty if the frame
-    has a finish, counts, or no delta.
-    """
+    """Return a frame's delta and the keys to it; both empty if it has a finish, counts or none."""
     match value:
         case {"choices": [dict() as choice]} if not value.get("usage"):
             delta = choice if is_text(value) else choice.get("delta")

@@ -1,4 +1,4 @@
-"""A reply in its other form: `fold` makes one body of a stream, `unfold` a stream of one body."""
+"""Any dialect's reply in its other form: `fold` makes a body of a stream, `unfold` the opposite."""
 
 import copy
 import json
@@ -103,9 +103,7 @@ _FOLDS: Mapping[Dialect, Callable[[list[Json]], Json]] = {
 
 
 def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
-    """Return the stream that the server would send in place of the body. `cut` cuts a text into one
-    piece for each frame.
-    """
+    """Return the body as its server would stream it. `cut` cuts a text into a piece a frame."""
     value: Json = json.loads(body)
     if dialect is ANTHROPIC:
         return b"".join(map(frame_of, _unfold_anthropic(value, cut)))

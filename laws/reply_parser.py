@@ -1,5 +1,5 @@
-"""A plain parser of replies, with which the laws compare the server's bytes and the client's. It
-shares nothing with the addon's decoders but the names of the reasoning fields.
+"""`parse_reply`, the plain parser of replies of all dialects, the server's and the client's; and
+`frames` of a stream. It shares with the addon's decoders only how a reasoning field is read.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A plain parser for replies of the Responses API."""
+"""`ResponseParser`: Responses API replies, for `reply_parser`; `response_view` is stricter."""
 
 from converter.core.dialects.reasoning_fields import thinking_in
 from laws.parsed_reply import Json, ParsedChoice, ParsedReply, Piece

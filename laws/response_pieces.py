@@ -1,6 +1,4 @@
-"""A reply of the Responses API in its other form: `fold` makes one body of a stream, `unfold` a
-stream of one body.
-"""
+"""A Responses API reply in its other form, for `refold`: `fold` takes a stream, `unfold` a body."""
 
 import copy
 from collections.abc import Callable, Iterator, Sequence

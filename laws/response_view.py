@@ -1,4 +1,5 @@
-"""A strict reader of streams of the Responses API, and their response object as a message object.
+"""`read_response`, a strict reader of streams of the Responses API; and `as_message`, which returns
+a response object as a message object of the Messages API.
 
 The reader is as strict as all clients together. A delta belongs to the item that was added last
 (Codex), an item is added before its deltas (Python SDK), the last event has exactly the finished

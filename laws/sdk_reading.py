@@ -1,4 +1,6 @@
-"""The official SDKs as readers of a client's bytes, which a mock transport delivers."""
+"""The official SDKs as readers of a client's bytes, a function for each call of theirs; mock
+servers deliver the bytes, `Wire` those for the SDKs of Anthropic and OpenAI.
+"""
 
 import json
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""A strict reader of Messages streams: a table has the events that may follow each event, and any
-other event is an error.
+"""`read_strictly`, a strict reader of Messages streams: a table has the events that may follow each
+event, and any other event is an error.
 
 The reader is as strict as Claude Code, which aborts its turn on a delta of the wrong type or for an
 index that is not open.
@@ -200,9 +200,7 @@ def read_strictly(body: bytes) -> StrictReader:
 
 
 def frames_of(body: bytes) -> list[bytes]:
-    """Return the frames without the blank lines that end them. Raises AssertionError where the last
-    frame has none.
-    """
+    """Return the frames without their blank lines. Raises AssertionError if the last has none."""
     frames = re.split(rb"\r?\n\r?\n", body)
     must(frames.pop() == b"", "the last frame has no end")
     return frames

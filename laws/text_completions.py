@@ -1,5 +1,5 @@
-"""Replies of the text completions API: as chat completions, and in their other form (a stream as
-one body, a body as a stream).
+"""Replies of the text completions API, which `is_text` recognises: as chat completions, and in
+their other form (a stream as one body, a body as a stream).
 """
 
 import copy

@@ -1,5 +1,5 @@
-"""The variants of a recorded reply (which client, streamed or whole), and the bytes that each of
-these clients gets, for the recorded chunks and for others.
+"""`Variant`: a client of a recorded reply, and the form in which it gets it. `body_of` returns the
+bytes that it gets, for the recorded chunks or for others, such as random cuts (`cut_anywhere`).
 """
 
 import random
@@ -20,9 +20,7 @@ from converter.extras.recordings.recording import Chunk, Recording
 from laws.failures import BrokenLawError
 
 DRAWN = 8
-"""How many random cuts to check for each recording and law. They are the same each time, because
-the recording's name is the seed.
-"""
+"""How many random cuts to check for each recording and law. The recording's name is their seed."""
 _CONTENT_TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
 _CLIENT_NAMES = {
     OPENAI_CHAT: "chat completions client",
