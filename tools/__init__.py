@@ -1,1 +1,1 @@
-"""Programs for developers of the addon: benches, trials of real servers, recordings, pictures."""
+"""Programs for developers: benches, the lab of real servers, recordings, pictures, releases."""

@@ -1,4 +1,5 @@
-"""Make the recordings of `recordings/` anew: real servers answer requests that pass the addon.
+"""Make anew the recordings of `recordings/` that have a plan in `recording_plans.py`: real servers
+answer requests that pass the addon.
 
     python -m tools.capture [NAME ...] [--into FOLDER] [--keep FOLDER]
         [--vllm URL] [--vllm-r1 URL] [--vllm-parsers URL] [--transformers URL]

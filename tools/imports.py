@@ -1,4 +1,4 @@
-"""The imports between the project's modules: what a module needs, and circles of imports.
+"""The imports between the project's modules: all that a module needs (`closure`), and `circles`.
 
     python -m tools.imports converter.core.reply.rewriter
 

@@ -1,5 +1,5 @@
-"""The plans of the recordings that `tools/capture.py` makes, one row for each recording: the
-server, the client's request, and the addon's options.
+"""The plans of the recordings that `tools/capture.py` makes, one row for each: the server, the
+client's request, and the addon's options; also the tools and questions that requests share.
 """
 
 from collections.abc import Mapping

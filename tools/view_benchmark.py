@@ -1,4 +1,5 @@
-"""Print how much an open page of mitmweb costs a stream, and what it costs to show a long reply.
+"""Print the cost of mitmweb's own page: to a stream, while the page is open, and for a long reply
+in the view *Thinking*. `page_benchmark` measures the page at /think.
 
     python -m tools.view_benchmark [--frames N] [--runs R] [--megabytes M]
 

@@ -1,9 +1,9 @@
-"""Measure the addon against a bare mitmdump: `make bench`, or `python -m tools.bench`.
+"""The benches: `make bench` measures the addon against a bare mitmdump, and starts most others.
 
-The *bare* mitmdump has only the addon `identity.py`, which streams every body unchanged. The server
-(`server.py`) and the client (`client.py`) are processes of their own. They move bytes that were
-prepared before the run, so that they cost little beside a proxy. Every proxy is pinned to one core,
-server and client to another.
+The *bare* mitmdump has only the addon `identity.py`, which streams each response unchanged. The
+server (`server.py`) and the client (`client.py`) are processes of their own. They move bytes that
+were prepared before the run, so that they cost little beside a proxy. Every proxy is pinned to one
+core, server and client to another.
 
 A *contender* is a proxy with its options, and a client's dialect; a *load* is a number of requests
 of one kind. Each contender is measured under each load directly before or after the bare mitmdump,

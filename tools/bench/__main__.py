@@ -1,4 +1,5 @@
-"""Measure the addon, print its ratios to a bare mitmdump, write all figures to a JSON file.
+"""Measure the addon, print its ratios to a bare mitmdump, write all figures to a JSON file; or run
+another bench.
 
     make bench
     python -m tools.bench [--repetitions N] [--only WORD ...] [--loads WORD ...] [--peers] [--quick]

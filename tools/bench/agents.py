@@ -1,4 +1,5 @@
-"""Write the requests of a coding agent: tools, a system prompt, and a history of tool calls.
+"""`Agent`, which writes a coding agent's requests in each dialect, with tools, a system prompt and
+a history of tool calls; other benches send them.
 
 A request has the user's task, then for each turn so far a tool call and its result. The next
 request repeats all that and adds one turn. As Claude Code does, each Messages request sets

@@ -1,4 +1,5 @@
-"""The client of a measurement: raw sockets that read replies, with the time of each read.
+"""The process that sends a measurement's requests and reads the replies, with the time of each
+read: it gets a `Task` and returns an `Outcome`.
 
 `python -m tools.bench.client` reads tasks (`Task`) from stdin, one a line, as JSON. It runs each
 task, then checks its replies, and prints the outcome (`Outcome`) as a line of JSON.

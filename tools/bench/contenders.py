@@ -1,4 +1,6 @@
-"""The contenders of the benchmark, a row each: a proxy, its options, and the client's dialect."""
+"""The contenders of the benchmark, a row each: a proxy, its options, and the client's dialect; also
+mitmdump's arguments with the addon and without it.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path

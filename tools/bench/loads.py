@@ -1,4 +1,6 @@
-"""The loads of the benchmark, such as 32 streams at once, and the figures measured under each."""
+"""The loads of the benchmark, such as 32 streams at once, the figures measured under each, and
+`Measurer`, which has `client.py` run them.
+"""
 
 import statistics
 from collections.abc import Callable

@@ -1,4 +1,5 @@
-"""Print the cost of storing a reply in the addon's memory, and of looking one up.
+"""Print the cost of storing a reply in the addon's memory, and of looking one up; then check two
+machines that share a memory (`spread.py`).
 
     python -m tools.bench memory [--quick]
 

@@ -1,4 +1,6 @@
-"""Start the processes of a bench, each pinned to a core; read their times and memory from /proc."""
+"""`PinnedProcess`, a bench's process on one core, with its processor time and memory from /proc;
+and what a start needs: cores, free ports, a wait for a port, a proxy's settings (`Run`).
+"""
 
 import json
 import os

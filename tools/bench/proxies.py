@@ -1,4 +1,4 @@
-"""Start the proxies of a run. Contenders with the same arguments share one process.
+"""`Proxies`, which starts and stops a run's proxies; contenders with the same arguments share one.
 
 The addon is copied first: mitmproxy reloads an addon when its file changes, so an edit of the
 sources would spoil a run.

@@ -1,6 +1,7 @@
-"""Build the model replies that the bench's server sends: their tokens, frames and bodies.
+"""`ReplyName`, and the model replies that the benches' server sends: their tokens, frames and
+bodies, and the message that a client must read in each.
 
-Each has a name such as `tags.2000.50`: its kind, its number of tokens, and its pace. That is how
+A reply has a name such as `tags.2000.50`: its kind, its number of tokens, and its pace. That is how
 many tokens the server sends in a second; 0 stands for all at once. A request has the reply's name
 as its `model`, because every proxy passes the model on.
 """

@@ -1,4 +1,5 @@
-"""Write a run's report, as tables and as JSON: each contender's ratios to the bare mitmdump.
+"""The report of a run, which `__main__` prints and writes: lines of tables and JSON, with each
+contender's values and its ratios to the bare mitmdump.
 
 A ratio divides a contender's value by that of the bare mitmdump which was measured directly before
 or after it. The tables show median and range of the ratios of all repetitions.

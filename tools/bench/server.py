@@ -1,4 +1,5 @@
-"""The model server of the benches: sends prepared replies, at once or at a pace in tokens a second.
+"""The model server of the benches: sends what `replies.py` prepares, at once or at a pace in tokens
+a second.
 
 `python -m tools.bench.server` prints its port. If the `model` of a chat completions request ends
 with a reply's name, such as `tags.2000.50`, the server sends this reply. Every other request gets

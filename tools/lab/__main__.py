@@ -1,4 +1,5 @@
-"""Try real model servers through the addon, and write the results.
+"""Try real model servers (`servers.py`) through the addon with questions (`matrix.py`) and agents,
+and write the results (`table.py`).
 
     python -m tools.lab [SERVER[:CONFIGURATION] ...]
 

