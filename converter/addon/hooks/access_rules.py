@@ -1,5 +1,6 @@
-"""Rules for requests that enter the proxy: requests of foreign web pages are refused, and a request
-loses the headers that the model server must not get (Anthropic's keys, cookies, personal data).
+"""Rules for a request's head: `AccessRules` refuses requests of foreign web pages, and has
+`client_headers` remove what the model server must not get. Also what hooks ask about a flow
+(`is_reverse`, `dialect_of`), and the answer by which a program recognises the addon.
 """
 
 import logging

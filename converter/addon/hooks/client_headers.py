@@ -1,5 +1,5 @@
-"""Removes headers of a client that a model server must not get: Anthropic's keys, cookies, and
-headers for the cloud of the client's maker.
+"""Patterns of a client's headers that a model server must not get (Anthropic's keys, cookies,
+headers for the cloud of the client's maker), and the functions by which `AccessRules` removes them.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""Messages for clients about a server that could not be reached, did not answer, or broke off its
-reply.
+"""A table (`FAULTS`) of messages for clients: mitmproxy's or the system's reason for a fault -> a
+sentence about a server that could not be reached, did not answer, or broke off its reply.
 """
 
 import re

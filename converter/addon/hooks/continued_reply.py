@@ -1,10 +1,11 @@
-"""Lets a reply go on after the addon has ended its thought, for example because the thought was
-over its budget. A reply whose answer the addon has ended, at a stop string, does not go on.
+"""`ContinuedReply`: lets a reply go on after the addon has ended its thought (`thought_ender` in
+`converter/core/reading` decides when). If the addon ends the answer, at a stop string, the reply
+does not go on.
 
 A server that ends thoughts on request (llama.cpp) is asked to do so, and continues the same
-response. From any other server the addon disconnects in the middle of the response. It then sends a
-second request, which is made here and contains the reply so far, and the server's response to it
-continues the reply.
+response. From any other server the addon disconnects in the middle of the response. The layers then
+send a second request, whose body (`AwaitedReply.continued_body`) contains the reply so far, and the
+server's response to it continues the reply.
 """
 
 import asyncio

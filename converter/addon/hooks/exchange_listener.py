@@ -1,6 +1,6 @@
-"""Answers what our layers of mitmproxy's proxy core ask about an exchange: who reads a response's
-body, which error a client gets for a request without a response, and which head begins a stream
-before the server answers.
+"""Answers to the questions of our layers about an exchange (the methods of `Listener`): who reads a
+response's body, which error a client gets for a request without a response, which head begins a
+stream before the server answers, how long a request may be, and when a ping is due.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""Declares the addon's options in mitmproxy, checks their values, and reads them into settings."""
+"""Declares the addon's options in mitmproxy, checks their values, and reads them into settings. The
+options themselves are rows in `converter/addon/exchange/settings.py`.
+"""
 
 import logging
 from collections.abc import Sequence

@@ -1,5 +1,6 @@
-"""Reads the response of a server that failed on the client's request (a refusal, a parser's fault,
-an empty stream), and makes another request, whose response the client gets instead.
+"""Readers of the response of a server that failed on the client's request (a refusal, a parser's
+fault, an empty stream). They make the next request, which the layers send; `refusals.py` and
+`unread_replies.py` in `converter/addon/servers` have the rules.
 
 - A server refuses a request because of a trait (such as a field). The request is sent again without
   the trait that the server's error message names. A message names one trait, so a request may be

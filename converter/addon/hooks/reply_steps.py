@@ -1,5 +1,6 @@
-"""The reply half of an exchange: the bytes of a streamed reply go through a `Tap`; a whole reply is
-rewritten when it is complete. The watchers get the events of each reply.
+"""The reply half of an exchange, at mitmproxy's hooks of a response: the bytes of a streamed reply
+go through a `Tap`; a whole reply is rewritten when it is complete. The watchers get the events of
+each reply, and lessons about the server are stored.
 """
 
 import logging

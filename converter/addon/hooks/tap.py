@@ -1,5 +1,6 @@
-"""The tap: the function through which the bytes of a streamed reply go from the server to the
-client. It rewrites them on the way.
+"""The tap: the stream function through which the bytes of a streamed reply go from the server to
+the client. A `Rewriter` rewrites them; the tap records the chunks, tells the layers when a call
+needs a thread, and may have them send the server a next request.
 """
 
 import logging
