@@ -1,5 +1,6 @@
-"""Our layer of one client's connection. It makes our layers for the connection's exchanges and
-server connections, and has one timer by which all of its streams check whether they are silent.
+"""`ReplyLayer`: our layer of one client's connection. It makes our layers of exchanges and of
+server connections, calls the hooks of exchanges, joins writes, and has one timer by which all of
+its streams check whether they are silent.
 """
 
 import asyncio

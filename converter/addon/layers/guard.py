@@ -1,5 +1,6 @@
-"""The guards: they list every member of mitmproxy's proxy core that our layers use, and what a user
-loses if this mitmproxy lacks the member.
+"""The guards (`PROMISES`, `SPEED`): they list the members of mitmproxy that our layers use, and
+what a user loses without them. The layers import mitmproxy's HTTP layers from here, and functions
+of this file, such as `is_paused`, use the private members.
 
 The members were read in mitmproxy 12.0.0, 12.2.3 and 12.3.1, whose HTTP layers are the same. There
 are two parts: `PROMISES` (proper ends, pings, errors in the dialect) and `SPEED`. If a version

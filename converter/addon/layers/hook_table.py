@@ -1,5 +1,5 @@
-"""Calls mitmproxy's hooks by a table. For each hook the table has the addons with this hook, so
-that they are searched for once, and not at each call.
+"""The hook table (`TABLE`), by which mitmproxy's hooks are called. For each hook it has the addons
+with this hook (`addons_with`), so that they are searched for once, and not at each call.
 
 mitmproxy searches all of its 45 addons, and those within them, at each call of a hook: 1,449
 microseconds for the eight hooks of an exchange. The table keeps mitmproxy's order of the functions.

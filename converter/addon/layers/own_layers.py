@@ -1,5 +1,7 @@
-"""The addon of mitmproxy that puts our layers into each client's connection, if this mitmproxy has
-the members that the layers use.
+"""The addon of mitmproxy that puts our layers into each client's connection, changes three of
+mitmproxy's options, and ends running replies properly when mitmproxy ends.
+
+If this mitmproxy lacks a member that the layers use (`guard`), its own layers stay in place.
 """
 
 import asyncio

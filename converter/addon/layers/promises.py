@@ -1,5 +1,6 @@
-"""The layer of one exchange. It keeps three promises: broken replies end properly, clients of
-silent replies get pings, and failures are reported in the client's dialect.
+"""`StreamLayer`: our layer of one exchange. It calls the stream function, sends the server a next
+request, and keeps three promises: broken replies end properly, clients of silent replies get pings,
+and failures are reported in the client's dialect.
 
 The layer calls mitmproxy's own methods. If such a method is about to send the client an error,
 `_report_in_dialect` replaces the command that sends it: by the last pieces of the stream function

@@ -1,5 +1,5 @@
 """The splice: the lane in which the bytes of a streamed reply go from the server's socket to the
-client's in one call.
+client's in one call. `move_to_splice` moves a reply to it; both sides must speak plain HTTP/1.
 
 mitmproxy reads through asyncio's streams: bytes wait in a buffer, and in the loop's next turn a
 task takes two locks, makes an event, passes it through eleven generators and drains all writers.

@@ -1,4 +1,6 @@
-"""A reader of HTTP/1 bodies that returns all data of one read of the socket as one piece."""
+"""`WholeReads`: the reader of HTTP/1 bodies for both lanes. It returns all data of one read of the
+socket as one piece, where h11's reader returns one HTTP chunk.
+"""
 
 import re
 from typing import Any

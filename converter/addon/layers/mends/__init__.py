@@ -1,7 +1,8 @@
-"""Corrections of mitmproxy's faults, a file for each side of the proxy. A file names mitmproxy's
-version, the faults, and the condition under which the correction can be deleted.
+"""Corrections of mitmproxy's faults, now in one file, for the server's side. It names mitmproxy's
+version, the faults, and the condition under which the corrections can be deleted.
 
-Two more corrections are in `connection`: `_drop_closed_layers` drops the layers of closed server
-connections, and `_check_openings` reports a connection that the server reset while it was being
-opened.
+Other corrections are methods of our layers. In `connection`, `_drop_closed_layers` drops the layers
+of closed server connections, `_check_openings` reports a connection that the server reset while it
+was being opened, and `register_connection` clears the error of a failed opening. In `promises`,
+`start_request_stream` holds a request that another addon has answered.
 """

@@ -1,5 +1,5 @@
-"""Our layer of the connection to an HTTP/1 server. It reports a bad response head at once, and
-skips interim heads.
+"""`ServerConnection`: our layer of the connection to an HTTP/1 server. It reports a bad response
+head at once, skips interim heads, reads bodies by `WholeReads`, and can be left in mid-response.
 
 mitmproxy 12.2.3 has three faults in the reading of a head:
 
