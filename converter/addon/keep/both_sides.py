@@ -1,5 +1,6 @@
-"""Keep both sides of an exchange. The client's side is the request that the client sent and the
-reply that it got; the server's side is the request that the server got and the reply that it sent.
+"""`BothSides`: both sides of an exchange. The client's side is the request that the client sent and
+the reply that it got; the server's side is the request that the server got and the reply that it
+sent.
 
 The flow itself shows the client's side. The server's side becomes the flow's backup, which
 mitmproxy's *Revert* shows. Both are saved with the flow, and so are the times of the chunks.

@@ -1,4 +1,5 @@
-"""Limits on the flows that mitmweb and the console keep, so that a proxy can run for weeks.
+"""The watcher that has each exchange's outcome written onto its flow (`FlowRecord.finish`), and
+limits the flows that mitmweb and the console keep, so that a proxy can run for weeks.
 
 mitmproxy itself keeps all flows. When they take more memory than the option `think_limits` allows,
 the addon first removes the server's side of the oldest flows (their backup: the request that the

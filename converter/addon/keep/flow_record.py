@@ -1,7 +1,9 @@
-"""The record of a running exchange, and its outcome on the flow: a comment, a marker and notes.
+"""`FlowRecord`: the record of a running exchange, kept in `RUNNING_RECORDS`. At the end it writes
+the outcome onto the flow: a comment, a marker and notes. Functions such as `notes_of` and
+`outcome_of` read the outcome from the flow.
 
-The notes are one JSON text in the flow's metadata. mitmproxy copies a flow's metadata often, and a
-text needs no time to copy.
+The notes are one JSON text in the flow's metadata, whose form is in `notes`. mitmproxy copies a
+flow's metadata often, and a text needs no time to copy.
 """
 
 from collections import Counter

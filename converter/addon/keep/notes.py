@@ -1,6 +1,6 @@
-"""The notes of a flow, one JSON text in its metadata: the lengths and times of the server's chunks,
-and the facts by which the reply was read. Recordings are made from the notes, and the page and
-views show them.
+"""The form of a flow's notes, one JSON text in its metadata: the lengths and times of the server's
+chunks, the options, the facts by which the reply was read (`NotedFacts`), and its summary.
+Recordings are made from them; the page and the views read them by `flow_record.notes_of`.
 """
 
 import json
