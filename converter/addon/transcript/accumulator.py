@@ -1,6 +1,6 @@
 """Collect the parts of a reply's choice (thoughts, texts, calls) from its events, so that people
-can read them while the reply comes. For each event the new parts and texts are returned; all parts
-so far can be read at any time.
+can read them while the reply comes. For each event the new parts and texts are returned, as `News`;
+all parts so far can be read at any time.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
-"""Turn the messages of a request of any dialect into the turns and parts of a transcript.
-`converter.core.dialects.message_walk` yields the blocks of the messages; each block becomes one or
-several parts. No function raises.
+"""Turn the messages of a request, and blocks and items of a reply, into the turns and parts of a
+transcript. `converter.core.dialects.message_walk` reads the blocks of any dialect; each block
+becomes one or several parts. No function raises.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,5 +1,5 @@
 """Split a request into parts (system prompt, tools, turns, thoughts, calls, results, pictures),
-each with its number of tokens, so that people see what fills the context window.
+each with its number of tokens, so that people see on the page what fills the context window.
 
 If a server returns the list of the prompt's tokens, the tokens of each part are counted. Other
 servers report only the number of all tokens: it is shared among the parts by their lengths.

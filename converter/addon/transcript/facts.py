@@ -1,5 +1,5 @@
-"""The lines at the end of a reply's transcript: its model, finish, tokens and times, made from its
-facts (name -> value).
+"""Texts of facts (name -> value): the lines at the end of a reply's transcript with its model,
+finish, tokens and times (`fact_lines`), and the value of any fact or setting (`as_text`).
 """
 
 from collections.abc import Callable, Mapping

@@ -1,5 +1,5 @@
-"""Read a request of any dialect as a transcript for people. Invalid requests, which the translation
-would refuse, are shown too, with all their fields.
+"""Read a request of any dialect as a transcript for people; `blocks` makes the turns. Invalid
+requests, which the translation would refuse, are shown too, with all their fields.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,6 @@
 """Write a transcript as text for a terminal, at once or while it grows. Roles are bold, the answer
-is plain, and thinking is dim, with a bar before each line.
+is plain, and thinking is dim, with a bar before each line. The callers print the text, such as
+`converter/extras/watch/terminal.py`.
 
 Without colours the bar still sets thinking apart. Control characters and escape sequences in a
 model's text are written as visible text.
