@@ -1,4 +1,6 @@
-"""Checks whether the address or name of a host belongs to this machine or to a private network."""
+"""Checks whether an IP address, or all addresses of a host's name, belong to this machine or to a
+private network.
+"""
 
 import asyncio
 import ipaddress

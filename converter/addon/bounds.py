@@ -1,5 +1,5 @@
-"""The bounds on data that the proxy holds of servers' answers and of earlier requests. The bounds
-on a reply are in `converter.core.wire.bounds`.
+"""The bounds on response heads, on servers' answers to probes, and on earlier requests that are
+kept or compared. The bounds on a reply are in `converter.core.wire.bounds`.
 """
 
 from converter.core.wire.bounds import Bound

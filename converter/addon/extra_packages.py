@@ -1,5 +1,6 @@
-"""Imports the packages in `converter/extras`. Each of them may be deleted. Some need packages that
-mitmproxy does not install; `pip install think-addon[EXTRA]` installs them.
+"""Imports modules of the packages in `converter/extras` by name, because each package may be
+deleted. Some need packages that mitmproxy does not install (`EXTRAS`); `pip install
+think-addon[EXTRA]` installs them.
 """
 
 import sys

@@ -1,4 +1,6 @@
-"""Functions that write whole files and create folders. Each error is one line for the user."""
+"""Functions that write whole files and create folders, and `FileError`: the reason, in one line for
+the user, why a file or folder cannot be used.
+"""
 
 import os
 import threading

@@ -1,4 +1,7 @@
-"""Functions that read and change mitmproxy's requests and responses: headers, bodies, encodings."""
+"""Functions that read and change mitmproxy's requests and responses: body (`content_of` returns it
+uncompressed), headers, framing, connection. `copy_message` copies one; `upstream_of` returns the
+server of a flow.
+"""
 
 import zlib
 from collections.abc import Callable, Mapping

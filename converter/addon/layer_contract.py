@@ -1,11 +1,12 @@
-"""The interfaces between our layers of mitmproxy's proxy core (`converter/addon/layers`), which
-move bytes, and the addon's hooks (`converter/addon/hooks`), which interpret them. Both import this
-file, and neither imports the other.
+"""The interfaces, such as `Listener` and `StreamFunction`, between our layers of mitmproxy's proxy
+core (`converter/addon/layers`), which move bytes, and the addon's hooks (`converter/addon/hooks`),
+which interpret them. Both import this file, and neither imports the other.
 
 The layers ask a `Listener` about an exchange: whether the client's request is too long, which head
 begins a stream early, and which response the client gets after a failure. The bytes of a reply go
 through a `StreamFunction` to the client, or a `BodyReader` reads them while the client gets
-nothing.
+nothing. `HeldStream` and `Refusal` are for the hooks alone, `Connections` and `Stream` for the
+layers alone.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping

@@ -1,5 +1,6 @@
-"""Functions that write the lines of the log. In them, texts of clients and servers are shortened
-and made printable. A line that nobody reads is not formatted.
+"""Functions for lines of the log and of a flow's comment, such as `report`. In them, texts of
+clients and servers are shortened and made printable. mitmproxy's own lines that nobody reads are
+left out.
 """
 
 import logging

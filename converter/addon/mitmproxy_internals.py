@@ -1,6 +1,6 @@
-"""All uses of mitmproxy's private and undocumented members, except those of mitmweb's server
-(`converter/extras/page/mitmweb_internals.py`) and of our layers
-(`converter/addon/layers/guard.py`).
+"""Functions that use private and undocumented members of mitmproxy: an option's value, a flow's
+backup, the list of flows. Only two other files use private ones: for mitmweb's server
+`converter/extras/page/mitmweb_internals.py`, for our layers `converter/addon/layers/guard.py`.
 
 The members were read in mitmproxy 12.0.0, 12.2.3 and 12.3.1.
 """

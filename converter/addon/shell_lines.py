@@ -1,5 +1,6 @@
-"""Command lines for people to paste into a shell, built safely from texts of servers, such as
-models' names.
+"""Functions that build command lines from texts of servers, such as models' names, so that people
+can paste them safely into a shell. `start_lines` and `converter/extras/command` choose the
+commands.
 """
 
 import shlex

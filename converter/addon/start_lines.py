@@ -1,5 +1,6 @@
-"""Command lines, for people to copy, that send this proxy a request or start a client that uses it.
-They are printed at the proxy's start, and shown on the page at /think before the first exchange.
+"""Command lines, for people to copy, that send this proxy a request or start a client that uses it,
+and the context window that a client needs (`NEEDS`). The program prints the lines at its start; the
+page at /think shows them before the first exchange.
 """
 
 import json

@@ -1,10 +1,9 @@
-"""Watchers: extras that show, count, keep or send on the contents of exchanges. No watcher changes
-a reply.
+"""`Watcher`: the base class of the parts that show, count, keep or send on the contents of
+exchanges. No watcher changes a reply. `ExtraServices` has what extras may use of the addon.
 
 `think_addon.py` lists the packages of `converter/extras` that have watchers. Each package has a
 module `extra` with a function `addons(services)`, which returns addons of mitmproxy. If such an
-addon is a `Watcher`, the methods of `Watcher` are called at each exchange's request, events and
-end.
+addon is a `Watcher`, `Watchers` calls its methods at each exchange's request, events and end.
 """
 
 import logging
