@@ -40,7 +40,7 @@ LAWS = (
     Law(6, "no consumed tag leaks", law_6),
     Law(7, "the SDKs read it", law_7),
     Law(8, "random bytes raise nothing", law_8),
-    Law(9, "Anthropic streams in order", law_9),
+    Law(9, "streams of blocks in order", law_9),
 )
 """The laws for a reply."""
 OF_CONTENT = LAWS[1:5]

@@ -93,7 +93,7 @@ def test_a_project_gets_an_item_for_each_law_and_golden(project: Path, installed
     for name in (
         "law 1 bytes cut anywhere",
         "law 3 streamed equals whole",
-        "law 9 Anthropic streams in order",
+        "law 9 streams of blocks in order",
     ):
         assert f"captures/sum-stream.mitm::{name} PASSED" in output
     assert "captures/sum-stream.mitm::golden for openai clients PASSED" in output

@@ -1,4 +1,4 @@
-"""The only addon of the bare mitmdump, the proxy to compare with: streams each response unchanged."""
+"""The only addon of the bare mitmdump, the proxy to compare with: streams responses unchanged."""
 
 from mitmproxy.http import HTTPFlow
 
