@@ -70,7 +70,7 @@ def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
         replace(part, text=part.text[: -len(markup)]) if markup else part
         for part, markup in zip(read, gone, strict=True)
     ]
-    return _joined_text(left for part in read for left in _without_calls(part, tools))
+    return _joined_text(left for part in read for left in _split_at_calls(part, tools))
 
 
 def calls_in_text(choice: ParsedChoice, reading: Reading) -> list[tuple[str, call_oracle.Call]]:
@@ -134,8 +134,8 @@ def without_calls(text: str, tools: Tools) -> str:
     )
 
 
-def _without_calls(part: Part, tools: Tools) -> list[Part]:
-    """Return the texts and calls in a part of text, in order; any other part as it is."""
+def _split_at_calls(part: Part, tools: Tools) -> list[Part]:
+    """Return a part of text split into its texts and calls; any other part as it is."""
     if part.kind != "text":
         return [part]
     calls = call_oracle.calls(part.text, tools.schemas, not tools.wants_json)

@@ -48,7 +48,9 @@ cold. It is one of five, so it hardly changes the median wait.
 _SECONDS_TO_START = 120
 """How long the server and each proxy may take to start."""
 VARIANTS = ("none", "kept", "by id")
-"""The names of the variants. The times of the second and third are divided by the first's."""
+"""How the second turn may depend on the memory: not at all, its reply is stored, or it refers to the
+first turn. The times of the last two are divided by the first's.
+"""
 _FIRST = {"role": "user", "content": "How many streams are open?"}
 """The user's message in the first turn."""
 _AGAIN = {"role": "user", "content": "And how many are closed?"}
@@ -79,7 +81,9 @@ class StoreClient:
         return json.loads(body)
 
     def send_first_turn(self) -> None:
-        """Send the first turn, so that its reply is stored; prepare the second in each variant."""
+        """Send the first turn, so that its reply is stored. Make the fields of the second turn in
+        the three ways of `VARIANTS`; it is not sent here.
+        """
         first = self.ask(input=[_FIRST], store=True)
         messages = [_FIRST, *first["output"], _AGAIN]
         self._fields = {

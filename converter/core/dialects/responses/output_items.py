@@ -1,5 +1,6 @@
 """Output items of a response (`TextItem`, `FunctionCall`, `OtherCall`), and the events that begin,
-fill and end each item. `shown_item`: an item of a request as the API shows it later.
+fill and end each item. `shown_item` completes an item of a request's input (id, type, status) for
+answers that list it.
 
 An item is sent three times: at its beginning with empty fields, then its text in pieces, and at its
 end complete. Some clients (OpenAI's SDKs, agents) read the pieces; Codex and the AI SDK read only

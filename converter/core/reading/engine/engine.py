@@ -871,7 +871,9 @@ class Engine:
         return begins_prose(behind, self._source.last)
 
     def _drop_mark(self, length: int) -> None:
-        """Drop the next `length` characters: a mark without an effect."""
+        """Drop the next `length` characters, an ignored mark, and go to the state behind such a
+        mark (`Mark.SILENT`).
+        """
         self._source.take(length)
         self._step_behind(Mark.SILENT)
 
@@ -961,8 +963,8 @@ class Engine:
         text, self._candidate = candidate.text, None
         self._source.rest = text[point.end :] + self._source.rest
         written = text[: point.end]
-        # If the candidate is cut off and text follows, it stands in a thought, and the thought's
-        # closer came in the middle of its call. Then no call of the draft counts.
+        # `CUT` with text behind it is not the reply's end. It is the closer of the thought in which
+        # the candidate stands, in the middle of a call: no call of the draft counts.
         if point.reason is End.CUT and point.body_end < len(text):
             self._settle_draft(counts=False)
         elif candidate.is_text:

@@ -3,9 +3,10 @@ text up to the tool's name and the mark behind it. `Expectations`: the facts abo
 that are known before it comes, such as the offered tools.
 
 `{"name": "f"` is a complete head of a body in JSON, `<function=f>` of a body with tags. A candidate
-begins if its head is complete, or is the beginning of an object whose name may still come. If no
-offered tool has the name in a complete head, the candidate only looks like a call and becomes text.
-If the text behind the opener of a call cannot be a head, no candidate begins there.
+begins if its head is complete, or is the beginning of an object in which other keys stand before
+the name (`{"arguments": {`). If the head is cut off (`{"na`), more text decides. If no offered tool
+has the name in a complete head, the candidate only looks like a call and becomes text. If the text
+behind the opener of a call cannot be a head, no candidate begins there.
 """
 
 import enum

@@ -410,7 +410,7 @@ class _Call:
             return False
         closed = marks.closers[over] - marks.closers[at]
         opened = marks.balance[over] - marks.balance[at + 1] + closed
-        if closed > 1 + opened or any(at < it < over for it in marks.closed_keys.get(name, ())):
+        if closed > 1 + opened or any(at < it < over for it in marks.next_keys.get(name, ())):
             return False
         at_head = mark.begin == begin or self._text[mark.begin - 1] in "\r\n"
         padded = self._body.has_line_ends

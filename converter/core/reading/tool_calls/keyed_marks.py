@@ -135,9 +135,9 @@ class Marks:
         return ends
 
     @cached_property
-    def closed_keys(self) -> dict[str, list[int]]:
-        """Name of a key -> the indexes of the KEY marks with this name that stand directly behind a
-        VALUE_END mark.
+    def next_keys(self) -> dict[str, list[int]]:
+        """Name of a key -> the indexes of the KEY marks with this name that follow a VALUE_END
+        mark, with nothing but blanks and closers of thoughts between the two.
         """
         indexes: dict[str, list[int]] = {}
         for at, (before, mark) in enumerate(zip(self.all, self.all[1:], strict=False), 1):
