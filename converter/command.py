@@ -1,4 +1,6 @@
-"""`python -m converter.command`: the command `think-addon` where nothing is installed."""
+"""`python -m converter.command`: runs the command `think-addon` (`converter.extras.command`) where
+nothing is installed.
+"""
 
 import sys
 

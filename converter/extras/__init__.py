@@ -1,1 +1,3 @@
-"""Optional packages (page, recordings, command ...): any can be deleted, for nothing imports it."""
+"""Optional packages (page, recordings, command ...). Any can be deleted, because the addon imports
+none of them, but loads by name those that are there.
+"""

@@ -1,4 +1,6 @@
-"""`think-addon` and `python -m converter.command`: start the proxy, or run a subcommand."""
+"""`main` of `think-addon` and `python -m converter.command`: runs the function that the table
+`COMMANDS` has for a subcommand (`doctor`, `record`, `claude` ...), or starts the proxy (`start`).
+"""
 
 import os
 import sys

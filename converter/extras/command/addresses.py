@@ -1,4 +1,6 @@
-"""Addresses, ports and folders as a user writes them, read and checked."""
+"""`CommandError` and `UsageError`: the errors that `think-addon` shows to its user as one line.
+Functions read and check addresses, ports and folders as a user writes them.
+"""
 
 import re
 import socket

@@ -1,4 +1,5 @@
-"""A mitmproxy script: once the proxy listens, print its address and commands to try.
+"""A script that `start` passes to mitmproxy: once the proxy listens, it prints the proxy's address,
+the server's first model and commands to try. `converter.addon.start_lines` writes the commands.
 
 The script also ends the proxy when the terminal in which the proxy was started is closed.
 """

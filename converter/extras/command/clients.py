@@ -1,4 +1,7 @@
-"""The table of clients that `think-addon` starts: their programs, environments and arguments."""
+"""`CLIENTS`, the table of clients that `think-addon` starts: their programs, environments,
+arguments, and the settings that `--save` writes. All are made from `ClientFacts` (proxy, model and
+window).
+"""
 
 import json
 import os

@@ -1,5 +1,6 @@
-"""`think-addon doctor URL`: ask a server what it is and how its model thinks; print which options
-follow.
+"""`think-addon doctor URL`: ask a server what it is, and how its model thinks and calls tools;
+print which options follow. `facts_until_window`, which asks for a model's facts, serves `launch`
+and `announcement` too.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-"""`think-addon claude`: start a client on a local model, and a proxy if no proxy runs.
+"""`think-addon claude` (`codex`, `run` ...): start a client of the table in `clients.py` on a local
+model, and a proxy if no proxy runs. `think-addon env` only prints the client's environment.
 
 The client gets its settings by environment and command line; the user's files are not changed. A
 proxy that was started for a client ends with the client.

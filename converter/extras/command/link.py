@@ -1,4 +1,7 @@
-"""Send the requests of `think-addon` to a model server, and find a model server on this machine."""
+"""`ServerLink` sends the requests of the command `think-addon`, not of the proxy, to a model
+server. Functions find a server on this machine or behind a think-addon, and tell if it wants a key
+(`wants_key`).
+"""
 
 import http.client
 import socket

@@ -1,5 +1,6 @@
-"""`think-addon claude --save`: write the client's own file of settings, so that the client works on
-the local model without the launcher. `--unsave` removes the settings again.
+"""`think-addon claude --save`: write settings into the client's own file, so that the client works
+on the local model without the launcher. `--unsave` removes them again; `clients.py` has the
+settings.
 
 `--save` replaces no setting of the user's own: if one is in the way, it stops. A JSON file gets
 entries, of which `--unsave` removes those that still have the written value. A TOML or YAML file

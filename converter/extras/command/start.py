@@ -1,4 +1,6 @@
-"""`think-addon http://localhost:8000`: start mitmproxy with the addon in front of a server."""
+"""`think-addon http://localhost:8000`: start mitmproxy with the addon in front of a server. Its
+checks of options and key (`check_options`, `export_key`) serve `launch` and `doctor` too.
+"""
 
 import argparse
 import ipaddress

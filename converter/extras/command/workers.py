@@ -1,4 +1,4 @@
-"""Several processes of mitmdump on one port: `run_workers(4, arguments)`.
+"""Several processes of mitmdump on one port (`--workers 4`): `run_workers(4, arguments)`.
 
 The kernel gives each new connection to one of the processes. A process that was killed, or that
 ended with exit code 0, is replaced. Any other exit code ends all processes, because mitmdump fails

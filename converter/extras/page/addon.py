@@ -1,4 +1,7 @@
-"""The server's side of the page at /think: its buttons, and its data on prompts and sessions."""
+"""`Page` does what the buttons of the page at /think ask for, and computes the page's data on
+prompts, sessions and tools. `page_address` returns the page's URL; `handlers.py` has the paths of
+requests.
+"""
 
 import asyncio
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,5 @@
-"""One exchange as the page shows it: the request, the client's reply, and the addon's notes.
+"""`exchange_values` returns one exchange as the page's JSON: the request, the client's reply, notes
+and end. `Search` searches exchanges for words; `curl_command` writes a request as a command.
 
 All functions may run in a thread, because a finished flow changes only if a person edits it. After
 such an edit the page gets the exchange again.

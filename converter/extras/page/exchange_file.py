@@ -1,4 +1,6 @@
-"""A SQLite file of exchanges, bounded in number and bytes. The oldest are deleted first."""
+"""`ExchangeFile`, the SQLite file of `think_page`: exchanges as bytes, bounded in number and size,
+of which the oldest are deleted first. `kept_exchanges.py` writes and reads it.
+"""
 
 import sqlite3
 import zlib

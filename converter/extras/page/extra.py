@@ -1,4 +1,6 @@
-"""The addons of the extra `page`: the page at /think in mitmweb, and the file of `think_page`."""
+"""The addons of the extra `page`: `MountedPage`, which adds the page at /think to mitmweb, and
+`KeptExchanges` (`kept_exchanges.py`), which keeps exchanges in the file of `think_page`.
+"""
 
 import logging
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""The commands and settings that the page offers to copy while its list is empty."""
+"""`lines_to_copy` returns the commands and settings that the page offers to copy while its list is
+empty, for this proxy and the server's first model. `converter.addon.start_lines` writes them.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,6 @@
-"""The HTTP handlers of the page at /think, which are added to mitmweb's server.
+"""The HTTP handlers and the WebSocket of the page at /think, which `mount` adds to mitmweb's
+server. `Page` (`addon.py`) does what a button asks for, `OpenPage` (`open_page.py`) collects the
+updates.
 
 Each handler is a subclass of mitmweb's, and so has mitmweb's login, its check of a request's origin
 and its XSRF cookie.

@@ -1,9 +1,11 @@
-"""The file of `think_page=FILE`, which keeps exchanges for the next start of mitmweb.
+"""`KeptExchanges`: the addon that writes finished exchanges to the file of `think_page=FILE`, and
+adds the file's exchanges to mitmweb's list when mitmweb starts. `exchange_file.py` has the file
+itself.
 
-A finished exchange is redacted as a recording is, and written to the file. At its start mitmweb
-lists all exchanges of the file. An exchange that a person deletes from mitmweb's list is deleted
-from the file too. If mitmweb clears its whole list, as it does before it opens another flow file,
-nothing is deleted from the file.
+An exchange is redacted as a recording is before it is written; without the extra `recordings`
+nothing is written. An exchange that a person deletes from mitmweb's list is deleted from the file
+too. If mitmweb clears its whole list, as it does before it opens another flow file, nothing is
+deleted from the file.
 """
 
 import logging

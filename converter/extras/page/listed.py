@@ -1,4 +1,7 @@
-"""The rows of the page's list, one for each exchange in mitmweb, and their updates."""
+"""`ListRows`: the rows of the page's list, one for each exchange with a model in mitmweb's list,
+and their updates. `row.py` reads a row's values from a flow, `sessions.py` puts exchanges into
+sessions.
+"""
 
 import asyncio
 import time

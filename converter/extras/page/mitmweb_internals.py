@@ -1,4 +1,5 @@
-"""The undocumented classes and attributes of mitmweb's server that the page uses.
+"""The undocumented members of mitmweb's server that the page uses: base classes of its handlers,
+`add_handlers`, and `has_sent_all` for a WebSocket.
 
 They were read in mitmproxy 12.2.3 and 12.3.1. This file is not a part of `mitmproxy_internals`,
 because mitmdump must not import mitmweb's server.

@@ -1,4 +1,5 @@
-"""The state of an open page: the exchanges that it shows, and the changes that it must still get.
+"""`OpenPage`: the state of one page that is open in a browser. It knows which exchanges the page
+shows, and collects the changes that the page must still get: rows, replies and chunks.
 
 The page may show the steps of a reply, even while the reply comes. A step is one chunk from the
 server, its time, and the bytes that the client got for it, as in a golden.

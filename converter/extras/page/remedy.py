@@ -1,4 +1,5 @@
-"""The remedy for a misread reply: options with which the reply would have been read rightly.
+"""The remedy for a misread reply: finds the options with which the reply would have been read
+rightly (`remedy_of`), reads it again with them, or sets them for all later replies.
 
 The remedy follows from the note in the flow's comment, which says how the reply was misread
 (`converter.core.reply.reply_notes`).

@@ -1,4 +1,6 @@
-"""One exchange as a row of the page's list: plain values, read from a flow or a running reply."""
+"""`row` returns one exchange as a row of the page's list (title, state, times, counts ...), read
+from a flow or a running reply. `is_listed` says which flows get a row; `list.js` draws the rows.
+"""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,6 @@
-"""A whole session: the turns that each exchange added, the differences of two requests, and the
-cost of each tool.
+"""A whole session as JSON (`session_json`): the turns that each `SessionExchange` added, and the
+differences of two requests. Also the cost of each tool; `sessions.py` decides what belongs to a
+session.
 
 `session_exchange` runs on mitmproxy's loop and takes from a flow all values that may still change.
 The other functions read these values only, so they may run in a thread.

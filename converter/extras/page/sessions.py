@@ -1,4 +1,5 @@
-"""Sessions: which exchanges of the page's list belong to one conversation, and to its branches.
+"""`Sessions` puts each exchange of the page's list into a session (a conversation), and finds the
+session's branches, such as a sub-agent's conversation. `session.py` shows a whole session.
 
 A conversation is one session: each request repeats the messages before and adds some. It stays the
 same session after its client has replaced earlier messages by a summary. A branch of a session is a

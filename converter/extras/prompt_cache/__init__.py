@@ -1,1 +1,3 @@
-"""Report where a prompt differs from the one before it, so that a server must read it again."""
+"""Reports where a prompt differs from the one before it in its conversation, so that the server
+must read the rest of it again.
+"""

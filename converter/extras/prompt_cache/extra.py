@@ -1,4 +1,6 @@
-"""The addon of the extra `prompt_cache`, which reports where a cached prompt breaks."""
+"""Returns the addon of the extra `prompt_cache`: `PromptCache` (`watcher.py`), which reports where
+a cached prompt breaks.
+"""
 
 from converter.addon.watcher import ExtraServices
 from converter.extras.prompt_cache.watcher import PromptCache

@@ -1,5 +1,6 @@
-"""Find where a request breaks the server's cached prompt: its first difference from the request
-before it in its conversation.
+"""`first_break` finds where a request breaks the server's cached prompt: its first difference from
+the request before it in its conversation (`Prompts`). `BREAKERS` has texts that cause it, such as
+dates.
 
 A server caches the last prompt, and reads the next prompt from the first difference on. An agent's
 request repeats its last request, with more messages at the end. If earlier text differs, the server

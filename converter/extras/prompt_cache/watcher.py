@@ -1,5 +1,6 @@
-"""The watcher of prompt caches. It reports when a server must read a part of a prompt again because
-the prompt differs from the cached one.
+"""`PromptCache`: the addon that reports, in log and comment, that a server must read a part of a
+prompt again because it differs from the cached prompt. `prefix.py` finds the difference and its
+cause.
 """
 
 import logging

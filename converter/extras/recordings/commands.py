@@ -1,4 +1,6 @@
-"""`think-addon record`: keep, list, show, bless, check and serve recordings."""
+"""`think-addon record`: the arguments of its subcommands, and their output: add, list, show, bless,
+check and serve. `library.py`, `saved_reply.py` and `server.py` do the work.
+"""
 
 import argparse
 import sys

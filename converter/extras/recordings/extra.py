@@ -1,4 +1,6 @@
-"""The addon of the extra `recordings`, which keeps exchanges as recordings."""
+"""Returns the addon of the extra `recordings`: `Recorder` (`recorder.py`), which keeps exchanges as
+recordings.
+"""
 
 from converter.addon.watcher import ExtraServices
 from converter.extras.recordings.recorder import Recorder

@@ -1,5 +1,7 @@
-"""Read recordings from mitmproxy's flow files, and write them. A recording's file has one flow, and
-opens in mitmweb and mitmproxy.
+"""Turns flows of mitmproxy into recordings (`from_flow`), and recordings into flows (`to_flow`).
+Reads and writes mitmproxy's flow files (`load`, `read_all`, `dumps`).
+
+A recording's file has one flow, and opens in mitmweb and mitmproxy. Nothing is redacted here.
 
 A flow has the client's request and reply. The flow's backup, which mitmproxy's *Revert* restores,
 has the request to the server and the server's reply. The flow's metadata has the notes

@@ -1,5 +1,5 @@
-"""Goldens: recordings as text. `>>` precedes a chunk from the server, `<<` the bytes for the
-client.
+"""`golden` writes a reply as text: each chunk of the server (after `>>`), and the bytes that a
+client of one dialect gets for it (after `<<`). `library.py` keeps and compares the files.
 
 Each line of a body has one blank added before it. Bytes that are not UTF-8 and invisible characters
 are written in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line means that the

@@ -1,4 +1,5 @@
-"""A folder of recordings: keep, find, load, bless and check them.
+"""`Library`, a folder of recordings: keep, find, load, bless and check them, with their goldens and
+with what a person expects of a reply (`Expectation`).
 
 The files of a recording are in the folder itself or in its folder NAME/:
 

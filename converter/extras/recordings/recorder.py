@@ -1,5 +1,6 @@
-"""Keep exchanges as recordings while mitmproxy runs: all exchanges with the option `think_record`,
-a chosen exchange with the command `think.record`.
+"""`Recorder`: the addon that keeps exchanges as recordings while mitmproxy runs: all
+(`think_record`), or a chosen one (`think.record`). The page calls it to keep, to redact and to
+replay an exchange.
 
 mitmproxy's loop only copies a flow, which is quick. One thread then reads, redacts and writes the
 flows, one after another.

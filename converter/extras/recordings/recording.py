@@ -1,4 +1,7 @@
-"""A recording: an exchange as the proxy received it, and the settings that rewrote its reply."""
+"""`Recording`: an exchange as the proxy received it, with the settings that rewrote its reply;
+`replayed` rewrites the reply again. Also its parts (`Chunk`, `RecordedReply` ...) and
+`RecordingError`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,6 +1,7 @@
-"""Keep one exchange as a recording: redact it, replay it for each dialect, and write the files.
+"""The work of the recorder's thread: `keep` writes a flow as a recording, `redacted_flow` redacts a
+flow. `library.py` redacts, replays and writes the files.
 
-The recording gets a name or the next number. No running mitmproxy is needed, only the flow.
+A recording without a name gets the next number. No running mitmproxy is needed, only the flow.
 """
 
 import re

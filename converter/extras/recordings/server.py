@@ -1,5 +1,5 @@
-"""A server of recordings on this machine. It answers requests as the recorded servers did, with the
-same chunks at the same times.
+"""`RecordedServer`: an HTTP server on this machine, for `think-addon record serve`. It answers
+requests as the recorded servers did, with the same chunks at the same times, or faster.
 
 - A recording answers a request with the same endpoint, messages, tools and form (stream or whole).
   If several recordings match, the recording with the most equal fields answers; equally good

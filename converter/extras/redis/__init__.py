@@ -1,1 +1,3 @@
-"""The memory of kept replies in Redis, which several proxies share."""
+"""Memory in Redis that several proxies share: kept replies, earlier thoughts and lessons about
+servers.
+"""

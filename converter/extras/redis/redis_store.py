@@ -1,4 +1,5 @@
-"""A store of kept replies on a Redis or Valkey server, shared by proxies on many machines.
+"""`RedisStore`: a `Store` (`converter.core.model.memory`) on a Redis or Valkey server, in which
+proxies on many machines share kept replies, earlier thoughts and lessons about servers.
 
 - Each operation is one Lua script or one command, so that no process sees half of another's
   operation.

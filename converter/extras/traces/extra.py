@@ -1,4 +1,6 @@
-"""The addon of the extra `traces`, which sends OpenTelemetry spans."""
+"""Returns the addon of the extra `traces`: `Traces` (`traces.py`), which has OpenTelemetry spans
+sent.
+"""
 
 from collections import Counter
 

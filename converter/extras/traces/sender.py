@@ -1,5 +1,5 @@
-"""Send spans to an OpenTelemetry collector. A thread of the SDK sends them in batches, so no reply
-waits for the collector.
+"""`Sender` has spans made (`spans.py`), and sends them to an OpenTelemetry collector. A thread of
+the SDK sends them in batches, so no reply waits for the collector.
 
 The SDK's environment variables have no effect, because they may be meant for another program's
 spans: the provider, its limits and the exporter get explicit values. Only `HEADERS_VARIABLE` and

@@ -1,4 +1,6 @@
-"""Create the span of a reply, by OpenTelemetry's conventions for generative AI."""
+"""`create_span` makes the span of a reply with its attributes, by OpenTelemetry's conventions for
+generative AI. `TracedText` collects the reply's content for the span.
+"""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping

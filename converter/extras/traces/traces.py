@@ -1,5 +1,5 @@
-"""An OpenTelemetry span for each reply to a chat request, sent to the URL in the option
-`think_traces`; none while the option is empty.
+"""`Traces`: the addon that has an OpenTelemetry span sent for each reply to a chat request while
+the option `think_traces` has a URL. `spans.py` makes the spans, `sender.py` sends them.
 """
 
 from collections import Counter

@@ -1,4 +1,6 @@
-"""The addons of the extra `watch`: views, terminal, thought events, metrics and `think.show`."""
+"""Returns the addons of the extra `watch`: `Views`, `LiveView`, `Terminal`, `ThoughtEvents`
+(`thought_hook.py`), `MetricsEndpoint` and `Show`, each in a file of its own.
+"""
 
 from collections import Counter
 

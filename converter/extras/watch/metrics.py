@@ -1,5 +1,7 @@
-"""Counts of all replies so far, for Prometheus. The number of labels is bounded, because clients
-and servers choose their texts.
+"""`Metrics` counts the replies to chat requests and writes the counts for Prometheus; `serve`
+answers `/metrics` with them. `metrics_endpoint.py` calls both.
+
+The number of labels is bounded, because clients and servers choose their texts.
 
 The package `prometheus_client` writes the counts in Prometheus' format, so `metrics_endpoint`
 imports this module only if `think_metrics` is set. The package's own counters are not used, because

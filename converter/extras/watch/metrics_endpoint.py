@@ -1,4 +1,5 @@
-"""The counts of all replies, served at a port of their own or written to a file.
+"""`MetricsEndpoint`: the addon of the option `think_metrics`. It opens a port of its own or writes
+a file, and passes each finished reply to the counts in `metrics.py`.
 
 Reasons why the counts are not served at a port of mitmproxy's:
 

@@ -1,4 +1,6 @@
-"""The command `think.show` of mitmproxy and mitmweb: log a conversation as text, or copy it."""
+"""The command `think.show` of mitmproxy and mitmweb: log a conversation as text, or copy it.
+`converter.addon.transcript` writes the text.
+"""
 
 import logging
 

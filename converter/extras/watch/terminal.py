@@ -1,8 +1,9 @@
-"""The output on mitmdump's or mitmweb's terminal: a line for each exchange, and with `think_print`
-the reply's content while it comes.
+"""`Terminal`: the addon that logs a line for each reply to a chat request, and with `think_print`
+prints a reply while it comes. `converter.addon.transcript.terminal` has colours and the bar of
+thoughts.
 
-mitmproxy's console draws the whole screen itself. There the lines go to the event log, and no
-content is printed.
+The output goes to mitmdump's or mitmweb's terminal. mitmproxy's console draws the whole screen
+itself: there the lines go to the event log, and no content is printed.
 """
 
 import logging

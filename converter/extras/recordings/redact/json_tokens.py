@@ -1,5 +1,5 @@
-"""Cut a body into its JSON tokens (strings and numbers) and the gaps (all bytes between tokens). A
-token can then be replaced while every other byte stays.
+"""`cut_body` cuts a body into its JSON tokens (`Token`: a string or number) and the gaps (all bytes
+between tokens), so that `redactor.py` can replace a token while every other byte stays.
 
 `{"id": "a", "n": 1}` -> the gaps `{`, `: `, `, `, `: `, `}` around the tokens `"id"`, `"a"`, `"n"`,
 `1`.

@@ -1,9 +1,10 @@
-"""The redaction of a recording: secrets are removed, and equal exchanges give equal bytes.
+"""`redacted` returns a recording without secrets, and with ids and times in their normal form
+(`normaliser.py`). `converter.addon.redact` has the fields that stay and the patterns of secrets.
 
-Of a request only the fields and headers on the allow-list stay. The values of all other fields are
-hidden in the rest of the recording too, because a server may have repeated them. A second redaction
-changes nothing. If the server's redacted reply is rewritten, the result is the client's redacted
-reply.
+Equal exchanges give equal bytes. Of a request only the fields and headers on the allow-list stay.
+The values of all other fields are hidden in the rest of the recording too, because a server may
+have repeated them. A second redaction changes nothing. If the server's redacted reply is rewritten,
+the result is the client's redacted reply.
 """
 
 import re
