@@ -1,10 +1,11 @@
-"""The script that mitmproxy loads, with the addon's hooks: `mitmdump -s think_addon.py --mode
-reverse:http://localhost:8000`.
+"""The script that mitmproxy loads, `mitmdump -s think_addon.py --mode
+reverse:http://localhost:8000`: the addon's hooks (`ThinkAddon`), and the list of extras
+(`WATCHERS`, `WATCHERS_BEFORE`).
 
-The addon brings a local model's thinking to where the client expects it. This file has only the
-hooks, which are the methods that mitmproxy calls. Each hook looks up the addon's record of its
-flow, and calls the next step of the exchange. All other code that uses mitmproxy is in
-`converter.addon` and `converter.extras`; `converter.core` has nothing to do with a proxy.
+The addon brings a local model's thinking to where the client expects it. The hooks are the methods
+that mitmproxy calls. The hooks of an exchange make or look up the addon's record of its flow, and
+call the next step of the exchange. All other code that uses mitmproxy is in `converter.addon` and
+`converter.extras`; `converter.core` has nothing to do with a proxy.
 """
 
 import time

@@ -1,4 +1,6 @@
-"""A client's request as values of no dialect: turns, blocks, tools and settings.
+"""A client's request as values of no dialect: a `Conversation` with turns, blocks (`TextBlock`,
+`ThinkingBlock`, `ToolUse` ...), tools and settings. Whole replies have such blocks too.
+`RequestError`: an invalid request.
 
 Each dialect has a module that reads its requests into a `Conversation`. One module writes a
 `Conversation` as a request of chat completions, so it need not know the client's dialect. All

@@ -1,4 +1,5 @@
-"""Events: a model's reply as values that are free of any dialect.
+"""Events: a model's reply as values that are free of any dialect, such as `Text`, `Thinking`,
+`ToolCall`, `Finish` and `Usage`.
 
 A decoder makes events from frames. The stages turn `Text` into `Text`, `Thinking` and `ToolCall`.
 An encoder writes events as frames. The deltas of a stream become events one by one; a whole reply

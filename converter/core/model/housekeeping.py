@@ -1,5 +1,6 @@
-"""Recognises requests that a client's program, and not its user, makes in a conversation: for the
-conversation's title, or for a summary that will replace its turns.
+"""Recognises requests that a client's program, and not its user, makes in a conversation: for its
+title, or for a summary that will replace its turns. Also recognises the message with such a
+summary.
 """
 
 import re

@@ -1,5 +1,8 @@
-"""A memory of replies by their ids, for clients that do not repeat earlier turns: a request of the
-Responses API may name only the reply before it (`previous_response_id`).
+"""`Memory`, one owner's replies by their ids, and what keeps them: `Store` and `BoundedStore`, the
+base classes of all stores (in this process, in SQLite, in Redis), `Bounds`, and `AwayError`.
+
+It serves clients that do not repeat earlier turns: a request of the Responses API may name only the
+reply before it (`previous_response_id`).
 
 An entry has only the messages that one request and its reply added to a conversation, and the id of
 the entry before. The history of an entry is this entry with all entries before it.

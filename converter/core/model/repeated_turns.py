@@ -1,4 +1,5 @@
-"""A cache of a conversation's messages, so that each message is parsed and translated only once.
+"""`RepeatedTurns`: a cache for a conversation's messages, so that each message is read and
+translated only once. `converter.addon.memory.known_turns` keeps the caches, and bounds them.
 
 An agent's request repeats all messages of the agent's previous request and adds some at the end.
 `converter.core.wire.known_json` returns the same Python object for a repeated message, and this

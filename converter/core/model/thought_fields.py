@@ -1,5 +1,5 @@
 """The names of the fields in which servers and clients send thinking, in messages and deltas of any
-dialect.
+dialect (`FIELDS`), and the types of parts that hold thinking (`PARTS`).
 """
 
 FIELDS = (

@@ -1,6 +1,9 @@
-"""A reply that is continued by a second reply. If a thought is too long or repeats itself, the
-addon reads no more of the first reply, ends the thought, and requests the rest of the turn. The
-client gets both as one reply.
+"""`Continuation`: the state of a reply that a second reply may continue, after the addon has ended
+a thought in it. `SecondReply` adapts the second one's events;
+`converter.addon.hooks.continued_reply` requests it.
+
+If a thought is too long or repeats itself, the addon reads no more of the first reply, ends the
+thought, and requests the rest of the turn. The client gets both as one reply.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,6 @@
-"""`FrameReader`: cuts a server's bytes into frames, mends faulty frames, and decodes each frame to
-events (chunk -> FrameDecoder -> frame -> Decoder -> event).
+"""`FrameReader`: has the cutter that cuts a server's bytes into frames, and decodes each frame to
+events (chunk -> FrameDecoder -> frame -> Decoder -> event). It mends a frame that the decoder
+cannot read.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,6 @@
-"""The decision whether a reply is whole. It is made only here, for all dialects and both forms.
+"""`ReplyEnd` decides whether a reply is whole, and adds a `Failure` with its message if not. It is
+decided only here, for all dialects and both forms; `converter.core.dialects.finish_words` says what
+finish reasons mean.
 
 A stream is whole if each choice that has thinking, text or calls also has a finish (there must be
 at least one), and if each frame could be read. A last frame that was cut off does no harm if all

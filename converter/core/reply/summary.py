@@ -1,5 +1,5 @@
 """`Summary`: the length of a reply's thinking and text, when they came, its calls, token counts and
-finish.
+finish. `describe_thinking` makes a line of it; `TIMES` are the names of its times.
 
 The caller passes the events that reach the client, each with its time. No function here reads a
 clock.

@@ -1,1 +1,3 @@
-"""Bytes and JSON as replies carry them: frames, JSON text, partial JSON, checked objects."""
+"""Bytes, frames and JSON of requests and replies: cut, read, mended, checked and written. Also the
+bounds of a reply, and text made fit to be shown.
+"""

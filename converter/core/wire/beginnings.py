@@ -1,5 +1,6 @@
-"""Tells by a reply's first bytes whether it is a stream or a whole body. Its content type does not
-tell: servers send wrong ones, and saved replies have none.
+"""`beginning_of` tells by a reply's first bytes whether it is a stream, JSON, a page or something
+else (`FirstBytes`). Its content type does not tell: servers send wrong ones, and saved replies have
+none.
 """
 
 import codecs

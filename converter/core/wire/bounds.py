@@ -1,4 +1,5 @@
-"""The table of bounds: how much of a reply the addon holds in memory.
+"""`Bound`, `TooMuchError`, and the table of bounds of a reply: how much of it the addon reads,
+holds and notes (`BODY_LIMIT`, `HELD_LIMIT`, `BLANKS_LIMIT` ...).
 
 `converter.addon.bounds` has the bounds of all other data, and `docs/faults.md` tells which bounds
 end a reply. Timeouts, and limits of searches for a pattern, stand in the modules that use them.

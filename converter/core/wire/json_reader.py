@@ -1,8 +1,9 @@
-"""A reader of JSON as models write it, from text that arrives in pieces.
+"""`JsonReader`: a reader of JSON as models write it, from text that arrives in pieces. It yields
+the parts (`JsonPart`), and mends what has one meaning only.
 
-All code that reads incomplete JSON uses this reader: `PartialJson` (returns the JSON that can be
-sent on), `complete_part` (returns the JSON of all complete values) and `ArgumentValues` (changes
-the types of values).
+Readers of incomplete JSON use it: `PartialJson` (returns the JSON that can be sent on),
+`complete_part` (returns the JSON of all complete values) and `ArgumentValues` (changes the types of
+values). So does `json_object`, for a call's object that is not valid JSON.
 
 The reader yields parts (`JsonPart`): a quote, text of a string, a bracket ... Each comes with its
 JSON and with the index behind it. `{'a': tr` is read as OPEN `{`, KEY `"`, TEXT `a`, END `"`,

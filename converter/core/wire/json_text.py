@@ -1,4 +1,5 @@
-"""Reads the JSON of replies and requests as values, and writes values as JSON.
+"""Reads JSON as values (`read`, `read_or_none`, `object_in`), writes values as JSON (`write`), and
+returns the objects in values of any type (`as_object`, `objects`).
 
 There are three readers. `read_strictly` reads only JSON that every client can read, `read` all that
 Python's `json` can read, and `rescue` also JSON with common mistakes. They raise no exception but

@@ -1,6 +1,8 @@
 """`PartialJson`, for a tool call's arguments while they stream: turns pieces of a model's text into
-pieces of valid JSON, which together are one object. It serves calls in text, and calls that the
-server itself sends as calls.
+pieces of valid JSON, which together are one object. `WRAPPED` is its key for arguments that are
+plain text.
+
+It serves calls in text, and calls that the server itself sends as calls.
 
 At each piece, a client parses the arguments so far, and fails if they cannot be the beginning of
 JSON. So only text that certainly is JSON is returned, and a comma is held until the text behind it

@@ -1,4 +1,5 @@
-"""Makes text and JSON of models safe and short enough to be shown to people.
+"""Makes text and JSON of models safe and short enough to be shown to people: `visible` for a text,
+`one_line` and `bounded` for one line of it.
 
 Characters that act on a terminal are replaced by visible signs, and base64 by its size.
 """

@@ -1,5 +1,5 @@
-"""Cuts a stream's bytes into frames (server-sent events, or lines of JSON), and writes frames. The
-bytes may come in chunks that end anywhere.
+"""Cuts a stream's bytes into values of the class `Frame` (`FrameDecoder` for server-sent events,
+`LineDecoder` for lines of JSON), and writes frames. The bytes may come in chunks that end anywhere.
 
 A server-sent event ends with a blank line. Its lines end with LF, CRLF or CR. `str.splitlines` is
 not used, because it also splits at U+2028, which models write. The `raw` bytes of all frames
