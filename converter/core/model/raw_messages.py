@@ -1,6 +1,6 @@
 """Functions that find messages, roles, texts and calls in a request's JSON, whatever its dialect
-(`messages_of`, `role_of` ...). Others replace messages, recognise them again, or list the parts of
-a prompt.
+(`messages_of`, `role_of`, roles in `SYSTEM`). Others replace messages, recognise them again, or
+list the parts of a prompt.
 
 No function of this module raises, however wrong the JSON is.
 """

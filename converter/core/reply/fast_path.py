@@ -1,4 +1,5 @@
-"""The fast path: rewrites frames that differ only in their text, without parsing them.
+"""`FastPath` rewrites frames that differ only in their text, without parsing them. `Rewriter` has
+all other frames parsed.
 
 Successive frames of a server often differ only in their text. From a frame that was parsed, the
 fast path learns its *shape*: the bytes before and behind the text. From the frame that the encoder

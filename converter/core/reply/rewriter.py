@@ -1,4 +1,4 @@
-"""The rewriter of one reply: takes the server's bytes, and returns the client's bytes.
+"""`Rewriter`, the way of one reply: takes the server's bytes, and returns the client's bytes.
 
 Streamed and whole replies take the same way:
 

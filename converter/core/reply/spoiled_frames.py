@@ -1,5 +1,5 @@
-"""Counts a reply's frames that the decoder could not read, and those whose JSON was mended, for
-notes in the log.
+"""`SpoiledFrames` counts, for notes in the log, a reply's frames that were mended, and those that
+the decoder could not read and that held no text. `frame_reader` mends frames.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
-"""Thought events: each thought of a reply as one JSON object when it ends, for programs that follow
-the thoughts of models.
+"""`ThoughtEventStage` makes thought events: each thought of a reply as one JSON object when it
+ends, for programs that follow the thoughts of models.
 
 A thought in tags ends with its `ThinkingEnd`. A thought in a reasoning field of chat completions
 has no such event. It ends at the next text that is not blank, or at a call, the finish, a failure

@@ -1,5 +1,6 @@
 """`JsonReader`: a reader of JSON as models write it, from text that arrives in pieces. It yields
-the parts (`JsonPart`), and mends what has one meaning only.
+the parts (`JsonPart`), has a state for each text that may come next (`Want`), and mends what has
+one meaning only.
 
 Readers of incomplete JSON use it: `PartialJson` (returns the JSON that can be sent on),
 `complete_part` (returns the JSON of all complete values) and `ArgumentValues` (changes the types of

@@ -1,5 +1,6 @@
 """`CommandError` and `UsageError`: the errors that `think-addon` shows to its user as one line.
-Functions read and check addresses, ports and folders as a user writes them.
+Functions such as `server_address` read and check addresses, ports and folders as a user writes
+them.
 """
 
 import re

@@ -1,6 +1,6 @@
 """`CLIENTS`, the table of clients that `think-addon` starts: their programs, environments,
-arguments, and the settings that `--save` writes. All are made from `ClientFacts` (proxy, model and
-window).
+arguments, options for their proxy, and settings for `--save`. `ClientFacts` has the proxy and model
+that they get.
 """
 
 import json

@@ -1,5 +1,5 @@
 """`exchange_values` returns one exchange as the page's JSON: the request, the client's reply, notes
-and end. `Search` searches exchanges for words; `curl_command` writes a request as a command.
+and end. `Search` searches exchanges for words; `curl_command` writes a request as a curl command.
 
 All functions may run in a thread, because a finished flow changes only if a person edits it. After
 such an edit the page gets the exchange again.

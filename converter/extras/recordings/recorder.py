@@ -1,6 +1,6 @@
-"""`Recorder`: the addon that keeps exchanges as recordings while mitmproxy runs: all
-(`think_record`), or a chosen one (`think.record`). The page calls it to keep, to redact and to
-replay an exchange.
+"""`Recorder`: the addon that keeps exchanges as recordings while mitmproxy runs: all (option
+`think_record`), or a chosen one (command `think.record`). The page has it keep, redact and replay
+exchanges.
 
 mitmproxy's loop only copies a flow, which is quick. One thread then reads, redacts and writes the
 flows, one after another.
