@@ -28,7 +28,7 @@ from converter.core.wire.json_text import as_object
 _SWITCH_NAMES = frozenset(fields_with_use(Use.WISH))
 """Names of the fields that turn thinking on or off, in a request or in its `chat_template_kwargs`.
 """
-_OFF = (False, "disabled", "none", "no_think")
+_OFF = (False, "disabled", "none", "no_think", "off")
 """The values with which the fields `_SWITCH_NAMES` turn thinking off."""
 _CLOSERS = {
     closer.strip() for family in TABLE if family.lone is not Lone.TEXT for closer in family.closes

@@ -86,6 +86,7 @@ def test_a_last_turn_of_the_user_begins_nothing() -> None:
         ({"chat_template_kwargs": {"thinking_mode": "disabled"}}, TEXT),
         ({"reasoning_effort": "none"}, TEXT),
         ({"reasoning_effort": "no_think"}, TEXT),
+        ({"reasoning_effort": "off"}, TEXT),
         ({"thinking": {"type": "disabled"}}, TEXT),
         ({"thinking": {"type": "enabled"}}, None),
         ({"think": False}, TEXT),
