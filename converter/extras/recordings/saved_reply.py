@@ -22,7 +22,7 @@ from converter.extras.recordings.recording import RecordingError
 
 STANDARD_INPUT = "-"
 """The file name that stands for standard input."""
-_NO_REPLY = "no reply of chat completions, the Messages API or the Responses API"
+_NO_REPLY = "no reply of chat completions, the Messages API, the Responses API or Ollama"
 """The error for an input that is no reply of a known dialect."""
 _HEAD_BEGINNING = b"HTTP/"
 """The first bytes of an HTTP head, which `curl -i` prints before the body."""
