@@ -66,21 +66,6 @@ def used_web(web_server: ByPathServer, kept: Library, proxy_folder: Path) -> Ite
         web.check()
 
 
-@pytest.fixture(scope="module")
-def used_page() -> Iterator[ThinkPage]:
-    with ThinkPage() as page:
-        yield page
-
-
-@pytest.fixture
-def think(used_page: ThinkPage) -> Iterator[ThinkPage]:
-    """The page, which may ask no other host for anything, nor complain on the console."""
-    used_page.complaints()
-    yield used_page
-    assert used_page.complaints() == []
-    assert {host.partition(":")[0] for host in used_page.hosts()} <= {"127.0.0.1"}
-
-
 def test_a_stream_is_watched(
     web: Mitmweb, web_server: ByPathServer, think: ThinkPage, dialect: Dialect
 ) -> None:

@@ -28,19 +28,6 @@ def used_web(web_server: ByPathServer, proxy_folder: Path) -> Iterator[Mitmweb]:
         web.check()
 
 
-@pytest.fixture(scope="module")
-def used_page() -> Iterator[ThinkPage]:
-    with ThinkPage() as page:
-        yield page
-
-
-@pytest.fixture
-def think(used_page: ThinkPage) -> Iterator[ThinkPage]:
-    used_page.complaints()
-    yield used_page
-    assert used_page.complaints() == []
-
-
 def test_an_empty_page_says_where_to_connect_and_what_to_copy(
     web: Mitmweb, think: ThinkPage
 ) -> None:

@@ -35,12 +35,6 @@ def web(server: ByPathServer, proxy_folder: Path) -> Iterator[Mitmweb]:
         web.check()
 
 
-@pytest.fixture(scope="module")
-def used_page() -> Iterator[ThinkPage]:
-    with ThinkPage() as page:
-        yield page
-
-
 @pytest.fixture
 def think(used_page: ThinkPage, web: Mitmweb) -> Iterator[ThinkPage]:
     used_page.leave()  # what it still asks of an exchange that goes would be a complaint
