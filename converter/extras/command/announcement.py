@@ -49,7 +49,9 @@ logger = logging.getLogger(__name__)
 
 
 def running() -> None:
-    """Print the announcement. mitmproxy calls this hook when the proxy listens.
+    """Print the announcement; in mitmproxy's console, log the proxy's address instead. Log an error
+    for each option of the command line that does not exist. mitmproxy calls this hook when the
+    proxy listens.
 
     After an error at the start nothing is printed, because mitmproxy is about to end.
     """

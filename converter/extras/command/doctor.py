@@ -162,7 +162,8 @@ def parser() -> argparse.ArgumentParser:
 
 def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     """Examine the server by several requests, and yield each finding as soon as it is known.
-    Raises CommandError if no model server answers, or the server wants an API key.
+    Raises CommandError if no model server answers, or the server wants an API key, or it lists no
+    models and refuses a question that names none.
 
     `chosen_model`: the user's model; None for the first that the server lists.
     """

@@ -1,8 +1,9 @@
 """`think-addon claude` (`codex`, `run` ...): start a client of the table in `clients.py` on a local
 model, and a proxy if no proxy runs. `think-addon env` only prints the client's environment.
 
-The client gets its settings by environment and command line; the user's files are not changed. A
-proxy that was started for a client ends with the client.
+The client gets its settings by environment and command line. The user's files are not changed,
+except by `--save` and `--unsave` (`saving.py`). A proxy that was started for a client ends with the
+client.
 """
 
 import argparse
@@ -212,7 +213,8 @@ def _parsed_arguments(name: str, arguments: Sequence[str]) -> tuple[LaunchArgume
     follow.
 
     `--url URL --set NAME=VALUE -p hello` -> `LaunchArguments(url="URL", proxy_options=["--set",
-    "NAME=VALUE"])` and `["-p", "hello"]`.
+    "NAME=VALUE"])` and `["-p", "hello"]`. If only the client's arguments name a model, `model` has
+    this name too, but not for `run`. The server's key goes into this process's environment.
     """
     chosen, rest = LaunchArguments(), list(arguments)
     if rest[:1] in (["--save"], ["--unsave"]):

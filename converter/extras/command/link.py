@@ -1,6 +1,6 @@
 """`ServerLink` sends the requests of the command `think-addon`, not of the proxy, to a model
-server. Functions find a server on this machine or behind a think-addon, and tell if it wants a key
-(`wants_key`).
+server. `find_local_server` finds a server on this machine, `find_server_behind` the server behind a
+think-addon; `wants_key` tells if a server refuses the API key.
 """
 
 import http.client
@@ -92,8 +92,8 @@ class ServerLink:
     api_key: str = ""
     """The server's API key, empty without one."""
     patience_seconds: float = PATIENCE
-    """Seconds to wait for a model's reply. The wait for any other response ends after
-    `PROBE_PATIENCE` seconds.
+    """Seconds to wait for a response. For any response but a model's reply, the wait ends after
+    `PROBE_PATIENCE` seconds, if that is less.
     """
     insecure: bool = False
     """True if any certificate of the server is accepted."""
@@ -104,7 +104,8 @@ class ServerLink:
 
     def response(self, path: str, body: Mapping[str, object] | None = None) -> ProbeReply | None:
         """Send a POST with `body`, or a GET without one, and return the response. Return None if no
-        response came. Raises CommandError if no connection is possible.
+        response came. Raises CommandError if no connection is possible, or if the server speaks TLS
+        though its address begins `http:`.
         """
         patience = min(PROBE_PATIENCE, self.patience_seconds)
         try:
@@ -121,7 +122,9 @@ class ServerLink:
         return reply
 
     def json_at(self, path: str, body: Mapping[str, object] | None = None) -> object:
-        """Return the value of the JSON response at `path`, None if no such response came."""
+        """Return the value of the JSON response at `path`, None if no JSON came. Raises
+        CommandError as `response` does.
+        """
         reply = self.response(path, body)
         return reply.value() if reply else None
 

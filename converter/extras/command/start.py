@@ -156,8 +156,9 @@ def export_key(key: str | None) -> None:
 
 def check_options(written: Sequence[str]) -> None:
     """Raise UsageError if one of the `NAME=VALUE` texts in `written` has an unknown option of the
-    addon, or a value that cannot be read. mitmproxy, which starts after this check, would print a
-    traceback in place of one line.
+    addon, a text that cannot be read, or no value for an option that needs one. mitmproxy, which
+    starts after this check, would print a traceback in place of one line. Values of numbers are not
+    checked here.
     """
     options = {option.name: option for option in settings.OPTIONS}
     for name, equals, value in (word.partition("=") for word in written):

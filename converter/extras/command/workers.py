@@ -1,4 +1,5 @@
-"""Several processes of mitmdump on one port (`--workers 4`): `run_workers(4, arguments)`.
+"""`run_workers` runs several processes of mitmdump on one port, for `think-addon --workers 4`.
+`start.py` calls it.
 
 The kernel gives each new connection to one of the processes. A process that was killed, or that
 ended with exit code 0, is replaced. Any other exit code ends all processes, because mitmdump fails
@@ -86,7 +87,9 @@ def check_workers(count: int, arguments: Sequence[str]) -> None:
 
 
 def _run_worker(number: int, arguments: Sequence[str], parent: Connection) -> None:
-    """Run one worker: mitmdump in this process, until the parent ends."""
+    """Run the worker `number`: mitmdump in this process, until mitmdump or the parent process ends.
+    `parent`: a pipe that closes when the parent ends.
+    """
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     share_port()
     use_uvloop()
@@ -203,8 +206,8 @@ def share_port() -> None:
 
 
 def use_uvloop() -> bool:
-    """Have `asyncio.run` use uvloop if it is installed, because uvloop needs less time for a chunk.
-    Return True if uvloop is installed.
+    """Have `asyncio.run` use uvloop if it is installed, because uvloop needs less time for a chunk;
+    also have `asyncio.eager_task_factory` work with uvloop. Return True if uvloop is installed.
     """
     try:
         uvloop = importlib.import_module("uvloop")

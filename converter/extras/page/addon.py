@@ -71,7 +71,7 @@ class Page:
 
     async def session_exchanges(self, flow: HTTPFlow) -> list[SessionExchange]:
         """Return the exchanges of the flow's session and of all sessions related to it: its parents
-        and all their branches.
+        and all their branches. An exchange without a session is returned alone.
         """
         with self.follow_list():
             await self.exchanges.refresh()
@@ -79,11 +79,13 @@ class Page:
 
     async def prompt_parts(self, flow: HTTPFlow, counts_tokens: bool = True) -> dict[str, object]:
         """Return the page's JSON on a prompt: the parts that the server got, with their tokens, and
-        the facts of the model that the server reports.
+        the facts of the model that the server reports (for a prompt of more than `LONGEST_PROMPT`
+        bytes the server is not asked).
 
         `counts_tokens`: True for the tab *Context*. The server's tokenizer then counts the tokens
-        of each part, and the whole session is searched for called tools, which takes longer. If
-        False, the tokens are estimated, and only this request is searched for called tools.
+        of each part, if the server offers that, and the whole session is searched for called tools,
+        which takes longer. If False, the tokens are estimated, and only this request is searched
+        for called tools.
         """
         whole = await self.session_exchanges(flow) if counts_tokens else []
         # `sent_of` returns None if the server got the client's request unchanged.

@@ -180,7 +180,9 @@ class Search:
         self._size = 0
 
     async def find(self, flows: Iterable[HTTPFlow], query: str) -> list[str]:
-        """Return the ids of the flows whose text contains all words of `query`, in any case."""
+        """Return the ids of the flows whose text contains all words of `query`. Capital and small
+        letters count as equal.
+        """
         wanted = query.casefold().split()
         names = []
         for flow in flows:
@@ -216,7 +218,7 @@ def _texts(part: Part) -> Iterable[str]:
 
 
 def curl_command(flow: HTTPFlow) -> str:
-    """Return a curl command that sends the client's request again.
+    """Return a curl command that sends the client's request again, with the headers in `_HEADERS`.
 
     API keys are replaced by names of variables, because people paste such commands into chats and
     issues. `--data-raw` keeps curl from reading a file if the body begins with `@`, `-g` from

@@ -15,7 +15,9 @@ from converter.core.wire.bounds import Bound
 MOST_EXCHANGES = Bound(1000, "exchanges", "exchanges in the file of think_page", "the oldest go")
 """An agent sends about this number of requests in some days."""
 MOST_BYTES = Bound(256 << 20, "bytes", "those exchanges, all together", "the oldest go")
-"""Bounded, because mitmweb reads all exchanges of the file into memory when it starts."""
+"""Bounded, because mitmweb reads all exchanges of the file into memory when it starts. Counted
+before compression.
+"""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS exchanges (
     id TEXT PRIMARY KEY, began REAL NOT NULL, flow BLOB NOT NULL, size INTEGER NOT NULL

@@ -39,7 +39,8 @@ async def lines_to_copy(upstream_client: UpstreamClient) -> list[Line]:
     `[]` while the proxy is not listening.
 
     The lines name the proxy's address. If mitmproxy is a reverse proxy, they also name the server's
-    first model and the model's context window, for which `upstream_client` asks the server.
+    first model and the model's context window, for which `upstream_client` asks the server. For any
+    other proxy there is one line, which sets HTTP_PROXY.
     """
     proxy, before = proxy_address(), reverse_server()
     if not proxy:

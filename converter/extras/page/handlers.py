@@ -43,7 +43,9 @@ SECURITY = (
 into markup. mitmweb's own policy allows more.
 """
 INTERVAL = 0.25
-"""The shortest pause between two updates of a page, in seconds."""
+"""The shortest pause between two updates of a page, in seconds. But a message of the page ends any
+pause at once.
+"""
 SHARE = 4
 """After an update that took T seconds to compute, a page's next update waits `SHARE * T` seconds,
 but at least `INTERVAL` and at most `_LONGEST_INTERVAL`. In this time mitmproxy's loop does other
@@ -72,7 +74,7 @@ def mount(app: Any, page: Page) -> Callable[[], None]:
 
 
 class _PageHandler(mitmweb.RequestHandler):
-    """The base class of the page's handlers: refuses requests of other sites, and finds flows."""
+    """The base class of the page's handlers: refuses POSTs of other sites, and finds flows."""
 
     page: Page
 

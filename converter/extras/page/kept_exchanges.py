@@ -1,6 +1,6 @@
 """`KeptExchanges`: the addon that writes finished exchanges to the file of `think_page=FILE`, and
-adds the file's exchanges to mitmweb's list when mitmweb starts. `exchange_file.py` has the file
-itself.
+adds the file's exchanges to mitmweb's list when mitmweb starts or the option changes.
+`exchange_file.py` has the file itself.
 
 An exchange is redacted as a recording is before it is written; without the extra `recordings`
 nothing is written. An exchange that a person deletes from mitmweb's list is deleted from the file
@@ -52,8 +52,9 @@ class KeptExchanges(Watcher):
             _log.warning("think: think_page: expected mitmweb, because it keeps mitmweb's list")
 
     def configure(self, updated: set[str]) -> None:
-        """Close the old file when `think_page` has changed, open the new one, and add its exchanges
-        to mitmweb's list. An error is logged.
+        """Close the old file when `think_page` has changed, open the new one, and add those of its
+        exchanges to mitmweb's list that the list lacks. An error is logged. Do nothing in a program
+        without a list.
         """
         view, option = flow_list(), str(value_of("think_page") or "")
         if "think_page" not in updated or option == self._path or view is None:
@@ -94,7 +95,9 @@ class KeptExchanges(Watcher):
         self._path, self._file, self._view = "", None, None
 
     def _write(self, file: "ExchangeFile", name: str, redacted: Future[HTTPFlow]) -> None:
-        """Write a redacted exchange to the file, unless mitmweb no longer lists it."""
+        """Write a redacted exchange to the file, unless mitmweb no longer lists it. If it could not
+        be redacted, log why. `name`: the id of its flow.
+        """
         if error := redacted.exception():
             _log.info("think: think_page: an exchange is not kept: %s", error)
             return

@@ -1,6 +1,6 @@
-"""`ListRows`: the rows of the page's list, one for each exchange with a model in mitmweb's list,
-and their updates. `row.py` reads a row's values from a flow, `sessions.py` puts exchanges into
-sessions.
+"""`ListRows` keeps the rows of the page's list up to date: one row for each exchange with a model
+in mitmweb's list. `row.py` reads a row's values from a flow, `sessions.py` puts exchanges into
+sessions, and `open_page.py` finds which rows a browser must still get.
 """
 
 import asyncio
@@ -74,13 +74,14 @@ class ListRows:
         return listed if rows.is_listed(listed) else None
 
     def flows(self) -> list[HTTPFlow]:
-        """Return the flows of all conversations, the newest first."""
+        """Return the flows of all conversations in mitmweb's list, the last of the list first."""
         return [each for each in reversed(list(self._view)) if rows.is_listed(each)]
 
     def session_exchanges(self, name: str) -> list[SessionExchange]:
         """Return the exchanges of the session to which the exchange with the id `name` belongs, and
         of all sessions related to it (`Sessions.related_sessions`), in the order in which the
-        exchanges began.
+        exchanges began. An exchange without a session is returned alone. Return `[]` if mitmweb no
+        longer lists any of them.
         """
         kin = [each for line in self._sessions.related_sessions(name) for each in line.exchange_ids]
         return [
@@ -109,8 +110,8 @@ class ListRows:
         """Update the row of the exchange with the id `name`; remove the row if mitmweb no longer
         lists the flow. Add the exchange to its session if its request has arrived.
 
-        Two fields of the row are `session`, the session's name, and `within`, the name of the
-        session of which that session is a branch.
+        The row of an exchange in a session has two more fields: `session`, the session's name, and
+        `within`, the name of the session of which that session is a branch (empty for none).
         """
         listed = self.find(name)
         if listed is None:

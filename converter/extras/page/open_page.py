@@ -33,8 +33,9 @@ WINDOW = 500
 """The most steps (chunks with the client's bytes) that are sent to a page at once."""
 
 type WireStep = tuple[float | None, bytes, bytes]
-"""The time of a server's chunk in seconds, the chunk, and the bytes that the client got for it. The
-time is None for bytes that the client got at the end of a reply, after all chunks.
+"""The seconds from the request to a chunk of the server, the chunk, and the bytes that the client
+got for it. The time is None for bytes that belong to no single chunk, such as those that the client
+got at the end of a reply.
 """
 
 
@@ -88,9 +89,10 @@ class OpenPage:
     """The reply whose chunks the page shows, with the client's bytes; None if it shows none."""
 
     def receive(self, message: object) -> None:
-        """Store which exchanges the page shows (`{"choose": [ID, ...]}`), or the exchange whose
-        chunks it shows (`{"wire": {"id": ID, "from": INDEX}}`, or `{"wire": null}` to show no
-        chunks). Ignore any other message.
+        """Store which exchanges the page shows (`{"choose": [ID, ...]}`; chunks are then no longer
+        shown), or the exchange whose chunks it shows (`{"wire": {"id": ID, "from": INDEX}}`, or
+        `{"wire": null}` to show no chunks). Ignore any other message. INDEX is
+        `_WireView.next_step`.
         """
         match message:
             case {"choose": [*names]}:
@@ -177,8 +179,9 @@ class OpenPage:
 
     async def _next_steps(self) -> Values | None:
         """Return the next steps of the reply whose chunks the page shows, or None if it shows no
-        chunks or has got all steps. New steps of a running reply are returned as they come. Steps
-        of a complete reply are returned when the page asks for them, `WINDOW` at a time.
+        chunks, has got all steps, or mitmweb no longer lists the flow. New steps of a running reply
+        are returned as they come. Steps of a complete reply are returned when the page asks for
+        them, `WINDOW` at a time.
         """
         view = self._wire
         flow = self.list_rows.find(view.flow_id) if view else None

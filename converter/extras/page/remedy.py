@@ -57,8 +57,8 @@ def as_arguments(options: Options) -> str:
 
 
 def reread(flow: HTTPFlow) -> dict[str, str]:
-    """Read a misread reply again with the options of its remedy; return its `thinking` and `text`.
-    Raises ValueError for a reply that was not misread.
+    """Read a misread reply again with the options of its remedy; return the `thinking` and `text`
+    of its first turn. Raises ValueError for a reply that was not misread.
     """
     chosen = _remedy_or_error(flow)
     _, expected = reading_of(flow, of_server=True)

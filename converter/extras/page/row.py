@@ -62,13 +62,15 @@ _BEFORE_OUTPUT = re.compile(r"\AChunk ID: .*?\nOutput:\n", re.DOTALL)
 _WISHES = {TITLE: "Title of the session", COMPACTION: "Summary of the session (compaction)"}
 """What the client asks for its own use (a row's `wish`) -> the row's title."""
 _LONGEST_READ = 1 << 19
-"""Requests of more bytes get no title, because mitmproxy's loop waits while a request is read."""
+"""A request of more bytes is not read, because mitmproxy's loop would wait. It gets no title,
+unless its path says that it asks for a summary (`/compact`).
+"""
 _LONGEST = 300
 """The most characters that a row shows of a value from a header or a server."""
 
 
 def is_listed(flow: object) -> TypeGuard[HTTPFlow]:
-    """Return True if a flow is a conversation with a model."""
+    """Return True if a flow is a conversation with a model, by its request's method and path."""
     if not isinstance(flow, HTTPFlow):
         return False
     endpoint = find_endpoint(flow.request.method, flow.request.path)
@@ -188,9 +190,10 @@ def _title_and_wish(flow: HTTPFlow, before: Row | None) -> Row:
 
 def _title(turns: Sequence[ShownTurn]) -> str:
     """Return a request's title: the beginning of the user's question after the model's last turn,
-    without text in tags that the client added. If no question follows that turn, the title has the
-    tools whose results follow it (`_results_title`); if no results follow, an earlier question. If
-    the question is a summary of earlier messages, the title says so.
+    up to the first tag that the client added below it. If no question follows that turn, the title
+    has the tools whose results follow it (`_results_title`); if no results follow, an earlier
+    question. If the question is a summary of earlier messages, the title says so. Empty without any
+    of these.
     """
     replies = [at for at, turn in enumerate(turns) if turn.role in ("assistant", "model")]
     new = turns[replies[-1] + 1 :] if replies else turns

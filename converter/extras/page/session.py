@@ -64,8 +64,9 @@ def session_exchange(flow: HTTPFlow, row: Row, body: bytes) -> SessionExchange:
 
 
 def read_exchanges(exchanges: Iterable[SessionExchange]) -> Iterator[Values]:
-    """Yield each exchange's row with two more fields: `request`, the turns that the request added
-    to the session, and `reply`, which the client got (without turns while it still comes).
+    """Yield each exchange's row with two more fields: `request`, the turns and fields that the
+    request added to its session, and `reply`, which the client got (without turns while it still
+    comes).
     """
     before = dict[object, Mapping[str, object]]()
     for each in exchanges:
@@ -97,8 +98,8 @@ _BYTES_PER_TOKEN = 4
 
 def tool_costs(exchanges: Sequence[SessionExchange]) -> list[ToolCost]:
     """Return the cost of each tool in a session, the most called tool first. A call or result
-    counts once, though all later requests repeat it. Tools that were never called share the last
-    row.
+    counts once, though all later requests repeat it. Tools that were offered and never called share
+    the last row, `never called`.
     """
     counts = dict[str, Counter[str]]()
     names, described = dict[str, str](), dict[str, int]()
@@ -144,7 +145,7 @@ def _text_size(part: Values) -> int:
 
 def _added_turns(before: Mapping[str, object] | None, now: Mapping[str, object]) -> Transcript:
     """Return the new turns and fields of the request `now`: those that are neither in `before`, the
-    session's previous request, nor in the reply to `before`.
+    session's previous request, nor in the reply to `before`. If `before` is None, all are new.
     """
     if before is None:
         return request.read_fields(now)
@@ -160,8 +161,8 @@ def request_differences(
     before: Mapping[str, object], now: Mapping[str, object]
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield each field and each part of the prompt (a message, a tool) that differs in two
-    requests: its name, and the lines of a unified diff. If only the order of parts differs, yield
-    that order.
+    requests: its name, and the lines of a diff (`_diff`). If both requests have the same parts in
+    another order, yield a diff of the two orders last.
     """
     for name in [*before, *(now.keys() - before.keys())]:
         if name not in _PROMPT_FIELDS and before.get(name) != now.get(name):

@@ -1,11 +1,12 @@
-"""`Sessions` puts each exchange of the page's list into a session (a conversation), and finds the
-session's branches, such as a sub-agent's conversation. `session.py` shows a whole session.
+"""`Sessions` puts exchanges of the page's list into sessions (conversations), and finds a session's
+branches, such as a sub-agent's conversation. `listed.py` calls it; `session.py` writes a session as
+JSON.
 
 A conversation is one session: each request repeats the messages before and adds some. It stays the
-same session after its client has replaced earlier messages by a summary. A branch of a session is a
-conversation that a tool call of the session began (a sub-agent's), or a request for the session's
-title. Sessions are recognised by the client's name and the texts of messages (`fingerprint_of`),
-because no header names them.
+same session after its client had it summarised, and has replaced earlier messages by the summary. A
+branch of a session is a conversation that a tool call of the session began (a sub-agent's), or a
+request for the session's title. Sessions are recognised by the client's name and the texts of
+messages (`fingerprint_of`), because no header names them.
 
 The opening of a request is its messages before the model's first turn.
 """
@@ -31,19 +32,20 @@ from converter.core.wire import json_text
 type Messages = Sequence[object]
 
 _COMPARED_SESSIONS = 8
-"""A request is compared with at most this number of sessions, the newest that begin as it does.
-Without this bound a thousand sessions with one question would need a million comparisons.
+"""The most sessions that are kept for one key of an opening (`_prefix_keys`), the newest ones. A
+request is compared with the sessions of each of its keys. Without this bound a thousand sessions
+with one question would need a million comparisons.
 """
 _KEPT_REQUESTS = 8
-"""The most parsed requests that are kept in memory. Any other request is parsed again when its
-session continues.
+"""The most requests whose parsed messages are kept in memory. Any other request is parsed again
+when a new request is compared with it.
 """
 _SEARCHED_LEVELS = 3
 """How many levels of a call's nested arguments are searched for the prompt of a sub-agent."""
 _REMEMBERED = 8
-"""The most sessions, and the most requests for a session's title, that are remembered for each
-client. Such a request quotes the first question of its session, and may come before or after the
-session begins.
+"""For each client, the most sessions whose first questions are remembered, and the most requests
+for a title that wait for their session. A request for a title quotes the first question of its
+session, and may come before or after the session begins.
 """
 _LONGEST_QUESTION, _LONGEST_TITLE = 500, 20_000
 """How many characters are compared: of a session's first question, and of a request for a title,
@@ -100,9 +102,9 @@ class Sessions:
         return self._of.get(exchange)
 
     def related_sessions(self, exchange: str) -> list[Session]:
-        """Return the sessions related to an exchange, in the order in which they began: its own
-        session, the sessions of which this is a branch, and all branches of these. Return `[]` if
-        the exchange was not added.
+        """Return the sessions related to an exchange, in the order in which they began: the topmost
+        session of which its own is a branch, and all branches of that, also branches of branches.
+        Return `[]` if the exchange was not added.
         """
         if (session := self._of.get(exchange)) is None:
             return []
@@ -118,7 +120,8 @@ class Sessions:
 
     def add(self, exchange: str, client: str, messages: Messages, wish: str = "") -> list[str]:
         """Put an exchange into the session that it continues, or into a new session. A request that
-        begins with a summary continues the session that its client last had summarised.
+        continues no session by its messages, but whose opening has a summary, continues the session
+        that its client last had summarised.
 
         Return the ids of exchanges whose rows must change, because the new exchange has made their
         sessions branches.
@@ -155,8 +158,9 @@ class Sessions:
 
     def _add_title(self, title: Session, client: str, opening: Messages) -> None:
         """Add a request for a title, as the new session `title`. Its messages, `opening`, quote the
-        first question of another session; `title` becomes a branch of that session. If no session
-        has this question yet, `title` waits for one (`_adopt_titles`).
+        first question of another session; `title` becomes a branch of that session (of several, the
+        one with the longest question). If no remembered question is quoted, `title` waits for a
+        session (`_adopt_titles`).
         """
         texts = [text for message in opening for text in content_texts(message)]
         text = "\n".join(texts)[:_LONGEST_TITLE]
@@ -170,7 +174,8 @@ class Sessions:
     def _adopt_titles(self, session: Session, client: str, opening: Messages) -> list[str]:
         """Make waiting requests for a title branches of a new `session`, if they quote its first
         question; return their ids. They wait because a client may ask for a title before it begins
-        the session. `opening`: the session's messages before the model's first turn.
+        the session. `opening`: the session's messages before the model's first turn; its longest
+        text that the user wrote counts as the first question.
         """
         texts = map(str.strip, _user_texts(opening))
         # A text that begins with a tag was added by the client.
@@ -197,9 +202,10 @@ class Sessions:
 
         The request is compared with the newest request of each session. It continues the session
         with which it shares the most messages at the beginning; if several share as many, the
-        newest. It must share at least as many messages as the session's shortest request has. If it
-        has no turn of the model, it must also have more messages than that shortest request,
-        because two sessions may begin with the same question.
+        last of them in the order of `keys`, and under one key the newest. It must share at least as
+        many messages as the session's shortest request has. If it has no turn of the model, it must
+        also have more messages than that shortest request, because two sessions may begin with the
+        same question.
         """
         best, most = None, 0
         for session in (each for key in keys for each in self._openings.get(key, ())):
@@ -211,8 +217,9 @@ class Sessions:
 
     def _find_parent(self, session: Session, client: str, opening: Messages) -> None:
         """Make a new `session` a branch of the earlier session that started it as a sub-agent, if
-        there is one. The earlier session has a tool call with an argument that equals a text of the
-        user in `opening`, the new session's messages before the model's first turn.
+        there is one. The earlier session, of the same client, has a string in a tool call's
+        arguments that equals a text of the user in `opening`, the new session's messages before the
+        model's first turn. Remember these texts for calls that come later (`_note_calls`).
         """
         for plain in filter(None, map(_comparable, _user_texts(opening))):
             key = hash((client, plain))  # `_note_calls` makes the same key for a call's string.
@@ -223,7 +230,8 @@ class Sessions:
     def _note_calls(self, session: Session, client: str, messages: Messages) -> list[str]:
         """Remember the strings in the tool calls of a session's new `messages`: a later session
         that begins with such a string is a sub-agent's, and so a branch of `session`. Sub-agents'
-        sessions that exist already become branches now; return the ids of their exchanges.
+        sessions that began after `session`, and are no branches yet, become branches now; return
+        the ids of their exchanges.
         """
         taken = list[str]()
         for text in (text for message in messages for text in _call_strings(message)):
@@ -262,7 +270,9 @@ def _comparable(text: str) -> str:
 
 
 def _call_strings(message: object) -> Iterator[str]:
-    """Yield the strings in the arguments of a message's tool calls. All dialects are read."""
+    """Yield the strings in the arguments of a message's tool calls, in whatever dialect, down to
+    `_SEARCHED_LEVELS`.
+    """
     for call in entries_of(message):
         function = call.get("function", call)
         if isinstance(function, Mapping):

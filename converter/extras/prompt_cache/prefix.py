@@ -140,7 +140,9 @@ class Prompt:
         return fingerprint_of(self.turns[0])
 
     def continues(self, before: "Prompt") -> bool:
-        """Return True if this request has all turns of the request `before`, and more."""
+        """Return True if this request has all turns of the request `before`, and more, and the same
+        owner.
+        """
         count = len(before.turns)
         same = self.owner == before.owner and self.first_fingerprint == before.first_fingerprint
         return same and count < len(self.turns) and shared_count(before.turns, self.turns) == count
@@ -164,7 +166,8 @@ class Break:
         server's count of cached tokens shows that no cache was broken.
 
         `before`, `prompt` and `cached`: the tokens of the earlier prompt, of this prompt, and of
-        this prompt's cached part, as the server counts them.
+        this prompt's cached part, as the server counts them; None for a count that it did not
+        report.
         """
         again = ""
         if prompt and cached is not None:
@@ -183,8 +186,8 @@ class Prompts:
 
     def replace_earlier(self, prompt: Prompt) -> Prompt | None:
         """Return the newest kept request that `prompt` continues, None if there is none. Keep
-        `prompt` in place of that request. A prompt without turns, or of more than `LONGEST_PROMPT`
-        bytes, is not kept, and None is returned.
+        `prompt`, in place of that request if there is one. A prompt without turns, or of more than
+        `LONGEST_PROMPT` bytes, is not kept, and None is returned.
         """
         if prompt.size > LONGEST_PROMPT or not prompt.turns:
             return None

@@ -47,7 +47,8 @@ class PromptCache(Watcher):
 
     def ended(self, seen: FlowRecord) -> None:
         """Report a break of the cache in the log and on the flow. Report nothing if the server's
-        count of cached tokens shows that no cache was broken, or if the comparison still runs.
+        count of cached tokens shows that no cache was broken, if the comparison still runs, or if
+        no reply was rewritten.
         """
         followed = self._followed.pop(seen.flow.id, None)
         if followed is None or seen.rewriter is None:

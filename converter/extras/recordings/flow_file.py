@@ -4,9 +4,9 @@ Reads and writes mitmproxy's flow files (`load`, `read_all`, `dumps`).
 A recording's file has one flow, and opens in mitmweb and mitmproxy. Nothing is redacted here.
 
 A flow has the client's request and reply. The flow's backup, which mitmproxy's *Revert* restores,
-has the request to the server and the server's reply. The flow's metadata has the notes
-(`converter.addon.keep.notes`), as JSON: the lengths and times of the server's chunks, and the facts
-by which the reply is read.
+has the request to the server and the server's reply; there is no backup if both are the same. The
+flow's metadata has the notes (`converter.addon.keep.notes`), as JSON: the lengths and times of the
+server's chunks, and the facts by which the reply is read.
 """
 
 import io

@@ -3,7 +3,7 @@ client of one dialect gets for it (after `<<`). `library.py` keeps and compares 
 
 Each line of a body has one blank added before it. Bytes that are not UTF-8 and invisible characters
 are written in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line means that the
-chunk ended without a line feed. ⟨#1⟩ replaces a run of fields that is repeated in many frames; the
+chunk ended without a line feed. ⟨#1⟩ replaces a run of fields that occurs more than once; the
 golden's head lists these runs.
 """
 

@@ -92,7 +92,7 @@ class Library:
         return file
 
     def load(self, name: str) -> Recording:
-        """Return the recording of this name. Raises RecordingError if there is none."""
+        """Return the recording of this name. Raises RecordingError if there is no readable one."""
         return flow_file.load(self.path(name))
 
     def keep(self, recording: Recording, replace: bool = False) -> Path:
@@ -175,7 +175,9 @@ class Library:
         return path
 
     def read_expectation(self, name: str) -> Expectation | None:
-        """Return the expectation of a recording, None if no person has written one."""
+        """Return the expectation of a recording, None if no person has written one. Raises
+        RecordingError if its file cannot be read.
+        """
         path = self.expectation_path(name)
         try:
             written = json.loads(path.read_text(encoding="utf-8"))

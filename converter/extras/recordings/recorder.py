@@ -32,8 +32,8 @@ from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.recording import RecordingError
 
 type WireStep = tuple[float | None, bytes, bytes]
-"""The time of a chunk in seconds, the chunk, and the client's bytes for it. The time is None for
-bytes at the end of a reply, which belong to no chunk.
+"""The seconds from the request to a chunk of the server, the chunk, and the client's bytes for it.
+The time is None for bytes that belong to no single chunk, such as those at the end of a reply.
 """
 
 MOST_RECORDINGS = Bound(
@@ -87,14 +87,14 @@ class Recorder(Watcher):
 
         The future's result is a text of two lines for the user: the recording's path, and a command
         that checks it. The future has the error if the recording cannot be redacted or written. The
-        method itself raises RecordingError for a flow without a reply, and for a name that another
-        recording has or that no recording may have.
+        method itself raises RecordingError for a flow that has no reply or cannot be recorded for
+        another reason, and for a name that another recording has or that no recording may have.
         """
         folder = Path(str(ctx.options.think_record) or "recordings").expanduser().absolute()
         path = Library(folder).path(name)
         if path.exists():
             raise RecordingError(f"{path} is there already")
-        # Called only for its error: a flow without a reply raises here, not in the thread.
+        # Called only for its error: a flow that cannot be recorded raises here, not in the thread.
         flow_file.from_flow(flow, name)
         make_folder(folder)
         expects = thinking is not None or text is not None
@@ -151,7 +151,8 @@ class Recorder(Watcher):
         it), and a note for the person who reads them; the note is empty if nothing is to be said.
 
         A flow does not hold the client's bytes for each chunk, so the reply is rewritten again. If
-        the result differs from the bytes that the client got, the note says so.
+        the result differs from the bytes that the client got, the note says so. If the flow cannot
+        be recorded, there is one step with all of the client's bytes, and the note says why.
         """
         got, began = content_of(flow.response), int(flow.request.timestamp_start)
         try:

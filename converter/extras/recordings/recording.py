@@ -78,8 +78,8 @@ class ReplayStep:
     chunk: Chunk
     """The chunk from the server."""
     client_bytes: bytes
-    """The bytes that the client gets when the chunk has been read. Empty if the addon holds all of
-    the chunk's text.
+    """The bytes that the client gets when the chunk has been read. Empty if the addon holds or
+    drops all of the chunk.
     """
 
 
@@ -254,9 +254,10 @@ class Recording:
         return (exchange.client_dialect,) if own else DIALECTS
 
     def form_for(self, client_dialect: Dialect) -> Form:
-        """Return the form (stream or whole) in which a client of `client_dialect` gets the reply.
-        The recorded client's dialect gets the recorded form. Any other dialect gets the form of the
-        server's reply.
+        """Return the form (stream or whole) in which a client of `client_dialect` gets the reply:
+        the form of the server's reply, with one exception. The recorded client's dialect gets the
+        recorded form if the server speaks another dialect, or streamed only because the addon asked
+        for a stream (`AwaitedReply.is_buffered`).
         """
         if client_dialect is not self.client:
             return self.server_form

@@ -65,7 +65,7 @@ def convert_reply(
 def print_reply(file: str, chosen: Settings, client_dialect: Dialect | None) -> None:
     """Print a saved reply in `client_dialect`, or as a transcript if that is None. The file `-` is
     standard input. `chosen`: the options by which the reply is read. Raises RecordingError, with
-    the file's name, for a file that cannot be read.
+    the file's name, for a file that cannot be read or holds no reply.
     """
     try:
         with open(sys.stdin.fileno() if file == STANDARD_INPUT else file, "rb") as source:

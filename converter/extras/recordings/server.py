@@ -1,7 +1,8 @@
 """`RecordedServer`: an HTTP server on this machine, for `think-addon record serve`. It answers
 requests as the recorded servers did, with the same chunks at the same times, or faster.
 
-- A recording answers a request with the same endpoint, messages, tools and form (stream or whole).
+- A recording answers a request with the same method, endpoint, messages, system text, tools and
+  form (stream or whole).
   If several recordings match, the recording with the most equal fields answers; equally good
   recordings answer in turn.
 - A path that begins with a recording's name (`/NAME/v1/chat/completions`) reaches this recording
@@ -159,7 +160,8 @@ class RecordedServer(ThreadingHTTPServer):
 
     def model_list(self, path: str) -> dict[str, object]:
         """Return the list of the recordings' models. If all recorded servers are of one kind,
-        `owned_by` has the value by which the addon recognises that kind; else `recordings`.
+        `owned_by` has the value by which the addon recognises that kind. It is `recordings` if they
+        are of several kinds, or the kind is not recognised by this field.
         """
         recordings, _ = self.recordings_for(path)
         named = (read_body(recording.sent_request.body).get("model") for recording in recordings)

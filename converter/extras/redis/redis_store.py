@@ -137,8 +137,8 @@ while redis.call('ZCARD', uses) > most or number(redis.call('GET', total)) > lim
   if not oldest then redis.call('DEL', total) else drop(oldest) end
 end
 """
-"""Lua script that keeps an entry, and the names under which the entry is found. Then it drops the
-least recently used entries until the bounds hold.
+"""Lua script that keeps an entry, and the names under which the entry is found, unless the entry
+alone exceeds the bounds. Then it drops the least recently used entries until the bounds hold.
 """
 _READ = """
 local key, seconds, values, seen = ARGV[1], tonumber(ARGV[2]), {}, {}
@@ -199,13 +199,14 @@ class RedisStore(Store):
         self, key: str, value: bytes, previous: str, names: Iterable[str], moving_name: str = ""
     ) -> None:
         """Keep an entry with the id `key`, in place of an entry with the same id. Drop the least
-        recently used entries if the bounds are exceeded.
+        recently used entries if the bounds are exceeded. An entry that exceeds them by itself is
+        not kept.
 
         `value`: the messages of a request and its reply, as bytes. `previous`: the id of the entry
         before it in the conversation. `names`: further names under which the entry is found; a name
         that another entry has is left out. `moving_name`: a name that always belongs to the newest
         entry of a conversation. The new entry takes it from the entry that has it, and follows that
-        entry, whatever `previous` is.
+        entry, whatever `previous` is. If no entry has it, it is ignored.
         """
         bounds = (max(self.bounds.count, 0), self.bounds.size, int(self.bounds.seconds))
         entry = (utf8(key), value, utf8(previous), utf8(moving_name))
@@ -216,7 +217,7 @@ class RedisStore(Store):
         return bool(self._run(_FORGET, utf8(key)))
 
     def find(self, name: str) -> str:
-        """Return the id of the entry that was kept under this name; empty if there is none."""
+        """Return the id of the entry that has this further name; empty if there is none."""
         try:
             return decode_key(self._client.get(f"{_PREFIX}n".encode() + utf8(name)) or b"")
         except Exception as error:
@@ -227,7 +228,7 @@ class RedisStore(Store):
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
         """Return the values of the entry with the id `key` and of the entries before it in its
-        conversation, the newest first; None if one of them was dropped, or if they lead back to
+        conversation, the newest first; None if one of them is not kept, or if they lead back to
         an entry that was read already. `one`: return only the value of the entry itself.
         """
         entry = (utf8(key), int(self.bounds.seconds), "one" if one else "all")

@@ -42,7 +42,7 @@ _FROM_SUMMARY = {
 }
 """Attribute of a span -> the key of the attribute's value in a reply's summary."""
 _MOMENTS = ("first_byte", "first_thought", "first_text")
-"""Keys of the times in a reply's summary that become events of the span."""
+"""Keys of the times in a streamed reply's summary that become events of the span."""
 
 
 class TracedText:

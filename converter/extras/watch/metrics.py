@@ -1,7 +1,7 @@
 """`Metrics` counts the replies to chat requests and writes the counts for Prometheus; `serve`
 answers `/metrics` with them. `metrics_endpoint.py` calls both.
 
-The number of labels is bounded, because clients and servers choose their texts.
+The number of the labels' values is bounded, because clients and servers choose these texts.
 
 The package `prometheus_client` writes the counts in Prometheus' format, so `metrics_endpoint`
 imports this module only if `think_metrics` is set. The package's own counters are not used, because
@@ -49,7 +49,10 @@ by a large one.
 LONGEST_NAME = 200
 """The most characters of a model's name in a label."""
 OTHER = "other"
-"""The label in place of a model, server or kind of mending that is beyond a bound."""
+"""The label that replaces two kinds of labels. If `MOST_SERIES` pairs of model and server are
+counted already, it replaces both names of a new pair. If `MOST_KINDS` kinds of mending are counted
+for a pair, it replaces a new kind of this pair.
+"""
 TIMES = {
     "first_byte": "Time to the first byte of a streamed reply",
     "first_thought": "Time to the first thought",
@@ -124,7 +127,8 @@ class Metrics(Collector):
         self, summary: Mapping[str, object], server: str, outcome: str, notes: Iterable[str]
     ) -> None:
         """Count a reply, from its summary and the addon's notes about the reply. `server`: the
-        server's address. `outcome`: how the reply ended, such as `ok`.
+        server's address. `outcome`: how the reply ended, such as `ok`. Of a reply that came in one
+        piece only the time of its end is counted.
         """
         key = (encodable(summary.get("model") or "-")[:LONGEST_NAME], encodable(server or "-"))
         if key not in self._times and len(self._times) >= MOST_SERIES:

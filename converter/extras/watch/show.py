@@ -1,5 +1,5 @@
-"""The command `think.show` of mitmproxy and mitmweb: log a conversation as text, or copy it.
-`converter.addon.transcript` writes the text.
+"""`Show`: the addon of the command `think.show`, which logs a conversation as text, or copies it to
+the clipboard. `converter.addon.transcript` writes the text.
 """
 
 import logging

@@ -65,7 +65,7 @@ _LONGEST_NAME = 200
 
 class Terminal(Watcher):
     """An addon that prints replies as they come (`think_print`), and logs a line for each finished
-    exchange. Control characters of a reply are printed as visible text.
+    chat request. Control characters of a reply are printed as visible text.
     """
 
     name = "think-terminal"
@@ -334,8 +334,8 @@ class Printer:
 
 
 def reply_line(record: FlowRecord) -> str:
-    """Return the line of an exchange: `/v1/messages tiny-think · 2 thoughts, 90 chars · first byte
-    0.2 s, whole 4 s · stop`.
+    """Return the line of an exchange: `/v1/messages tiny-think · 2 thoughts, 90 chars in 3.1 s ·
+    first byte 0.20 s, whole 4.00 s · stop`. A part that is unknown is left out.
     """
     flow, summary = record.flow, record.reply_summary
     model = str(summary.get("model") or record.request.requested_model)

@@ -70,8 +70,8 @@ class ThoughtEvents(Watcher):
             self.call_hooks(thoughts)
 
     def call_hooks(self, events: Sequence[ThoughtEvent]) -> None:
-        """Begin to call the `thought` hooks of other addons for ended thoughts of one exchange. Do
-        nothing if `MOST_HOOKS` calls are under way.
+        """Begin a task that calls the `thought` hooks of other addons for ended thoughts of one
+        exchange. Do nothing if `MOST_HOOKS` such tasks are under way, or if no addon has the hook.
         """
         if events and len(self._tasks) < MOST_HOOKS and TABLE.addons_with(ThoughtHook.name):
             exchange = events[0]["taskId"]

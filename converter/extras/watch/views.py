@@ -178,7 +178,8 @@ def _view_text(transcript: Transcript, facts: Mapping[str, object]) -> str:
 
 def last_rows(written: str, columns: int, lines: int) -> str:
     """Return the last lines of a text that fit into `lines` rows of `columns` characters on the
-    screen, below a line with the number of hidden lines. If `lines` is 0, return the whole text.
+    screen, below a line with the number of hidden lines. Return the whole text if it fits, or if
+    `lines` is 0.
     """
     every = written.removesuffix("\n").split("\n")
     kept, room = len(every), lines
@@ -208,7 +209,8 @@ def _visible_size(response: Response) -> tuple[int, int]:
 
 def readable_beginning(body: bytes) -> bytes:
     """Return the beginning of a body, up to a view's limit, in a form that can be read: whole
-    frames of a stream, or a JSON object that is closed where it is cut.
+    frames of a stream, or a JSON object that is closed where it is cut. If there is no such form,
+    return the bytes up to the limit. Return a body within the limit unchanged.
     """
     is_object = beginning_of(body) is FirstBytes.JSON
     limit = WHOLE_LIMIT if is_object else STREAM_LIMIT

@@ -184,7 +184,8 @@ def moved_borders(
 
 def json_string(text: str) -> bytes:
     """Return a text as a JSON string in UTF-8, with its quotes. A surrogate that stands for a byte
-    which is not UTF-8 (`surrogateescape`) becomes this byte again.
+    which is not UTF-8 (`surrogateescape`) becomes this byte again. A text with any other surrogate
+    is written in ASCII, with escapes.
     """
     try:
         return json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogateescape")

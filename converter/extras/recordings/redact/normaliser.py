@@ -1,6 +1,8 @@
-"""Replace ids and times by their normal form: values that are the same in each recording. Ids of
-calls are numbered in the order in which they come: if `call_a8f3` comes first, it becomes `call_1`
-wherever it occurs.
+"""`Normaliser` replaces ids, times and durations by their normal form: values that are the same in
+each recording. `redactor.py` passes it each string and number of an exchange.
+
+Ids of calls are numbered in the order in which they come: if `call_a8f3` comes first, it becomes
+`call_1` wherever it is a call's id.
 """
 
 import datetime
@@ -75,7 +77,9 @@ _FREE_FIELDS = {"input", "arguments", "parameters", "input_schema", "schema", "m
 under a key that looks like a duration's, such as `delay_ms`.
 """
 _DURATION = re.compile(r".*(?:_ms|_per_second|_time|_duration|_latency)|latency|duration")
-"""Matches keys whose values are durations or rates, which differ in each run."""
+"""Matches keys whose values are durations or rates, which differ in each run. These numbers become
+1.
+"""
 _REPLY_PREFIX = re.compile(r"(?:chatcmpl-)?(?:msg_)?")
 """Matches the prefix of a reply's id, which depends on the dialect: `chatcmpl-`, `msg_`, both or
 none.
@@ -97,8 +101,8 @@ _STABLE_ID = re.compile(r"functions\.[\w.-]+:\d+")
 
 
 class Normaliser:
-    """Replaces the ids and times of one exchange by their normal form. The tokens must be passed to
-    `normal_value` in the order in which they were sent, because ids are numbered.
+    """Replaces ids, times and durations of one exchange by their normal form. The tokens must be
+    passed to `normal_value` in the order in which they were sent, because ids are numbered.
 
     `listed`: True if the reply lists models; their ids are not replaced, because they are names.
     `flow`: the flow's id, which is a part of each id that the addon made.
@@ -144,7 +148,7 @@ class Normaliser:
     def _reply_id(self, value: str) -> str:
         """Return a reply's id in its normal form: `chatcmpl-a8f3` -> `chatcmpl-recording`, and
         `chatcmpl-recording-2` for a second id. Ids that differ only in their prefix are one id,
-        because an encoder of another dialect drops the prefix.
+        because an encoder of another dialect drops the prefix. A `resp_` id is never numbered.
         """
         if value.startswith(_RESPONSE_PREFIX):
             self._replies[value.removeprefix(_RESPONSE_PREFIX)] = REPLY_ID
@@ -160,7 +164,7 @@ class Normaliser:
 
     def _item_id(self, value: str) -> str:
         """Return the normal form of an output item's id, which contains the id of its response:
-        `msg_a8f3_0` -> `msg_recording_0`.
+        `msg_a8f3_0` -> `msg_recording_0`. An id without the id of a reply seen so far stays.
         """
         for reply, name in self._replies.items():
             value = value.replace(f"_{reply}_", f"_{name}_")

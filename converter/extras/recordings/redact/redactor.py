@@ -144,7 +144,9 @@ class Redaction:
     normaliser: Normaliser
 
     def redacted_request(self, request: RecordedRequest) -> RecordedRequest:
-        """Return a request redacted, with only the fields and headers on the allow-list."""
+        """Return a request redacted, with only the fields and headers on the allow-list. Its path
+        loses the prefix before the endpoint, and the query but for `QUERY`.
+        """
         path, _, query = request.path.removeprefix(prefix_of(request)).partition("?")
         public = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
         path = public + self.scrubber.text(path.removeprefix(public))
@@ -172,7 +174,9 @@ class Redaction:
         return headers
 
     def _redacted_request_body(self, body: bytes) -> bytes:
-        """Return a request's body with only the fields on the allow-list, redacted."""
+        """Return a request's body with only the fields on the allow-list, redacted; empty for a
+        body that is no JSON object.
+        """
         fields = keep(json_text.read_or_none(body), REQUEST)
         if not isinstance(fields, dict):
             return b""
@@ -243,8 +247,9 @@ class Redaction:
         """Return the bytes that replace a token. `hidden`: the token's value as text, with an `x`
         for each character of a secret.
 
-        Ids, times and durations get their normal form. Any other string becomes `hidden`, with its
-        host names and models' paths replaced too. A number with a secret becomes 0.
+        Ids, times and durations get their normal form. A string in `PROTOCOL` stays. Any other
+        string becomes `hidden`, with its host names and models' paths replaced too. A number with a
+        secret becomes 0.
         """
         value = self.normaliser.normal_value(token)
         if value == token.value and token.value not in PROTOCOL:
@@ -276,7 +281,7 @@ def prefix_of(request: RecordedRequest) -> str:
 
 def content_type_of(header: str) -> str:
     """Return a content type without parameters other than `charset`, because other parameters may
-    have any text.
+    have any text. Return an empty text for a header that is no content type.
     """
     match = _CONTENT_TYPE.match(header)
     return "; ".join(part for part in match.groups() if part) if match else ""
