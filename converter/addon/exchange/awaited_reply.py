@@ -1,6 +1,6 @@
 """The third and last value of an exchange, `AwaitedReply`: the facts, known before the reply's
-first byte, that decide how it is rewritten. It makes the rewriter, rewrites complete responses
-(`Rewritten`), and stores what a reply has shown about its server.
+first byte, that decide how it is rewritten. It makes the rewriter (by `rewriting.py`), rewrites
+complete responses (`Rewritten`), and stores what a reply has shown about its server.
 
 A recording stores the same values, so that a replay rewrites its reply in the same way.
 """
@@ -58,9 +58,11 @@ class AwaitedReply:
     has_think_prompt: bool = False
     """True if the addon put an instruction to think into the request."""
     has_thinking_field: bool = False
-    """True if the server is known to send thoughts in a field of their own."""
+    """True if the server is known to send this model's thoughts in a field of their own."""
     sent_fields: Mapping[str, object] = field(default_factory=dict)
-    """The fields of the body that the server gets."""
+    """The fields of the body for the server, of which `kept_fields` may still be left out; empty if
+    they are not known.
+    """
     is_text_completion: bool = False
     """True if the server gets a text-completions request with the rendered prompt, and not a
     chat-completions request, so that the server does not parse the reply's calls.
@@ -82,8 +84,8 @@ class AwaitedReply:
         return self._expected(self.limits)
 
     def _expected(self, limits: ThoughtLimits) -> Expected:
-        """Return the facts of `expected`, but with `limits` as the limits of the thoughts: no limit
-        can end a thought in a reply that the server sends whole.
+        """Return the facts of `expected`, but with `limits` as the limits of the thoughts. They
+        differ from `self.limits` if the server sends the reply whole: no thought can then be ended.
         """
         request, exchange = self.request, self.request.exchange
         return Expected(
@@ -113,9 +115,9 @@ class AwaitedReply:
 
     @cached_property
     def limits(self) -> ThoughtLimits:
-        """The limits (a budget of tokens, repetition) at which the addon ends the reply's thoughts.
-        If the request wants several choices (`n`), no limit ends a thought, because the addon can
-        only end the whole reply, with all its choices.
+        """The limits (a budget of tokens, repetition) at which the addon ends the reply's thoughts,
+        and its steps if the reply has no answer. If the request wants several choices (`n`), no
+        thought is ended, because the addon can only end the whole reply, with all its choices.
         """
         exchange = self.request.exchange
         options = exchange.settings
@@ -134,7 +136,8 @@ class AwaitedReply:
     def cuts(self) -> tuple[str, ...]:
         """The request's stop strings at which the addon itself cuts the answer, because some
         servers ignore stop strings. Empty if the option `think_stops` is `server`, if the request
-        is native or wants several choices, or if the strings are too long.
+        is native or wants several choices, or if the strings have more than `STOPS_LIMIT`
+        characters together.
         """
         request = self.request
         ours = request.exchange.settings.stops == "answer" and not request.exchange.is_native
@@ -151,14 +154,16 @@ class AwaitedReply:
     @property
     def may_leave_server(self) -> bool:
         """Return True if the addon may have to stop reading in the middle of the server's reply and
-        close the connection, to end a thought or the answer.
+        close the connection, to end a thought or the answer; also if it may have the server
+        continue a reply that has no answer.
         """
         return self.limits.ends or bool(self.cuts)
 
     @property
     def may_ask_server_to_end(self) -> bool:
-        """Return True if the addon may have to end a thought, and can ask the server by another
-        request to end it (`Server.ends_thought_on_request`).
+        """Return True if the addon may have to end a thought at a limit, and can ask the server by
+        another request to end it (`Server.ends_thought_on_request`). Always False for a native
+        request, and for a server that cannot continue a reply.
         """
         return self.limits.cuts and self.limits.goes_on and self.server.ends_thought_on_request
 
@@ -166,7 +171,7 @@ class AwaitedReply:
     def is_buffered(self) -> bool:
         """Return True if the server is asked for a stream although the client wants one body: the
         addon may have to end a thought, or the answer at a stop string that the server does not
-        get, and only a stream can be ended midway.
+        get, and only a stream can be ended midway. Always False for a native request.
         """
         request = self.request
         whole = request.form is Form.WHOLE and not request.exchange.is_native
@@ -178,7 +183,8 @@ class AwaitedReply:
         server:
 
         - the fields of a budget that the addon enforces, because the server would close the thought
-          with a text of its own; but not if the server cannot continue a reply,
+          with a text of its own; but not if the request is native, or if the server cannot continue
+          a reply,
         - the fields of stop strings, if `withholds_stops` is True.
         """
         limits = self.limits
@@ -189,7 +195,8 @@ class AwaitedReply:
     @property
     def hides_counts(self) -> bool:
         """Return True if the addon, and not the client, requested the counts of tokens at a
-        stream's end (`stream_options`). Then the counts are not sent to the client.
+        stream's end (`stream_options`). Then the counts are not sent to the client. Always False
+        for a translated request, because clients of other dialects always get counts.
         """
         added = COUNTING not in self.request.body and COUNTING in self.sent_fields
         return added and not self.request.exchange.is_translated
@@ -327,10 +334,10 @@ class AwaitedReply:
         that the end of the rendered prompt shows; `None` if unknown.
 
         A closer without an opener usually ends a thought, but an answer about thinking may quote
-        one. So the closer shows nothing if it stands amid other words, or if the request contains a
+        one. So the closer shows nothing if it stands amid other words, or if the request mentions a
         closer. Otherwise the result is only a guess, `LIKELY_THINKING`, with which no answer can be
-        hidden. The result is the certain `begun` only if the prompt's end opens a thought too, and
-        the reply has confirmed that it began there.
+        hidden. The result is the certain `begun` only if the prompt's end opens a thought, and the
+        reply has confirmed a guess that it begins in one.
         """
         body = self.request.body
         if (

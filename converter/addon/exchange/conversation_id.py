@@ -31,8 +31,8 @@ def conversation_id(body: Mapping[str, object]) -> str:
     """Return an id that stays the same over the turns of one conversation, in any dialect.
 
     The id is made of the parts that a client repeats in every turn: the system text, the user's
-    first message, and the user's id. Later messages, the model and the settings do not count. No
-    request body makes the function raise.
+    first message, and the user's id. Later messages, the model, the settings and Claude Code's
+    billing line do not count. No request body makes the function raise.
     """
     turns = all_messages(body)
     first = next((at for at, turn in enumerate(turns) if role_of(turn) == "user"), len(turns))

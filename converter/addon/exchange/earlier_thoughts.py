@@ -2,10 +2,11 @@
 in the memory, and `restore_thoughts` puts them back into a later chat-completions request and
 counts them (`EarlierThoughts`).
 
-The thoughts of a reply are kept in the memory under a hash of all messages of the conversation,
-from the first up to the reply. A later request gets the thoughts back if it begins with the same
-messages. So a conversation that was forked gets the thoughts from before the fork. No thought is
-put back behind a message that the client has edited, or into another conversation.
+The thoughts of a reply are kept in the memory under the model's name and a hash of all messages of
+the conversation, from the first up to the reply. A later request to this model gets the thoughts
+back if it begins with the same messages. So a conversation that was forked gets the thoughts from
+before the fork. No thought is put back behind a message that the client has edited, or into another
+conversation.
 
 If the same messages have two replies with the same text and different thoughts, neither thought is
 put back, because a later request does not show which reply it has.
@@ -87,9 +88,9 @@ class ReplyPosition:
         self._thoughts += (str(event["thought"]) for event in thoughts)
 
     def keep(self) -> None:
-        """Store the thoughts of the finished reply in the memory. Store nothing if the reply has
-        several choices, if it has neither text nor calls, or if one of its thoughts has
-        `LONGEST_THOUGHT` characters or more.
+        """Store the thoughts of the finished reply in the memory, an empty text if it has none.
+        Store nothing if the reply has several choices, if it has neither text nor calls, or if one
+        of its thoughts has `LONGEST_THOUGHT` characters or more.
         """
         events = [event for some in self._events for event in some]
         cut = any(len(thought) >= LONGEST_THOUGHT for thought in self._thoughts)
@@ -174,7 +175,7 @@ def restore_thoughts(
 
     `history`: which earlier thoughts the model's chat template reads, and in which field. `join`:
     joins the texts of the reply's blocks (`ReplyPosition.join_blocks`). `hash_of`: returns the
-    hashes of messages, of repeated ones from a cache; `None`: all hashes are computed.
+    hash of the messages up to one, from a cache if they are repeated; `None`: there is no cache.
     """
     messages, model = _messages(body), str(body.get("model") or "")
     if not memory.bounds.keeps or any(map(_has_thought, messages)):
@@ -256,7 +257,8 @@ def _next_hash(digest: bytes, message: Mapping[str, object]) -> bytes:
 
 def _call_values(call: object) -> list[object]:
     """Return a call's id, name and arguments, so that they equal those of the same call in a later
-    request. The arguments are parsed and sorted, because a client may write them in another order.
+    request. Arguments that are a JSON object become its sorted entries, because a client may write
+    them in another order; any others stay as they are.
     """
     fields = as_object(call)
     inner = as_object(fields.get("function") or fields.get("custom"))
@@ -289,10 +291,10 @@ def _read_entry(value: bytes | None) -> tuple[str, str] | None:
 def _with_thought(
     message: Mapping[str, object], thinking: str, text: str, history: TemplateHistory
 ) -> Mapping[str, object]:
-    """Return an assistant's message with its thought, in the field or the tags that the chat
-    template reads (`history.form`). `thinking` and `text` have the line ends that the model wrote
-    around them. If the template reads a field and adds line ends itself, these are removed, so that
-    the prompt has them once, as the model wrote them.
+    """Return an assistant's message with its thought (`thinking`), in the field or the tags that
+    the chat template reads (`history.form`). `text`, the kept text of the reply, replaces a content
+    that is a string. Both have the line ends that the model wrote around them. If the template
+    reads a field and adds line ends itself, these are removed, so that the prompt has them once.
     """
     if history.form == "tags":
         return {**message, "content": join_texts([f"<think>{thinking}</think>", text])}

@@ -73,13 +73,14 @@ class Kind(enum.Enum):
     """The kinds of exchange, each with its own steps."""
 
     OWN = enum.auto()
-    """The addon answers the request itself."""
+    """The addon answers the request itself, unless `Exchange.own_answer` leaves it to the server.
+    """
     COUNTERPART = enum.auto()
     """The request is for no reply (but for embeddings, say), and goes to the endpoint of OpenAI's
     API that has the same purpose.
     """
     MODELS = enum.auto()
-    """The client gets the server's list of models, in the client's dialect."""
+    """The client gets the server's list of models, or one model of it, in the client's dialect."""
     COUNTED = enum.auto()
     """The client gets the count of a prompt's tokens."""
     TRANSLATED = enum.auto()
@@ -134,8 +135,8 @@ class Exchange:
     (`converter.core.dialects.signs_of_life`).
     """
     needs_gateway_names: bool = False
-    """True if the client shows its user only models whose names begin with `claude` or `anthropic`,
-    so that the list of models needs such names.
+    """True if the request is for models, and the client shows its user only those whose names begin
+    with `claude` or `anthropic`, so that the list needs such names.
     """
     has_native_server: bool = False
     """True if the server was recognised as one that speaks the client's dialect itself."""
@@ -219,9 +220,10 @@ class Exchange:
         return Answer(status, JSON, b"" if body is None else json_text.write(body))
 
     def counterpart_answer(self, status: int, body: bytes, took: int) -> Answer | None:
-        """Return the server's response (`status`, `body`) in the client's dialect; `None` for an
-        error that goes to the client unchanged. The client's request, such as one for embeddings,
-        was sent to the endpoint of OpenAI's API that has the same purpose (`Endpoint.counterpart`).
+        """Return the server's response (`status`, `body`) in the client's dialect; `None` if it
+        goes to the client unchanged, as some errors do. The client's request, such as one for
+        embeddings, was sent to the endpoint of OpenAI's API that has the same purpose
+        (`Endpoint.counterpart`).
         `took`: how many nanoseconds the server needed for the response.
         """
         if status == 200 and self.endpoint.counterpart:

@@ -27,7 +27,9 @@ START_VALUES = tuple(
 
 
 def as_list(written: object) -> list[str]:
-    """Return the value of an option that has a list of values; empty if the value is no list."""
+    """Return the values of an option that has a list of them, as texts; empty if `written` is no
+    sequence.
+    """
     return [str(name) for name in written] if isinstance(written, Sequence) else []
 
 
@@ -198,7 +200,9 @@ def read_limits(written: Sequence[str]) -> MemoryLimits:
 _REDIS = tuple(f"redis{suffix}://" for suffix in ("", "s", "+cluster", "s+cluster", "+sentinel"))
 """The schemes of Redis addresses: with `s` TLS, with `+cluster` or `+sentinel` several servers."""
 MEMORIES = ("memory:", "sqlite:", *_REDIS, "rediss+sentinel://")
-"""The beginnings of the memory's address (`think_memory`), one for each kind of store."""
+"""The beginnings that the memory's address (`think_memory`) may have: for a store in this process,
+in a SQLite file, or in Redis.
+"""
 MEMORY_VARIABLE = "THINK_MEMORY"
 """The environment variable that has the memory's address if the option `think_memory` is `auto`.
 A user may set it so that a password in the address is not on the command line. `think-addon` sets

@@ -78,9 +78,13 @@ class ReadRequest:
     conversation_id: str = ""
     """The id of the conversation, which is the same in each of its requests."""
     asks_to_think: bool = False
-    """True if the client requests thinking."""
+    """True if the client requests thinking: in a translated request by its dialect's switch, in any
+    other by the field `reasoning_effort`. A row of `think_models` may decide it in their place.
+    """
     budget_tokens: int | None = None
-    """How many tokens of thinking the client allows; `None`: it set no limit."""
+    """How many tokens of thinking the client, or a row of `think_models` in its place, allows;
+    `None`: no limit is set.
+    """
     notes: tuple[str, ...] = ()
     """Lines for the log about changes of the request."""
     calls: ExpectedCalls = ExpectedCalls()  # noqa: RUF009  # it is frozen
@@ -96,15 +100,15 @@ class ReadRequest:
     body of a request that is not translated.
     """
     omits_thinking: bool = False
-    """True if a request in the server's own dialect asks for replies without the text of their
-    thoughts.
-    """
+    """True if the request is native and asks for a reply without the text of its thoughts."""
     body_changed: bool = False
     """True if the addon has changed the body, so that the client's bytes cannot be sent as they
     came.
     """
     effort: str = ""
-    """The effort that a row of `think_models` sets; empty if none does."""
+    """The effort that a row of `think_models` sets; empty if none does, or if the row turns
+    thinking off.
+    """
     earlier_thoughts: EarlierThoughts = NO_EARLIER
     """How many earlier thoughts were put back, and where this request's reply will keep its own."""
     repeated_turns: RepeatedTurns[Turn, KeptObject] | None = field(
@@ -117,7 +121,7 @@ class ReadRequest:
     @property
     def form(self) -> Form | None:
         """The form in which the client wants the reply, a stream or one body; `None` for a request
-        whose body was not read.
+        whose body was not read, could not be read, or has no fields.
         """
         if self.conversation is None and not self.body:
             return None
@@ -236,7 +240,8 @@ class ReadRequest:
         fields as this server takes.
 
         `parses`: True if the server sends thoughts in a field of their own. `memory`: has the
-        thoughts that the client dropped; `None`: no thoughts are put back.
+        thoughts that the client dropped; `None`: no thoughts are put back. None are put back either
+        if the conversation has a thought, or if `wants_earlier_thoughts` is False.
         """
         assert self.conversation
         conversation = self.conversation
@@ -278,8 +283,8 @@ class ReadRequest:
 
     @property
     def _hash_of(self) -> HashOf | None:
-        """The function that returns the hashes of messages; those of messages that an earlier
-        request of the conversation had come from a cache. `None`: there is no cache.
+        """The function that returns the hash of a conversation up to a message, from a cache if an
+        earlier request had the same messages. `None`: there is no cache.
         """
         return self.repeated_turns.hash if self.repeated_turns else None
 
@@ -290,7 +295,9 @@ class ReadRequest:
         earlier: EarlierThoughts = NO_EARLIER,
     ) -> "ReadRequest":
         """Return the request with `body`, and with the facts about the tools and calls in it. If
-        the option `think_tools` is `told`, the system turn of the new body describes the tools.
+        the option `think_tools` is `told`, the system turn of the new body describes the tools,
+        except in a native request. `notes` are added to the request's own, and so are those of
+        `earlier`, which becomes `earlier_thoughts`.
         """
         settings = self.exchange.settings
         calls = expected_calls(body)
@@ -313,8 +320,9 @@ class ReadRequest:
         instruction is added:
 
         - The client does not request thinking, or the option `think_prompt` is `off`.
-        - The request goes to the server in the client's own dialect.
+        - The request is native.
         - The model thinks by itself, or a system turn has the tag `<thinking>` already.
+        - The body has no list of messages.
         """
         wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
         if not wanted or self.exchange.is_native or servers.thinks(upstream, self.body):
@@ -342,10 +350,11 @@ UnreadableError.
 def read_in_dialect(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> ReadRequest:
     """Return a request that is not translated: one of chat completions, or a native one, for which
     the server has an endpoint of the client's dialect. Faults in its body that servers refuse are
-    mended, such as a call whose arguments are no JSON object.
+    mended, such as a call whose arguments are no JSON object. If the option `think_fields` is
+    `text`, folded thoughts are removed from earlier turns.
 
-    `ReadRequest.body` is empty if the bytes are not JSON. `repeats`: parses the body, but not the
-    turns that it repeats from an earlier request; `None`: all of the body is parsed. Raises
+    `ReadRequest.body` is empty if the bytes are no JSON object. `repeats`: parses the body, but not
+    the turns that it repeats from an earlier request; `None`: all of the body is parsed. Raises
     RequestError for a native request that the server would answer wrongly.
     """
     try:

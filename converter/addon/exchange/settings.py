@@ -98,7 +98,8 @@ which must not get into a recording.
 def _read_history(written: Sequence[str]) -> HistoryOptions:
     """Return the value of the option `think_history`. `written` may have one form of earlier
     thoughts (`tags`: in tags in the text), and orders of tool results (`tools-first`: before the
-    text of their user turn), of which the last counts. Raises ValueError for two forms.
+    text of their user turn), of which the last counts. Raises ValueError for two forms, or for any
+    other value.
     """
     chosen = [read_one_of(_HISTORY_VALUES)(name) for name in written]
     thoughts = [name for name in chosen if name not in _RESULT_ORDERS] or [AUTO]
@@ -139,7 +140,9 @@ class Settings:
     signature: str = _option(DEFAULT_SIGNATURE, "signature of thinking blocks")
     """The signature that each thinking block has for a client of the Messages API."""
     map: Mapping[str, Mapped] = _option([], "fields of the server's own: FIELD=BLOCK:KEY", read_map)
-    """Name of a field that only one server sends -> the block in which Anthropic clients get it."""
+    """Name of a server's own field in its replies -> the block, and the key in it, that gives a
+    client of the Messages API the field's value.
+    """
     models: ModelRows = _unrecorded(
         [], "names that clients have for models: PATTERN=NAME", read_rows
     )
@@ -321,7 +324,8 @@ def is_addon_option(name: str) -> bool:
 
 def unknown_option_error(name: str) -> str:
     """Return the error message for a name, such as `think_strat`, that is no option of the addon.
-    It suggests the option with the most similar name.
+    It suggests the option with the most similar name, or lists all options if none is similar. For
+    a removed option it has the advice of `REMOVED`.
     """
     short, names = name[len(PREFIX) :].replace("-", "_"), [option.name for option in OPTIONS]
     close = get_close_matches(short, names, 1)
