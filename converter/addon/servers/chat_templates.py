@@ -54,7 +54,9 @@ class TemplateHistory:
     thought are then the model's own, and are sent back with the thought.
     """
     wanted: bool = False
-    """True if the addon puts back a thought that the client left out of its history."""
+    """True if the addon puts back a thought that the client left out of its history. The rows of
+    `TEMPLATES` do not set it; `HistoryOptions.history_for` does.
+    """
 
 
 ALL, LOOP, NEVER = TemplateHistory(), TemplateHistory(loop=True), TemplateHistory("drop")

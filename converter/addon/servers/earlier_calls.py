@@ -23,11 +23,12 @@ from converter.core.wire.json_text import UnreadableError, as_object, objects
 
 def with_object_arguments(message: object, *, anew: bool = False) -> object:
     """Return a message of a chat-completions request in which the arguments of each call are a JSON
-    object, or the text of a JSON object: servers refuse a history with any other text. Return
-    `message` itself if nothing changes.
+    object, or the text of a JSON object: servers refuse a history with any other text. A text that
+    cannot be read as an object becomes `{"arguments": TEXT}`; one that would take too long to check
+    stays. Return `message` itself if nothing changes.
 
-    If `anew` is True, valid text is parsed and written again too, because some servers' parsers
-    refuse JSON that Python's parser takes.
+    If `anew` is True, every text is parsed and written again, because some servers' parsers refuse
+    JSON that Python's parser takes.
     """
     calls = message.get("tool_calls") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(calls, list):
@@ -58,7 +59,8 @@ def _is_object_text(arguments: object) -> bool:
 
 def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request in which calls and results have ids of the form
-    `functions.NAME:NUMBER`. Return `body` itself if nothing changes.
+    `functions.NAME:NUMBER`. A call without a name keeps its id, and so does a result whose call is
+    not in the request. Return `body` itself if nothing changes.
 
     Calls are counted from the conversation's first, which is 0: its second call, of the tool
     `read`, gets `functions.read:1`. So the ids of a history stay the same when the history grows.

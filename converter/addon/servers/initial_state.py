@@ -47,7 +47,9 @@ class Facts:
     """The facts that are known of a reply before its first byte arrives."""
 
     body: Mapping[str, object] = field(default_factory=dict)
-    """The request, in the form of chat completions."""
+    """The fields of the request: in chat completions, or in the client's dialect if the request is
+    native.
+    """
     parses: bool = False
     """True if the server sends thoughts in a field of their own, outside of the text."""
     repeats_opener: bool = False
@@ -125,15 +127,15 @@ def state_by_correction(facts: Facts) -> InitialState | None:
 
 
 def state_by_switches(facts: Facts) -> InitialState | None:
-    """Return `TEXT` if the request turns thinking off, and the model's template then opens no
-    thought; `None` for any other request.
+    """Return `TEXT` if the request turns thinking off, unless the model's template opens a thought
+    all the same (`Template.always`); `None` for any other request.
     """
     return InitialState.TEXT if _is_switched_off(facts.body) else None
 
 
 def _is_switched_off(body: Mapping[str, object]) -> bool:
-    """Return True if the request turns thinking off, and the model's template then opens no
-    thought.
+    """Return True if the request turns thinking off, unless the model's template opens a thought
+    all the same (`Template.always`).
     """
     off = any(wish in _OFF for wish in _switch_values(body))
     return off and not ((row := _opening_row(body)) and row.always)
@@ -216,7 +218,7 @@ def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
 
     Thinking is off in two cases:
 
-    - The request turns it off.
+    - The request turns it off, unless the model's template opens a thought all the same.
     - The user's option `think_start` (`chosen`) says that replies begin in text, but the model's
       template opens a thought by default: then thinking must be turned off at the server.
 

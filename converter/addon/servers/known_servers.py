@@ -49,6 +49,8 @@ SERVER, REPEATS, PARSES = "server", "repeats", "parses "
 PROMPT, BEGINS, THINKS, REFUSES = "prompt ", "begins ", "thinks ", "refuses "
 """Names of lessons, or prefixes of names. A prefix ends with a blank, and a digest follows:
 
+- `server`: the word is the kind of the server, as `server_word` writes it.
+- `repeats`: a reply may begin with a copy of the opener that ends the prompt.
 - `prompt DIGEST`, `begins DIGEST`: of a model's name and the switches of thinking.
 - `parses DIGEST`, `thinks DIGEST`: of a model's name.
 - `refuses DIGEST`: of a model's name, and the lesson's word lists the refused traits, a line each;
@@ -232,7 +234,8 @@ class KnownServers:
 
     def learn_server(self, upstream: Upstream, server: Server, certain: bool = True) -> None:
         """Remember the kind of a server. If the address had a server of another kind before, forget
-        all lessons about the address.
+        all lessons about the address. `certain`: False if another row may fit the server when it is
+        probed again (`probes.is_certain`).
         """
         if self.server(upstream) not in (None, server):
             for name in self._lessons_of(upstream):
@@ -340,8 +343,9 @@ class KnownServers:
         self, upstream: Upstream, body: Mapping[str, object], names: frozenset[str]
     ) -> None:
         """Remember that the server refused the traits `names` of this request (`pictures`, `field
-        seed`), except `PICTURES_ONCE`. To be called after the server accepted the request from
-        which these traits were left out.
+        seed`), except `PICTURES_ONCE`, and the field `stream_options` of a request for no stream.
+        To be called if these traits are surely the cause: the server has accepted the request
+        without them, or its failure shows them.
         """
         keys = names & refusals.KEYWORDS
         traits = names - keys - {refusals.PICTURES_ONCE}
@@ -439,8 +443,8 @@ class KnownServers:
     def _learn(
         self, upstream: Upstream, name: str, word: str = "", *, renewed: bool = False
     ) -> None:
-        """Store a lesson with the present time. If its word has changed, or if `renewed` is True,
-        mark the lesson as new, so that other processes get it.
+        """Store a lesson with the present time. If there was none of this name, if its word has
+        changed, or if `renewed` is True, mark it as new, so that other processes get it.
         """
         before = self._lessons.get((upstream, name))
         self._lessons[upstream, name] = Lesson(self._now(), word)

@@ -86,9 +86,9 @@ def recognise_server(replies: Mapping[str, ProbeReply | None]) -> Server | None:
     """Return the first row of `SERVERS` with a fingerprint in these replies (path of
     `IDENTITY_PATHS` -> reply, `None` if none came).
 
-    If no fingerprint fits, return the generic row. Return `None` if no fingerprint fits, and a
-    reply is missing, demands a key, or is a server's failure: then the server has to be asked
-    again.
+    If no fingerprint fits, the result depends on the replies. Return `None` if one is missing,
+    demands a key, or is a server's failure: then the server has to be asked again. Else return the
+    generic row.
     """
     replied = {path: reply for path, reply in replies.items() if reply is not None}
     for server in SERVERS:
@@ -203,8 +203,8 @@ def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialSta
 
 
 def prompt_pieces(server: Server, body: Mapping[str, object]) -> Probe[list[bytes] | None]:
-    """Return the bytes of each token in the prompt of a chat-completions request, `None` if the
-    server does not report them.
+    """Return the bytes of each token in the prompt of a chat-completions request; `None` if the
+    server does not report them, as all kinds but llama.cpp and vLLM do not.
     """
     if server.name == "llama.cpp":
         tokens = yield from _tokens_on_llama(body, with_pieces=True)
@@ -260,7 +260,8 @@ def _tokens_on_vllm(server: Server, body: Mapping[str, object]) -> Probe[list[ob
 
 def _tokenize(body: Mapping[str, object], name: str, **more: object) -> Probe[object]:
     """Have the server's `/tokenize` render and tokenize the prompt of a chat-completions request,
-    and return the field `name` of its reply. `more`: further fields for `/tokenize`.
+    and return the field `name` of its reply; `None` without a reply or the field. `more`: further
+    fields for `/tokenize`.
     """
     fields = {field: body[field] for field in _TEMPLATED if field in body} | more
     return _reply_field((yield ProbeRequest("/tokenize", json_text.write(fields))), name)
@@ -324,8 +325,8 @@ length is no measure of the picture's or sound's tokens.
 
 
 def estimate_tokens(body: Mapping[str, object]) -> int:
-    """Return a rough count of the tokens in a request of any dialect, by the length of its text
-    without pictures.
+    """Return a rough count of the tokens in a request of any dialect, at least 1, by the length of
+    its text without pictures and sounds.
     """
     read = json_text.write([body.get(name) for name in _READ_BY_MODEL]).decode()
     return max(1, len(_ENCODED.sub("", read)) // CHARACTERS_PER_TOKEN)

@@ -338,8 +338,8 @@ def request_settings(
     """Return the settings by which `conversation` is written as a request to this server.
 
     Arguments:
-        history: The field of a message, or the marks in its text, in which the request has earlier
-            thoughts.
+        history: The field of a message, or the marks in its text (`tags`), in which the request has
+            earlier thoughts; `drop`: it has none.
         order: Whether tool results go before the text of their user turn (`tools-first`), or stay
             where the client wrote them (`as-written`).
         parses: True if the server sends this model's thoughts in a field of their own.
@@ -369,14 +369,16 @@ def thinking_fields(
     """Return the body fields that set whether and how much a model thinks on this server, by the
     client's `switch` and `effort`.
 
-    The mode `enabled` of the switch becomes the fields `server.on`; `disabled` and `between_tools`
-    become the fields `server.off`. For `adaptive` no switch is sent, because Claude Code 2.1.197
-    sends this mode for every unknown model, and vLLM with a Mistral tokenizer answers any
-    `chat_template_kwargs` with a 400. `parses`: True if the server sends thoughts in a field of
-    their own; it then gets the budget in the fields `server.parser_budget` too.
+    For the modes `disabled` and `between_tools` of the switch, only the fields `server.off` are
+    sent. The mode `enabled` becomes the fields `server.on`, with budget and effort beside them. For
+    `adaptive` no switch is sent, because Claude Code 2.1.197 sends this mode for every unknown
+    model, and vLLM with a Mistral tokenizer answers any `chat_template_kwargs` with a 400.
+    `parses`: True if the server sends thoughts in a field of their own; it then gets the budget in
+    the fields `server.parser_budget` too.
 
     If the client sends a budget and no effort, the effort is the one for this budget
-    (`BUDGET_EFFORTS`). No effort is sent to a server or a model that takes none.
+    (`BUDGET_EFFORTS`). No effort is sent to a server or a model that takes none, and none that
+    `server.efforts` lacks.
     """
     if switch is not None and switch.mode in ("disabled", "between_tools"):
         return nest_fields(server.off)
@@ -398,7 +400,7 @@ def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> 
     `/no_think`.
 
     Empty in three cases: the model has no such text; the request does not switch thinking; the
-    text is `/no_think`, and the server has a field that turns thinking off.
+    text is `/no_think`, and the server is of a known kind and has a field that turns thinking off.
     """
     if switch is None or switch.mode == "adaptive":
         return ""

@@ -126,7 +126,7 @@ def call_style_of(model: str) -> CallStyle:
 def describe_tools(body: Mapping[str, object]) -> dict[str, object] | None:
     """Return a chat-completions request without fields for tools: its system turn describes the
     tools (not if `tool_choice` is `none`), and earlier calls and results are text in the messages.
-    Return `None` if the request offers no tools.
+    Return `None` if the request offers no tools, or has no list of messages.
     """
     messages, tools = body.get("messages"), body.get("tools")
     if not isinstance(messages, list) or not isinstance(tools, list) or not tools:
@@ -162,8 +162,8 @@ def _with_system_text(messages: Sequence[Any], text: str) -> list[object]:
 def _with_calls_as_text(
     messages: Iterable[object], style: CallStyle
 ) -> Iterable[Mapping[str, object]]:
-    """Yield the messages with calls as text, written in this style, and with results of
-    tools as user turns.
+    """Yield the messages with calls as text, written in this style, and with results of tools as
+    user turns. A call without a name is left out.
     """
     for message in messages:
         if not isinstance(message, Mapping):
@@ -190,8 +190,8 @@ def _text_of(message: object) -> str:
 
 
 def _with_joined_user_turns(messages: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """Return the messages with neighbouring user turns joined into one, because templates want user
-    and assistant turns to alternate.
+    """Return the messages with neighbouring user turns joined into one if both are plain text,
+    because templates want user and assistant turns to alternate.
     """
     out: list[Mapping[str, object]] = []
     for message in messages:
@@ -218,10 +218,10 @@ _BUDGET_CLAUSE = ", in at most about {budget} tokens"
 
 
 def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, object] | None:
-    """Return the request with an instruction to think in `<thinking>` tags, at the end of its
-    system turn, or in a new one if it has none. Return `None` if a system turn names the tags
-    already, or if the request has no list of messages. `budget`: how many tokens of thinking the
-    instruction allows; `None`: it names no limit.
+    """Return the request with an instruction to think in `<thinking>` tags, at the end of its first
+    turn if that is a system turn, else in a new system turn before it. Return `None` if a system
+    turn names the tags already, or if the request has no list of messages. `budget`: how many
+    tokens of thinking the instruction allows; `None`: it names no limit.
     """
     messages = body.get("messages")
     if not isinstance(messages, list):

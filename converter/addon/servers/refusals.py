@@ -189,7 +189,8 @@ _NO_WORD = re.compile(r"\W+")
 
 
 def refused_traits(status: int, error: str, sent: str = "") -> frozenset[str]:
-    """Return the names of the traits that a server's error refuses; empty for any other error.
+    """Return the names of the traits that a server's error refuses; empty for any other error, and
+    for a status that is not in `STATUSES`.
 
     `sent`: the text of the request. If the words of `error` that match a pattern of `_ROWS` also
     stand in `sent`, they do not count, because the error may only quote the client.
@@ -245,10 +246,11 @@ def without_keywords(owner: object, names: frozenset[str]) -> object:
 def _schema_without_keywords(
     schema: object, root: object, names: frozenset[str], deepest: int = DEEPEST
 ) -> object:
-    """Return `schema` without the keywords `names`. It is the whole JSON schema, `root`, or a
-    schema within it. If `ODD` is among the names, a schema that a grammar cannot express (`true`, a
-    `$ref` without a target) becomes `{}`, which allows anything. `deepest`: how many levels of
-    schemas are read. A deeper schema stays as it is, or becomes `{}` if `ODD` is among the names.
+    """Return `schema`, a schema within the whole JSON schema `root` or `root` itself, without the
+    keywords `names`. If `ODD` is among the names, a schema that a grammar cannot express (`true`, a
+    `$ref` without a target) becomes `{}`, which allows anything, and `_odd_keywords` are left out.
+    `deepest`: how many levels of schemas are read. A deeper schema stays as it is, or becomes `{}`
+    if `ODD` is among the names.
     """
     odd = ODD in names
     if not isinstance(schema, dict) or not deepest:
@@ -286,7 +288,8 @@ def _has_target(at: object, reference: object) -> bool:
 
 def _odd_keywords(schema: Mapping[str, object]) -> frozenset[str]:
     """Return the keywords of a JSON schema that a server's grammar cannot express: `type` with an
-    unknown type, an empty `enum`, and empty `properties` together with `additionalProperties`.
+    unknown type; an empty `enum`; `properties` if they are empty, and then also
+    `additionalProperties`.
     """
     types = schema.get("type", "object")
     odd = {"enum"} if schema.get("enum") == [] else set()
@@ -324,9 +327,10 @@ def _digest(schema_owner: object) -> str:
 
 
 def without_choice(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a request with the `tool_choice` `none` instead of `auto`, so that the server does not
-    parse calls, which then come as text. A Messages request, whose tools have `input_schema`, gets
-    `{"type": "none"}`. A Responses request stays as it is: vLLM 0.32 accepts `auto` there.
+    """Return a request with the `tool_choice` `none` instead of `auto` or of no choice, so that the
+    server does not parse calls, which then come as text. A Messages request, whose tools have
+    `input_schema`, gets `{"type": "none"}`. A request without tools stays as it is, and so does a
+    Responses request: vLLM 0.32 accepts `auto` there.
     """
     chosen, tools = body.get("tool_choice") or "auto", json_text.objects(body.get("tools"))
     mode = chosen.get("type") if isinstance(chosen, Mapping) else chosen

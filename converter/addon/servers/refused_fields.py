@@ -33,7 +33,7 @@ _PATH = rf"(?:messages(?:\.\d+|\[\d+\])\.)?{_NAME}"
 _REFUSED = r"(?:not (?:supported|allowed|permitted)|un(?:supported|known))"
 """Matches the words with which an error refuses a field."""
 _ADDED = f"stream_options|reasoning_effort|{CONTROL}|{LAST_WORDS}"
-"""Matches the names of the fields that the addon itself adds to requests."""
+"""Matches the names of four fields that the addon itself adds to requests."""
 # The comment at a row, or above several rows, names the servers that send such errors.
 _ROWS = (
     # Sent by OpenAI, and by gateways and LM Studio, which use OpenAI's texts of errors

@@ -52,11 +52,11 @@ def with_user_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 
 def with_thoughts(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request in which each assistant turn has the field
-    `reasoning_content`: a turn without a thought gets a blank.
+    `reasoning_content`: a turn in which it is missing or empty gets a blank.
     """
 
     def with_thought(message: object) -> object:
-        """Return an assistant's message without a thought with a blank as its thought."""
+        """Return a message with a blank as its thought, if it is the assistant's and lacks one."""
         lacks = role_of(message) == "assistant" and not as_object(message).get(_FIELD)
         return {**as_object(message), _FIELD: NO_THOUGHT} if lacks else message
 
@@ -142,7 +142,8 @@ def with_json_object_format(body: Mapping[str, object]) -> Mapping[str, object]:
 
 def with_json_schema_format(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request whose response format `json_object` has become a
-    `json_schema` that allows any object.
+    `json_schema`: with the schema that llama.cpp's form of `json_object` has, else with one that
+    allows any object.
     """
     wanted = as_object(body.get("response_format"))
     if wanted.get("type") != "json_object":
@@ -155,7 +156,7 @@ def with_json_schema_format(body: Mapping[str, object]) -> Mapping[str, object]:
 def without_thinking(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request with thinking off if it forces a call, because some servers
     force no call with thinking on. Thinking is turned off in the field `thinking`, which APIs read,
-    and in the switches that chat templates read.
+    and in the switches that chat templates read; `reasoning_effort` is left out.
     """
     if not forces_call(body):
         return body

@@ -50,8 +50,8 @@ def with_continuation(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def with_one_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat-completions request with the assistant turns at its end joined into one, except
-    turns that have more than content (such as calls).
+    """Return a chat-completions request with the assistant turns at its end joined into one, back
+    to the first that cannot be joined because it has more than role and content (such as calls).
     """
     messages = [*messages_of(body)]
     while len(messages) > 1 and role_of(messages[-2]) == "assistant" and _ends_with_prefill(body):
@@ -65,7 +65,7 @@ def with_one_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 def with_one_system_turn(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request with at most one system turn, which is the first turn.
     System turns at the beginning are joined. A later system turn becomes text of a user turn in its
-    position.
+    position; one without text is left out.
     """
     messages = [*messages_of(body)]
     first = next((at for at, one in enumerate(messages) if role_of(one) not in SYSTEM), None)
@@ -88,7 +88,8 @@ def with_one_system_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 
 def with_alternating_turns(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request in which user and assistant turns alternate: neighbouring
-    turns of one role are joined. System turns are changed as by `with_one_system_turn`.
+    turns of one role are joined, except turns that have more than role and content (such as calls).
+    System turns are changed as by `with_one_system_turn`.
     """
     out = list[object]()
     for message in messages_of(with_one_system_turn(body)):

@@ -28,7 +28,9 @@ FOR_KEY = f"start the proxy with the server's API key in {KEY_VARIABLE}, or have
 
 
 def is_unknown_model(status: int, message: str) -> bool:
-    """Return True if an error says that the server does not serve the model of the request."""
+    """Return True if an error with the status 400 or 404 says that the server does not serve the
+    model of the request.
+    """
     return status in (400, 404) and _UNKNOWN_MODEL.search(message) is not None
 
 

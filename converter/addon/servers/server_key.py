@@ -39,8 +39,8 @@ def put_key(headers: MutableMapping[str, str], dialect_headers: Container[str] =
 
 
 def hide_key(headers: MutableMapping[str, str]) -> None:
-    """Replace the server's key in the headers of a request that has been sent, because people look
-    at flows and save them.
+    """Replace the server's key in the header `authorization` of a request that has been sent, and
+    drop `x-api-key`, because people look at flows and save them. Other keys stay.
     """
     if (key := server_key()) and headers.get("authorization") == f"Bearer {key}":
         headers["authorization"] = SHOWN

@@ -76,6 +76,6 @@ def text_completion(body: Mapping[str, object], prompt: str) -> Mapping[str, obj
 
 def with_tools_as_text(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat-completions request with its tools as text, so that the server does not parse
-    calls, and the addon reads them from the reply's text.
+    calls, and the addon reads them from the reply's text. Return `body` itself if it has no tools.
     """
     return describe_tools(body) or body
