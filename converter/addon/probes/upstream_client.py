@@ -199,8 +199,9 @@ class UpstreamClient:
         reply_id: str,
     ) -> bool:
         """Have the server end the thought of the running reply `reply_id` to the request `body`.
-        Return True if the server ends it, or if the reply has ended already. If the server cannot
-        end thoughts, remember that, so that later requests lack the field `reasoning_control`.
+        Return True if the server ends it, or if the reply has ended already; else False. If the
+        server cannot end thoughts, remember that, so that later requests to this model lack the
+        field `reasoning_control`.
         """
         ask, ended = partial(fetch, upstream, headers), None
         with suppress(TimeoutError, NoReplyError, ConnectionError):
@@ -218,7 +219,7 @@ class UpstreamClient:
         size: int = 0,
     ) -> str | None:
         """Return the prompt that the server renders for the chat-completions request `body`; `None`
-        if the server renders no prompts for clients, or cannot be reached.
+        if the server renders no prompts for clients, does not answer in time, or cannot be reached.
         """
         ask = partial(self._fetch, upstream, headers)
         with suppress(ConnectionError):
@@ -227,7 +228,7 @@ class UpstreamClient:
 
     def register_server(self, upstream: Upstream) -> None:
         """Register a server to which a client's request is sent. The methods `prompt_pieces` and
-        `model_facts` send probes only to registered servers.
+        `model_facts` send probes only to registered servers, of which the newest are kept.
         """
         if next(reversed(self._registered), None) != upstream:
             self._registered[upstream] = None
@@ -240,9 +241,10 @@ class UpstreamClient:
         write_request: Callable[[Server], Mapping[str, object] | None],
     ) -> list[bytes] | None:
         """Return the bytes of each token of a prompt, for a person who looks at the prompt; `None`
-        if the server is not registered or does not report them in time. If the server leaves the
-        request for the tokens unanswered, it is not remembered as silent. `write_request`: returns
-        the chat-completions request for a server; `None` if there is none.
+        if the server does not report them in time, is not registered, or is reached only by another
+        proxy. If the server leaves the request for the tokens unanswered, it is not remembered as
+        silent. `write_request`: returns the chat-completions request for a server; `None` if there
+        is none.
         """
         if upstream not in self._registered or not upstream.direct:
             return None
@@ -259,9 +261,9 @@ class UpstreamClient:
     async def list_models(
         self, upstream: Upstream, headers: Mapping[str, str]
     ) -> list[dict[str, object]]:
-        """Return the models that the server lists. The result is kept for `REST` seconds. If the
-        server sends no list in time, or refuses the connection, return its last list, which is
-        empty at first.
+        """Return the models that the server lists, at most `MOST_LESSONS`; none if its reply is no
+        list. The result is kept for `REST` seconds. If no reply comes in time, or the server cannot
+        be reached, return its last list, which is empty at first.
         """
         listed, until = self._listed.get(upstream, ([], 0.0))
         if until < time.monotonic():
@@ -275,9 +277,9 @@ class UpstreamClient:
         self, upstream: Upstream, headers: Mapping[str, str], server: Server | None, model: str
     ) -> ModelFacts:
         """Return facts that the server reports about a model, such as its context length, for a
-        person who looks at them. A server that is not registered is not asked. Facts that do not
-        come in time are missing, but the server is not remembered as silent if it leaves the
-        request for them unanswered.
+        person who looks at them. A server that is not registered, or that is reached only by
+        another proxy, is not asked. Facts that do not come in time are missing, but the server is
+        not remembered as silent if it leaves the request for them unanswered.
         """
         replies = dict[str, object]()
         if upstream not in self._registered or not upstream.direct:

@@ -127,8 +127,8 @@ async def _connect(upstream: Upstream) -> _Streams:
 def _request_bytes(
     wire: h11.Connection, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
 ) -> bytes:
-    """Return the bytes of a probe's request, with `headers` beside its own headers. Raises
-    LocalProtocolError for a header that HTTP does not allow.
+    """Return the bytes of a probe's request, with `headers` beside its own headers, of which they
+    replace those of the same name. Raises LocalProtocolError for a header that HTTP does not allow.
     """
     body = probe.body or b""
     sent = {
@@ -164,7 +164,7 @@ def _encode(text: str) -> bytes:
 
 async def _read_reply(wire: h11.Connection, reader: asyncio.StreamReader) -> ProbeReply:
     """Read a reply to its end, and return it. Raises ValueError for a body of more than
-    `ANSWER_LIMIT` bytes.
+    `ANSWER_LIMIT` bytes, h11.ProtocolError for bytes that are not HTTP, and OSError.
     """
     head, body = h11.Response(status_code=200, headers=[]), bytearray()
     while True:
@@ -227,12 +227,14 @@ def tls_context(
     authority whose certificate names no key usage. mitmproxy accepts it.
 
     Arguments:
+        insecure: True: any certificate is accepted, and a server without secure renegotiation.
         trusted_ca: A file with trusted authorities. Without it and `trusted_folder`, the public
             authorities of `certifi` are trusted, as in mitmproxy.
         trusted_folder: A folder with trusted authorities.
         certificate: A PEM file with the client's certificate and key.
         least: mitmproxy's name of the lowest version of TLS.
         most: mitmproxy's name of the highest version of TLS.
+        ciphers: The ciphers as OpenSSL lists them; `None`: those that Python allows by default.
     """
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
