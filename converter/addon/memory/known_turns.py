@@ -57,7 +57,7 @@ class KnownTurns:
         self, owner: str, body: bytes
     ) -> tuple[object, RepeatedTurns[Turn, KeptObject] | None]:
         """Return the JSON value of a request's body, and a cache for its turns; None in place of
-        the cache if the request is too long or cannot be compared.
+        the cache if the body has more than `KNOWN_TURNS_BYTES` bytes or cannot be compared.
 
         The cache takes repeated turns from one earlier request: the one that shares the most
         messages with this one, counted from the first message.
@@ -79,7 +79,8 @@ class KnownTurns:
 
     def keep(self, owner: str, turns: RepeatedTurns[Turn, KeptObject], size: int) -> None:
         """Keep the turns of a request of `size` bytes for the next request of its conversation. If
-        it continues an earlier request, that one is dropped.
+        it continues an earlier request, that one is dropped. A request without a list of messages
+        is not kept, and the oldest requests are dropped at the bounds.
         """
         before, request, turns.before = turns.before, turns.request, None
         if request is None or not request.lists:

@@ -37,10 +37,11 @@ async def run_with_memory[Result](
 ) -> Result:
     """Run `work`, which reads `size` bytes and may read the memory, and return its result.
 
-    If the memory is in this process and small, `worker` runs the work; if it is large, the thread
-    of bodies (`BODY_THREAD`). If the memory is in a store elsewhere (a file or a server), a thread
-    for such stores runs the work. Raises AwayError if such a store fails, or if all waits of the
-    exchange together exceed `PATIENCE` seconds.
+    If the memory is in a store elsewhere (a file or a server), a thread for such stores runs the
+    work. Raises AwayError if such a store fails, or if all waits of the exchange together exceed
+    `PATIENCE` seconds. If the memory is in this process, `run_aside` runs the work: by `worker`, or
+    by the thread of bodies (`BODY_THREAD`) if the memory has more than `AT_ONCE` bytes; at once if
+    `size` and the memory together have no more.
     """
     if not memory.store.elsewhere:
         worker = worker if memory.size <= AT_ONCE else BODY_THREAD
@@ -54,7 +55,7 @@ async def run_with_memory[Result](
 async def wait_for_writes(memory: Memory | None) -> BaseException | None:
     """Wait until all writes of `memory` have ended, but no longer than `PATIENCE` seconds for all
     waits of the exchange. Return the first failure, or an AwayError if the time was too short; None
-    if all writes have succeeded.
+    if all writes have succeeded, or if there are none.
     """
     if memory is None or not memory.writes:
         return None
