@@ -182,7 +182,7 @@ REQUEST: Table = {
     "options": _OPTIONS,
 }
 """The rules for the body of a request of any dialect, and so for all fields that determine a reply.
-Encrypted content, and ids of replies that a server keeps, have no rule and are left out.
+The Responses API's `encrypted_content` and `previous_response_id` have no rule and are left out.
 """
 PROTOCOL = frozenset(
     {

@@ -39,6 +39,12 @@ class Scrubber:
 
     Each character of a secret is replaced by an `x`, so that the text keeps its length: a text that
     came in several frames can be cut into the same pieces again.
+
+    Arguments:
+        secrets: Texts to hide, in all their `_spellings`. Those with fewer than `LEAST_SECRET`
+            characters, and words of `PROTOCOL`, are not hidden.
+        addresses: Hosts of servers, with a port or without. Those of `_LOOPBACK` stay.
+        paths: Names of models. Those that are no path stay.
     """
 
     def __init__(
@@ -174,8 +180,8 @@ def is_path(name: str) -> bool:
 
 
 def _renamed_paths(paths: Iterable[str]) -> dict[str, str]:
-    """Return path -> replacement, for each path of a model and for the folder that it is in:
-    `/home/me/qwen3.gguf` -> `qwen3.gguf`, `/home/me/` -> empty.
+    """Return path -> replacement, for each path of a model, and for the folder that it is in if
+    this has two parts or more: `/home/me/qwen3.gguf` -> `qwen3.gguf`, `/home/me/` -> empty.
 
     The addon chooses families of thinking marks by a model's name, and must choose the same ones
     when the recording is replayed. So the replacement is the last part of the path that leads to
