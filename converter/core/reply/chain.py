@@ -1,8 +1,8 @@
-"""`Stages`: feeds each event of a reply through the chain of stages of its choice. Each stage takes
-an event and returns the events for the next stage.
+"""`Stages` feeds the text, thoughts, calls and finishes of a reply through the chain of stages of
+their choice; other events pass. `Stage` is the interface of a stage; `stages` lists all stages.
 
-Each choice has a chain of its own, with the stages that the reply needs. The table of all stages,
-in their order, is `converter.core.reply.stages.STAGES`.
+A stage takes an event and returns the events for the next stage. Each choice has a chain of its
+own, with the stages that the reply needs.
 """
 
 from collections.abc import Callable, Sequence
@@ -79,14 +79,15 @@ if the reply does not need this stage.
 
 
 LONGEST = 1 << 16
-"""The most characters of text that a stage gets at once. It reads them in some milliseconds. During
-a longer search with a regular expression, all other threads would have to wait.
+"""The most characters of the answer's text that a stage gets at once. It reads them in some
+milliseconds. During a longer search with a regular expression, all other threads would have to
+wait.
 """
 
 
 class Stages:
-    """All stages of a reply. It feeds each event to the stages of the event's choice, one after
-    another.
+    """All stages of a reply. Each text, thought, call and finish goes through the stages of its
+    choice, one after another. At the end of the reply, all stages give out what they hold.
 
     Arguments:
         before: the stages of the first reply, if this is a second reply that continues it
@@ -110,8 +111,8 @@ class Stages:
         self.findings: Findings = before.findings if before else Findings()
 
     def feed_all(self, events: Sequence[Event]) -> list[Event]:
-        """Return the events that come out of the last stage for `events`. A long text is fed to the
-        stages in pieces, and returned as one text.
+        """Return the events that come out of the last stage for `events`. Text of the answer that
+        is longer than `LONGEST` is fed to the stages in pieces, and returned as one text.
         """
         pieces, feed = cut_long_texts(events), self.feed
         out = [staged for event in pieces for staged in feed(event)]
@@ -119,8 +120,11 @@ class Stages:
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events that come out of the last stage for `event`. If it is the end of the
-        reply or a failure, return the held events before it. After a failure, return only an `End`,
-        and nothing for any other event.
+        reply or a failure, return the held events before it. An event that no stage reads, such as
+        counts, is returned at once, before held text.
+
+        If a stage returns a failure, drop the events behind it. After a failure, return only an
+        `End`, and nothing for any other event.
         """
         if self._failed:
             return [event] if isinstance(event, End) else []
@@ -141,7 +145,9 @@ class Stages:
         return out[: kinds.index(Failure) + 1]
 
     def close(self) -> list[Event]:
-        """Return the held events of all choices. It may be called again after further events."""
+        """Return the held events of all choices; nothing after a failure. It may be called again
+        after further events.
+        """
         spoke, self._open = () if self._failed else self._open, set()
         held: list[Event] = []
         for chain in (chain for index, chain in self._chains.items() if index in spoke):
@@ -192,9 +198,9 @@ def _feed_through(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[
 
 
 def cut_long_texts(events: Sequence[Event]) -> Sequence[Event]:
-    """Return the events, with each text of more than `LONGEST` characters cut into pieces. A
-    refusal and a text with `own` stay whole, because they are not searched for tags. Return the
-    object `events` itself if no text is longer.
+    """Return the events, with each text of the answer of more than `LONGEST` characters cut into
+    pieces. A refusal and a text with `own` stay whole, because they are not searched for tags.
+    Thoughts and calls stay whole, too. Return the object `events` itself if no text is longer.
     """
     if not any(isinstance(event, Text) and len(event.text) > LONGEST for event in events):
         return events

@@ -1,5 +1,5 @@
-"""`Continuation`: the state of a reply that a second reply may continue, after the addon has ended
-a thought in it. `SecondReply` adapts the second one's events;
+"""`Continuation` keeps the state of a reply that a second reply may continue, after the addon has
+ended a thought in it. `SecondReply` adapts the second one's events;
 `converter.addon.hooks.continued_reply` requests it.
 
 If a thought is too long or repeats itself, the addon reads no more of the first reply, ends the
@@ -134,7 +134,7 @@ class SecondReply:
 
         vLLM 0.32 and SGLang 0.5.23 with a reasoning parser count all tokens of a continued turn as
         thinking, even if they are text. So the second reply's count of thinking is used only if
-        the second reply has a `Thinking`.
+        the second reply has a `Thinking`. All tokens of the first reply are added to it.
         """
         first = self._first
         first_tokens = first.output if first else min(self._first_tokens, second.input)

@@ -1,10 +1,10 @@
 """`FastPath` rewrites frames that differ only in their text, without parsing them. `Rewriter` has
-all other frames parsed.
+all other frames parsed; each stage says in its method `plain` which text may skip it.
 
 Successive frames of a server often differ only in their text. From a frame that was parsed, the
 fast path learns its *shape*: the bytes before and behind the text. From the frame that the encoder
 wrote for it, the fast path learns the *route*: how to write text of this kind for the client.
-`FastPath.rewrite` rewrites the following frames as long as they have this shape.
+`FastPath.rewrite` rewrites the following frames as long as they have this shape and plain text.
 """
 
 # Why a frame that the fast path rewrites equals the frame that the full way would write.
@@ -13,20 +13,21 @@ wrote for it, the fast path learns the *route*: how to write text of this kind f
 # learned, and f is a later frame that it rewrites. Each of the three treats f like g:
 #
 # Decoder. f and g have the same bytes before and behind the text, and g had its text only once
-#    (`_shape_of`). f's text is plain: it has no quotation marks, no control characters and no
-#    escapes that JSON writers spell differently. So f is the same JSON as g, except for one string
-#    (or a piece of a call's arguments in it). Some decoders compare the text of two fields. Such a
-#    decoder is asked whether it would treat f like g (`Decoder.record_unparsed`).
+#    (`_shape_of`). f's text is plain: it has no quotation marks but escaped ones, no control
+#    characters, and no escapes that JSON writers spell differently. So f is the same JSON as g,
+#    except for one string. A decoder may compare the texts of two fields. So each decoder is asked
+#    whether it would treat f like g (`Decoder.record_unparsed`).
 # Stages. Each stage says which kind of event a plain text becomes, and at which characters it does
 #    something else (`Stage.plain`). Text without these characters leaves the stage at once. The
 #    stages emit the same message wherever a text is cut. So they may get the text of several frames
 #    later and as one, but before any text that is not plain (`settle`).
-# Encoder. The frame that it wrote for g is cut at g's text (`FrameTemplate`), and f's text is put
-#    in its place: a plain text has only one spelling as a JSON string. Three cases need care:
+# Encoder. If it sent g as it came, f is sent as it came. Else the frame that it wrote for g is cut
+#    at g's text (`FrameTemplate`), and f's text is put in its place: a plain text has only one
+#    spelling as a JSON string. Three cases need care:
 #    - Before g's frame, the encoder may have written frames that began a block
 #      (`Encoder.in_blocks`). Only the frame with the text is cut.
-#    - g's text may be such (`text`, `:`) that its frame has the same string elsewhere. Such a route
-#      is not used (`_unsure`) until a second text was written as the cut frame predicts.
+#    - g's text may be such (`text`, `:`) that the written frame has the same string elsewhere. Then
+#      the cut frame is not used (`_unsure`) until a second text was written as it predicts.
 #    - An encoder may number its frames, or count and collect text. It is given the text of the
 #      rewritten frames, and returns the number of the first (`Encoder.record_unparsed_text`).
 #
@@ -87,16 +88,19 @@ class FrameTemplate:
         """Return True if the frame was certainly cut at its text, and not at another string that is
         equal to the text by chance. `frame`: the frame before it was cut. `text`: its text.
 
-        The result is False if `text` occurs several times in the frame, is the name of a field
-        (`"text":`), or also ends a longer string or a line (`event: text`). Such a longer string
-        may be the text that the client gets: the encoder may have put held blanks before `text`.
+        The result is False if `text` is not exactly one JSON string of the frame, if this is the
+        name of a field (`"text":`), or if `text` also ends a longer string or a line, such as
+        `event: text`. Such a longer string may be the text that the client gets: the encoder may
+        have put held blanks before `text`.
         """
         written = json_text.write(text)[1:]
         ends = frame.count(written) + frame.count(written[:-1] + b"\n")
         return self.gap_count == ends == 1 and not self.pieces[1].startswith(b":")
 
     def writes(self, frame: bytes, text: str) -> bool:
-        """Return True if `frame` equals the frame that `write` returns for `text`."""
+        """Return True if `frame` equals the frame that `write` returns for `text`, except for the
+        frame's number.
+        """
         return _unnumbered(frame, self.counter) == json_text.write(text).join(self.pieces)
 
     def write(self, texts: Sequence[bytes], first: int) -> bytes:
@@ -135,17 +139,18 @@ def _unnumbered(frame: bytes, counter: bytes) -> bytes:
 
 
 MOST_WAITING = 2048
-"""The most characters of rewritten text that may wait for the stages. If more wait, the next frame
-is not rewritten but parsed. Before it, the stages get all waiting text as one text
-(`FastPath.settle`).
+"""If more characters of rewritten text wait for the stages, the next frame is not rewritten but
+parsed. Before it, the stages get all waiting text as one text (`FastPath.settle`). One call of
+`FastPath.rewrite` may add any number of characters, but only so many to a held call that at most
+twice this number waits.
 """
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
 """The escapes that all JSON writers write alike: the character behind the backslash, as a regular
 expression -> the character for which the escape stands.
 """
 _ESCAPE_IN_JSON = r'\\\\(?:[bfnrt/]|\\["\\])'
-"""The pattern of an escape in a call's arguments. They are JSON within a JSON string, so that each
-backslash of theirs is written as two.
+"""The pattern of an escape of one letter in a call's arguments. They are JSON within a JSON string,
+so that each backslash of theirs is written as two.
 """
 
 
@@ -210,14 +215,14 @@ class FastPath:
     of text (thinking, answer, arguments) the route: how it is written for the client.
 
     Arguments:
-        record: a function that gets the events of the frames that a call of `rewrite` has
-            rewritten.
+        record: a function that gets, in a list, one event with the text of all frames that a call
+            of `rewrite` has rewritten. It is not called while a stage holds the text.
         counter: the name of the field in which the client's frames are numbered; empty if they have
             no numbers.
 
     Attributes:
-        changes: True if the last frames that were rewritten differ from the server's frames.
-        text: the text of the last frames that were rewritten.
+        changes: True if the client does not get the last rewritten frames as the server sent them.
+        text: the text of the frames that the last call of `rewrite` has rewritten.
         waiting: how many characters of rewritten text the stages have not got yet.
     """
 
@@ -236,7 +241,7 @@ class FastPath:
         self._routes: dict[TextKind, _Route] = {}
         self._unsure: dict[TextKind, str] = {}
         """Kind of text whose route may be wrong (`FrameTemplate.is_sure`) -> the text from which
-        the route was learned. The route is used only when the encoder has written a second text in
+        the route was learned. The route is used only when the encoder has written another text in
         the same way; the entry is then removed.
         """
         self._ready: _Ready | None = None
@@ -245,7 +250,8 @@ class FastPath:
     def rewrite(self, raws: Sequence[bytes], begin: int) -> tuple[int, bytes]:
         """Rewrite the frames of `raws` from the index `begin` on, up to the first one with another
         shape than the learned one, or with text that is not plain. Return how many frames were
-        rewritten, and the client's bytes for them; 0 and no bytes if the next frame must be parsed.
+        rewritten, and the client's bytes for them: none while a stage holds the text, because it
+        may be a call. Return 0 and no bytes if the next frame must be parsed.
         """
         ready = self._prepare()
         if ready is None:
@@ -271,8 +277,9 @@ class FastPath:
         return len(texts), route.template.write(texts, first) if route.template else b"".join(taken)
 
     def settle(self) -> None:
-        """Feed the stages with the text of the frames that were rewritten without them. This may
-        change which texts are plain, so the next `rewrite` asks the stages again.
+        """Feed the stages with the text of the frames that were rewritten without them. Their
+        results are dropped, because the client has got this text already, or a stage holds it. This
+        may change which texts are plain, so the next `rewrite` asks the stages again.
         """
         self._ready = None
         if self._waiting:
@@ -284,8 +291,8 @@ class FastPath:
 
     def _prepare(self) -> _Ready | None:
         """Return all that `rewrite` needs (`_Ready`). Return None if the next frame must be parsed:
-        the stages may change any text now, no sure route was learned, or too much text waits for
-        the stages.
+        the stages may change any text now, no shape or no sure route was learned, or too much text
+        waits for the stages.
         """
         if self.waiting > MOST_WAITING:
             return None
@@ -305,7 +312,7 @@ class FastPath:
 
         Arguments:
             raw: the server's frame; empty if nothing can be learned from it, because it was mended,
-                or waits with its finish for the token counts (`PendingFinish`).
+                or because `PendingFinish` holds or drops it.
             read: the events that the decoder returned.
             staged: the events that the stages returned.
             out: the frames that the encoder wrote.
@@ -322,8 +329,8 @@ class FastPath:
             return
         written = out[-1] if len(out) == 1 or (out and self.encoder.in_blocks) else b""
         if not (event and became and model_text(event) == model_text(became)) or not written:
-            # The frame has no text, or a stage has changed it, or a block began or ended: such a
-            # frame does not show how the next text is written.
+            # The frame does not show how the next text is written: it has other events than text, a
+            # stage has changed its text, or it is not certain which written frame has the text.
             self._routes.clear()
             if self._shape and not self._shape.fits(raw):
                 self._shape = None
@@ -377,8 +384,12 @@ def decode_texts(texts: Sequence[bytes]) -> str | None:
 
 def _only_text_event(events: Sequence[Event]) -> TextEvent | None:
     """Return the event with the text, if the fast path can rewrite the frame with these `events`;
-    else None. It can if the frame has only one event beside `Opaque`, and this is a piece of the
-    first choice's answer, thinking or arguments. It cannot if it is a refusal or has a call's name.
+    else None.
+
+    It can if the frame has only one event beside `Opaque` events of the first choice. This must be
+    text or thinking of the first choice, or a piece in the middle of its call: arguments alone,
+    without name, id or end. A text with `own`, a refusal, and a call that is misshapen or has free
+    text are not rewritten.
     """
     match _without_opaque(events):
         case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as event]:
@@ -390,7 +401,9 @@ def _only_text_event(events: Sequence[Event]) -> TextEvent | None:
 
 
 def _fill(sample: TextEvent, text: str) -> TextEvent:
-    """Return an event like `sample`, with this text."""
+    """Return an event like `sample`, with this text. In the `own` of thinking, each field gets the
+    text too.
+    """
     if isinstance(sample, ToolCall):
         return replace(sample, arguments=text)
     if isinstance(sample, Thinking) and sample.own:
@@ -414,7 +427,8 @@ def _without_opaque(events: Sequence[Event]) -> list[Event]:
 
 def _shape_of(raw: bytes, event: TextEvent) -> _Shape | None:
     """Return the shape of the frame `raw`, whose event is `event`. Return None if the event has no
-    text, if the text does not stand exactly once in the frame, or if the frame is too long.
+    text, if the text is not exactly one JSON string of the frame, if a thought came in several
+    fields or in a list, or if the frame is too long.
     """
     text = model_text(event)
     if not text or len(raw) > LONGEST:
@@ -433,8 +447,9 @@ def _matcher(not_plain: str, in_json: bool) -> Callable[[bytes], object]:
     """Return a function that tells whether a text is plain: it returns a match if so, else None.
     The text is given to it as a JSON string without its quotation marks.
 
-    `not_plain`: the characters that plain text must not have. `in_json`: True if the text is itself
-    JSON (a call's arguments), so that its escapes begin with two backslashes (`_ESCAPE_IN_JSON`).
+    `not_plain`: the characters at which a stage does something else. Plain text has none of them,
+    and no escapes but those of `_ESCAPES`. `in_json`: True if the text is itself JSON (a call's
+    arguments), so that its escapes begin with two backslashes (`_ESCAPE_IN_JSON`).
     """
     single = "".join(re.escape(one) for one in sorted(set(not_plain)) if one.isascii())
     wide = "".join(f"(?!{re.escape(one)})" for one in sorted(set(not_plain)) if not one.isascii())

@@ -37,7 +37,8 @@ class FrameReader:
 
     def read(self, frame: Frame) -> tuple[Frame, list[Event]]:
         """Return `frame` and its events. If the decoder cannot read the frame, but can read it when
-        its JSON is mended, return the mended frame and its events.
+        it is mended, return the mended frame and its events. The mended frame may be without bytes
+        and events, if the frame means nothing to the client (`null`).
         """
         events = self.decoder.feed(frame)
         if not _is_lost(events) or (mended := self._mended(frame)) is None:
@@ -47,8 +48,8 @@ class FrameReader:
 
     def _mended(self, frame: Frame) -> Frame | None:
         """Return a frame in place of `frame`, which the decoder cannot read: a frame with its
-        mended JSON, or one without bytes if the client need not get it. Return None if it cannot be
-        mended.
+        mended JSON; a comment, if a gateway has sent one as data; or one without bytes, if the
+        client need not get it. Return None if the frame cannot be mended.
         """
         if (frame.data or b"").lstrip().startswith(b":"):
             # OpenRouter sends a comment (`: OPENROUTER PROCESSING`), which a gateway passes on as

@@ -1,4 +1,6 @@
-"""`GrowingBlocks`: joins the events of one choice to blocks: text, thoughts and tool calls."""
+"""`GrowingBlocks` joins the events of one choice to blocks of `converter.core.model.conversation`:
+text, thoughts and tool calls. `message` makes a whole reply of them.
+"""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -84,7 +86,7 @@ class GrowingBlocks[Other]:
     def feed(self, event: Event) -> None:
         """Add an event of the choice. Text and thinking are added to the open block if that is of
         the same kind; else they begin a block. A piece of a call is added to the call with its
-        index and id, or begins one. A `ThinkingEnd` ends the open block. Other events change
+        index, or begins one (`call_of`). A `ThinkingEnd` ends the open block. Other events change
         nothing.
         """
         match event:
@@ -111,7 +113,9 @@ class GrowingBlocks[Other]:
         return fresh
 
     def end_thought(self, signature: str, note: str) -> None:
-        """Set the signature and the note (`ThinkingEnd.note`) of the open thought, and end it."""
+        """Set the signature and the note (`ThinkingEnd.note`) of the open thought, and end it. An
+        open text is only ended.
+        """
         if self._open and self._open.kind is ThinkingBlock:
             self._open.signature, self._open.label = signature, note
         self._open = None

@@ -1,4 +1,6 @@
-"""`Message`: a model's whole reply as one value, for programs that use the core as a library."""
+"""`message_of` makes one value of a model's whole reply (`Message`), for programs that use the core
+as a library. `growing_blocks` joins the events to its blocks.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,7 +30,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The text of the answer."""
+        """The text of the answer, and of a refusal."""
         return "".join(block.text for block in self.blocks if isinstance(block, TextBlock))
 
     @property
@@ -44,7 +46,7 @@ class Message:
 
 def message_of(events: Iterable[Event], choice: int = 0) -> Message:
     """Return the reply that consists of `events`. `choice`: the index of the choice to return; the
-    others are left out.
+    blocks and finishes of the others are left out.
     """
     merged = joined(events)
     failure = next((event.message for event in merged if isinstance(event, Failure)), "")

@@ -23,7 +23,7 @@ Messages API and in the Responses API.
 def bytes_with_model(raw: bytes, name: str) -> bytes:
     """Return the bytes of a frame or body with `name` as the value of the reply's field `model`.
     Other fields called `model`, such as an argument of a call, are not changed. Return `raw` itself
-    if the reply has no such field.
+    if the reply has no such field with a string.
     """
     depth, holder = 0, b""
     for token in _TOKENS.finditer(raw):

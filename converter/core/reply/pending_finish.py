@@ -1,15 +1,15 @@
-"""Holds a frame with a finish back until the token counts, a stronger finish or the reply's end has
-come.
+"""`PendingFinish` holds a frame with a finish back until the next frame shows whether this finish
+counts. `finish_words` has the meanings of servers' words for a finish.
 
 There are two reasons:
 
-- If the counts reach the request's limit of tokens, the limit has cut the reply, even if the
-  server's finish is `stop`.
+- If the token counts reach the request's limit, the limit has cut the reply, even if the server's
+  finish is `stop`. The counts may come in the frame behind the finish.
 - A gateway may send a second finish: `tool_calls`, then `stop`. Only the stronger one counts.
 
-So a frame with a finish waits for the next frame. If the next frame has text, which some servers
-send late, the finish waits for one frame more. If neither counts nor a stronger finish come, the
-frame goes on as it came.
+A frame with a finish waits for the next frame. It waits on while each next frame has a finish, or
+has text of choices whose finish waits and of no other choice. Any other frame lets the waiting
+frames go on. So does a frame with counts, with an error or with the end, even if it has the finish.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,11 +30,13 @@ from converter.core.model.events import (
 from converter.core.wire.sse import Frame
 
 _TEXT_EVENTS = (Text, Thinking, ToolCall)
-"""Types of events with text of the model. Some servers send text behind the finish. If the next
-frame has text of a choice whose finish waits, the finish waits for one more frame.
+"""Types of events with text of the model. Some servers send text behind the finish. If all text of
+the next frame is of choices whose finish waits, the finish waits for one more frame.
 """
 _STRENGTH = ("stop", "tool_calls", "content_filter", "length", NOT_WHOLE)
-"""Finish reasons from weak to strong. If a choice has two finishes, the stronger one counts."""
+"""Finish reasons from weak to strong. If a second finish of a choice comes while the first one
+waits, the stronger one counts; of two equally strong ones, the first.
+"""
 _MAY_BE_CUT = ("stop", "tool_calls")
 """Finish reasons that some servers send although the limit has cut the reply."""
 
@@ -67,8 +69,12 @@ class ReadFrame:
 
 
 class PendingFinish:
-    """Takes the frames of one reply and returns them, but holds frames with a finish until token
-    counts, a stronger finish or the end of the reply has come.
+    """Takes the frames of one reply and returns those that go on, but holds frames with a finish,
+    so that the next frames can change it.
+
+    Of two finishes of a choice only one goes on, unless text came after the first had gone on. The
+    other is removed from its frame. If text comes while a finish waits, the frame of the finish is
+    split: its other events go on before the text. A frame that has lost all its events is dropped.
 
     `limit`: the most tokens that the request allows the reply; 0 if there is no limit.
     """
@@ -88,8 +94,9 @@ class PendingFinish:
         return any(each.reason != NOT_WHOLE for read in self._frames for each in read.finishes)
 
     def feed(self, read: ReadFrame) -> list[ReadFrame]:
-        """Take the next frame. Return the frames that go on now: frames that have waited long
-        enough, and the new one if it need not wait.
+        """Take the next frame. Return the frames that go on now: frames that have waited, parts of
+        them, and the new one. The new one is not returned if it waits, or if all its events were
+        removed.
         """
         kinds = {type(event) for event in read.events}
         if not (self._frames or self._returned or Finish in kinds):
@@ -118,7 +125,7 @@ class PendingFinish:
         """Return all waiting frames, because nothing more can come that would change their finish.
 
         `counts`: the server's token counts of the reply; None if it has sent none. If they reach
-        the request's limit, the finishes are marked as `at_limit`.
+        the request's limit, `stop` and `tool_calls` are marked as `at_limit`.
         """
         frames, self._frames = self._frames, []
         self._returned.update(finish.choice for read in frames for finish in read.finishes)

@@ -3,9 +3,10 @@ decided only here, for all dialects and both forms; `converter.core.dialects.fin
 finish reasons mean.
 
 A stream is whole if each choice that has thinking, text or calls also has a finish (there must be
-at least one), and if each frame could be read. A last frame that was cut off does no harm if all
-finishes came before it. Outside the Responses API, a whole body needs no finish: it is whole if the
-decoder emits an `End` for it. In any other reply, a `Failure` is the last event before the end.
+at least one) whose reason does not say otherwise, and if no frame that may have held text was
+unreadable. A last frame that was cut off does no harm if all finishes came before it. Outside the
+Responses API, a whole body needs no finish: it is whole if the decoder emits an `End` for it. In
+any other reply, a `Failure` is the last event before the end.
 """
 
 from collections.abc import Sequence
@@ -91,7 +92,7 @@ class ReplyEnd:
     def feed(self, events: Sequence[Event]) -> Sequence[Event]:
         """Return `events`. If one of them shows that the reply is not whole, return a `Failure` in
         place of this event; if it is an `End`, before it. After a failure, return only an `End`,
-        and nothing for any other event.
+        and nothing for any other event. Drop a frame that was cut off behind the last finish.
         """
         if self.failure is None and _UNCHECKED.issuperset(map(type, events)):
             self._spoke.update(
@@ -201,8 +202,8 @@ class ReplyEnd:
     def _fail_unreadable(self, raw: bytes) -> Sequence[Event]:
         """Return a failure for bytes that cannot be read: a frame or the whole reply.
 
-        A frame without a line end is the last one, and was cut off. Return nothing for it if the
-        reply is whole without it.
+        A server-sent event without a line end is the last one, and was cut off. Return nothing for
+        it if the reply is whole without it.
         """
         is_frame = beginning_of(raw) in (None, FirstBytes.FIELD)
         if len(raw) > _LONGEST_UNREAD:

@@ -1,6 +1,6 @@
-"""`notes_of`: notes for the user's log, one line each, on what the stages found unusual in a reply:
-a missing mark, a thought that repeats itself or that was ended. `MISREAD` has parts of the notes on
-misread replies.
+"""`notes_of` writes notes for the user's log, one line each, on what the stages found unusual in a
+reply: a missing mark, a thought that repeats itself or that was ended. `Findings` has the facts and
+the notes on calls. `MISREAD` has parts of the notes on misread replies.
 """
 
 from converter.core.model.initial_state import InitialState

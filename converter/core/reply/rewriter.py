@@ -1,4 +1,5 @@
-"""`Rewriter`, the way of one reply: takes the server's bytes, and returns the client's bytes.
+"""`Rewriter` turns the server's bytes of one reply into the client's bytes. `stages` lists the
+stages that read its text; each dialect's folder has its decoder and its encoder.
 
 Streamed and whole replies take the same way:
 
@@ -54,11 +55,11 @@ class Rewriter:
     Attributes:
         form: the form in which the client gets the reply.
         end: the decision whether the reply is whole.
-        continuation: whether a second reply continues this one, or may do so.
+        continuation: whether a second reply may continue this one, or does so now.
         events: the events that are in the bytes which the last call of a method returned.
         thoughts: the thought events of the thoughts that ended in the last call of a method.
         changed: True if a frame was not sent as it came.
-        closed: True once the last bytes of the reply were returned.
+        closed: True once `close` or `abort` was called.
         findings: facts that the stages learned, for the log and the next reply.
         summary: counts and times of the reply.
         hurried: how many frames the fast path has rewritten.
@@ -231,7 +232,8 @@ class Rewriter:
 
     def _begin_second_reply(self) -> list[bytes]:
         """Prepare for the second reply, because the addon has ended a thought, and return nothing.
-        If no second reply can continue this one, end it, and return the client's last bytes.
+        If no second reply can continue this one, or the addon has ended the answer, end the reply
+        and return the bytes for the events of its end (`Continuation.rest`).
         """
         if not self.continuation.begin(self._tokens):
             rest = self._with_counts(self.continuation.take_rest())
@@ -251,7 +253,7 @@ class Rewriter:
     def abort(self, reason: str) -> list[bytes]:
         """Return the last bytes for the client, because the server's reply broke off: the held
         text, then an error in the client's dialect with the message `reason`. If the finish has
-        come, the reply is whole and gets no error.
+        come, end the reply as `close` does, without this error.
         """
         if self.finished:
             return self.close()
@@ -266,8 +268,8 @@ class Rewriter:
         return [] if self.closed or self._broken else self._encoder.ping()
 
     def _update_summary(self, out: list[bytes]) -> list[bytes]:
-        """Bring `thoughts` and `summary` up to date, and return `out`. Each method that returns
-        bytes ends with a call of this one.
+        """Bring `thoughts` and `summary` up to date, and return `out`. Each public method that
+        returns bytes, except `ping`, ends with a call of this one.
 
         Once the reply is closed, drop the fast path, which refers to this object. Without this
         cycle of references, Python frees the reply's memory at once, and not by its garbage
@@ -289,8 +291,8 @@ class Rewriter:
         """Return `out`, and behind it the bytes of the reply's end: first for the events that the
         stages hold, then for the events that `drain` returns.
 
-        `whole`: the server's body if nothing of it was sent yet; else empty. It is sent as it came
-        if a stage or the encoder raises.
+        `whole`: the server's body if nothing of it was sent yet; else empty. If a stage or the
+        encoder raises, a client of the server's dialect gets it as it came.
         """
 
         def rest_of() -> list[bytes]:
@@ -330,8 +332,8 @@ class Rewriter:
             return self._handle_fault(error, raw)
 
     def _rewrite_frame(self, came: Frame) -> list[bytes]:
-        """Return the client's bytes for a frame of the server. A frame with a finish waits: its
-        bytes are returned with those of a later frame, or at the end (see `PendingFinish`).
+        """Return the client's bytes for a frame of the server. A frame with a finish may wait: its
+        bytes are then returned with those of a later frame, or at the end (see `PendingFinish`).
         """
         if self._fast:
             self._fast.settle()
@@ -340,8 +342,9 @@ class Rewriter:
         self._tokens.read(read)
         passing = self._pending.feed(ReadFrame(came, frame, read))
         if self._fast and not (passing and passing[-1].came is came):
-            # This frame waits with its finish, and while it waits, each later frame must be parsed.
-            # So the fast path is given an empty frame, at which it forgets what it has learned.
+            # This frame waits with its finish, or lost all its events. The next frame must be
+            # parsed, because it may change the waiting finish. So the fast path is given an empty
+            # frame, at which it forgets what it has learned.
             self._fast.learn(b"", read, (), ())
         return self._send_all(passing)
 
@@ -398,7 +401,8 @@ class Rewriter:
     def _rewrite_fast(self, fast: FastPath, raws: list[bytes], index: int, out: list[bytes]) -> int:
         """Rewrite frames of `raws`, from the index `index` on, by the fast path. Append the
         client's bytes to `out`, and return how many frames were rewritten; 0 if the next frame must
-        be parsed.
+        be parsed. If the fast path raises, all these frames count as rewritten, and `_handle_fault`
+        has their bytes.
         """
         try:
             taken, written = fast.rewrite(raws, index)
@@ -435,8 +439,8 @@ class Rewriter:
 
     def _handle_fault(self, error: Exception, raw: bytes) -> list[bytes]:
         """Return the client's bytes for the frame `raw`, for which the decoder, a stage or the
-        encoder has raised `error`. They are the frame itself, or, if the client has another dialect
-        than the server, an error that ends the reply. Record the error for `notes`.
+        encoder has raised `error`. They are the frame itself, or, if the client cannot get the
+        server's frames as they came, an error that ends the reply. Record the error for `notes`.
         """
         message, status = fault_of(error)
         if message not in self._faults and len(self._faults) < MOST_FAULTS:

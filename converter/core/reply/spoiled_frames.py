@@ -1,5 +1,5 @@
 """`SpoiledFrames` counts, for notes in the log, a reply's frames that were mended, and those that
-the decoder could not read and that held no text. `frame_reader` mends frames.
+gave no event although they are no comments and held no text. `frame_reader` mends frames.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ _LONGEST_QUOTE = 200
 
 
 class SpoiledFrames:
-    """The counts of a reply's frames that the decoder could not read, and of those that were
-    mended.
+    """The counts of a reply's frames that the decoder could not read (frames that may have held
+    text do not count), and of those that were mended because they are not quite JSON.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,8 @@ class SpoiledFrames:
         self._first = b""
 
     def count(self, frame: Frame, mended: Frame, read: Sequence[Event]) -> None:
-        """Count `frame` if it could not be read or was mended.
+        """Count `frame` if it could not be read and held no text, or if it was mended and is not
+        quite JSON.
 
         Arguments:
             frame: the frame as it came.

@@ -1,5 +1,5 @@
-"""`STAGES`, the table of all stages between decoder and encoder, in their order. For each stage it
-has a function that makes the stage for a choice.
+"""Lists all stages between decoder and encoder in their order (`STAGES`), each as a function that
+makes the stage for a choice. `chain` runs them; each stage's own module has its rules.
 """
 
 from converter.core.calls.assembler import Assembler, Offer
@@ -49,8 +49,8 @@ def _stop_strings(choice: Choice) -> Stage | None:
 
 
 def _thought_ender(choice: Choice) -> Stage | None:
-    """Return the stage that ends thoughts at a limit; `None` if neither the thoughts nor the reply
-    have a limit.
+    """Return the stage that ends thoughts that are too long or repeat themselves; `None` if the
+    settings have no limit for thoughts and the request has none for the reply.
     """
     limits, ends = choice.expected.thoughts.limits, choice.expected.limit
     return ThoughtEnder(limits, choice.findings) if ends or limits != NO_LIMITS else None

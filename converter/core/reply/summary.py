@@ -1,5 +1,5 @@
-"""`Summary`: the length of a reply's thinking and text, when they came, its calls, token counts and
-finish. `describe_thinking` makes a line of it; `TIMES` are the names of its times.
+"""`Summary` measures a reply: the length of its thinking and text, when they came, its calls, token
+counts and finish. `describe_thinking` makes a line of it; `TIMES` are the names of its times.
 
 The caller passes the events that reach the client, each with its time. No function here reads a
 clock.
@@ -31,15 +31,15 @@ _COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls
 ESTIMATED = "tokens_estimated"
 """The key of `Summary.values` whose value is True if the token counts are estimates."""
 TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
-"""The keys of `Summary.values` whose values are times. Code that shows a reply from a file leaves
-them out, because it does not know when the reply's bytes came.
+"""The keys of `Summary.values` whose values are times or durations. Code that shows a reply from a
+file leaves them out, because it does not know when the reply's bytes came.
 """
 
 
 @dataclass(slots=True)
 class Summary:
-    """Counts and times of one reply. Each time is in seconds since the request; None if there was
-    no such event.
+    """Counts and times of one reply. The time of an event is in seconds since the request; None if
+    there was no such event.
     """
 
     model: str = ""
@@ -67,9 +67,9 @@ class Summary:
     first_byte: float | None = None
     """The time of the first bytes."""
     first_thought: float | None = None
-    """The time of the first thought's first text."""
+    """The time of the first thought's first text that is not blank."""
     first_text: float | None = None
-    """The time of the answer's first text."""
+    """The time of the answer's first text that is not blank."""
     thinking_time: float = 0.0
     """The seconds from a thought's first text to the event that ends the thought, summed over all
     thoughts.
@@ -132,8 +132,8 @@ class Summary:
         return self.finish == "stop" and bool(self.thoughts) and not answered
 
     def values(self) -> dict[str, object]:
-        """Return the counts and times that are known, for a flow's metadata. Most keys are names of
-        attributes; token counts have keys such as `output_tokens`.
+        """Return the counts and times that are known, for a flow's metadata, without empty texts.
+        Most keys are names of attributes; token counts have keys such as `output_tokens`.
         """
         usage, tokens = self.counted, ("input", "output", "thinking", "cached")
         values = {

@@ -1,5 +1,5 @@
-"""`TokenCounts`: the token counts of one reply, as the server counts them or as estimated from the
-text.
+"""`TokenCounts` keeps the token counts of one reply: those of the server, and what is needed to
+estimate them. `counts_of` reads llama.cpp's `timings`; decoders read all other counts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +45,9 @@ class TokenCounts:
         self._tokens_before = self._text_size = self._frame_count = 0
 
     def read(self, events: Sequence[Event]) -> None:
-        """Read the events of a frame: count their text, and keep the server's counts among them."""
+        """Read the events of a frame: count their text, and keep the server's counts among them
+        (also those in the field `timings` of a `Start`).
+        """
         text = ""
         for event in events:
             if isinstance(event, Usage) and (event.input or event.output):
@@ -76,8 +78,8 @@ class TokenCounts:
         return self._tokens_before
 
     def with_counts(self, events: Sequence[Event], is_last: bool = False) -> list[Event]:
-        """Return the events. If they end a reply without counts, add the counts before the end.
-        `is_last`: True if no further events follow.
+        """Return the events. If they end a reply without counts and without a failure, add the
+        counts of `missing` before the end. `is_last`: True if no further events follow.
         """
         kinds = [type(event) for event in events]
         if {Usage, Failure} & {*kinds} or not (is_last or End in kinds):
@@ -87,8 +89,9 @@ class TokenCounts:
 
     def missing(self) -> list[Usage]:
         """Return the counts to add to a reply that ends without counts: those that the server sent
-        elsewhere, as in llama.cpp's `timings`, else an estimate. Return nothing if the client has
-        got counts, or gets only counts that the server sends.
+        elsewhere, as in llama.cpp's `timings`, else an estimate. For a second reply without text,
+        return the server's counts of the first one. Return nothing if the client has got counts, or
+        gets only counts that the server sends.
 
         Text is estimated by its length, and not by the frames in which it came, so that a stream
         and a whole reply have the same counts. (Only `go_on` counts frames, too.)
