@@ -1,3 +1,4 @@
-"""Optional packages (page, recordings, command ...). Any can be deleted, because the addon imports
-none of them, but loads by name those that are there.
+"""Holds the optional packages (page, recordings, command ...). Any can be deleted: the addon loads
+the packages that it needs by name (`converter/addon/extra_packages.py`), and does without those
+that are missing.
 """

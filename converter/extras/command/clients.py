@@ -1,6 +1,6 @@
-"""`CLIENTS`, the table of clients that `think-addon` starts: their programs, environments,
-arguments, options for their proxy, and settings for `--save`. `ClientFacts` has the proxy and model
-that they get.
+"""`CLIENTS` has a row for each client that `think-addon` starts: its program, environment,
+arguments, options for its proxy, and settings for `--save`. `ClientFacts` has the proxy and model
+that the client gets. `launch.py` starts it, `saving.py` writes the settings for `--save`.
 """
 
 import json

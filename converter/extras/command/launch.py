@@ -398,7 +398,9 @@ def _await_proxy(process: subprocess.Popen[str], log: IO[str]) -> str:
 
 
 def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run a program in this terminal, and pass signals on to it; return its exit status."""
+    """Run a program in this terminal, and pass signals on to it; return its exit status. Return
+    `_MISSING` or `_NOT_STARTED` if it cannot be started.
+    """
     # Ctrl-C is ignored in this process, because the terminal sends SIGINT to the program as well.
     # The handler is an empty function: SIG_IGN would be inherited, and the program would ignore
     # Ctrl-C.

@@ -103,7 +103,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the proxy as the command line describes, and return when it ends."""
+    """Run the proxy as the command line describes, until it ends; return the exit status."""
     chosen, more = parse_arguments(arguments)
     if chosen.end_with_input:
         threading.Thread(target=_end_with_input, daemon=True).start()

@@ -1,5 +1,5 @@
-"""`ExchangeFile`, the SQLite file of `think_page`: exchanges as bytes, bounded in number and size,
-of which the oldest are deleted first. `kept_exchanges.py` writes and reads it.
+"""`ExchangeFile` keeps exchanges as bytes in the SQLite file of `think_page`, bounded in number and
+size: the oldest are deleted first. `kept_exchanges.py` calls it.
 """
 
 import sqlite3

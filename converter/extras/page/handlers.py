@@ -1,6 +1,6 @@
-"""The HTTP handlers and the WebSocket of the page at /think, which `mount` adds to mitmweb's
-server. `Page` (`addon.py`) does what a button asks for, `OpenPage` (`open_page.py`) collects the
-updates.
+"""Answers the requests of the page at /think: `mount` adds HTTP handlers and a WebSocket to
+mitmweb's server. `Page` (`addon.py`) does what a button asks for, `OpenPage` (`open_page.py`)
+collects the updates that the WebSocket sends.
 
 Each handler is a subclass of mitmweb's, and so has mitmweb's login, its check of a request's origin
 and its XSRF cookie.
@@ -77,6 +77,7 @@ class _PageHandler(mitmweb.RequestHandler):
     """The base class of the page's handlers: refuses POSTs of other sites, and finds flows."""
 
     page: Page
+    """The actions of the page, and its data."""
 
     def initialize(self, page: Page) -> None:
         """Set the page. Tornado calls this with the arguments that `mount` passed to it."""

@@ -1,6 +1,6 @@
-"""`KeptExchanges`: the addon that writes finished exchanges to the file of `think_page=FILE`, and
-adds the file's exchanges to mitmweb's list when mitmweb starts or the option changes.
-`exchange_file.py` has the file itself.
+"""`KeptExchanges`, an addon, writes finished exchanges to the file of `think_page=FILE`, and adds
+the file's exchanges to mitmweb's list when mitmweb starts or the option changes. `exchange_file.py`
+has the file itself.
 
 An exchange is redacted as a recording is before it is written; without the extra `recordings`
 nothing is written. An exchange that a person deletes from mitmweb's list is deleted from the file

@@ -1,5 +1,5 @@
-"""`OpenPage`: the state of one page that is open in a browser. It knows which exchanges the page
-shows, and collects the changes that the page must still get: rows, replies and chunks.
+"""`OpenPage` keeps the state of one page that is open in a browser: which exchanges the page shows,
+and which changes it must still get (rows, replies, chunks). `handlers.py` sends the changes.
 
 The page may show the steps of a reply, even while the reply comes. A step is one chunk from the
 server, its time, and the bytes that the client got for it, as in a golden.

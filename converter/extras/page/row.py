@@ -207,7 +207,7 @@ def _title(turns: Sequence[ShownTurn]) -> str:
 
 def _last_question(turns: Sequence[ShownTurn]) -> str:
     """Return the user's last text that does not begin with a tag, empty if there is none. A
-    text that begins with a tag was added by the client.
+    text that begins with a tag counts as added by the client.
     """
     parts = [part for turn in turns if turn.role == "user" for part in turn.parts]
     texts = [part.text for part in parts if isinstance(part, TextBlock)]

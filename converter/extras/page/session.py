@@ -1,6 +1,6 @@
-"""A whole session as JSON (`session_json`): the turns that each `SessionExchange` added, and the
-differences of two requests. Also the cost of each tool; `sessions.py` decides what belongs to a
-session.
+"""`session_json` returns a whole session as JSON: the turns that each `SessionExchange` added, and
+the differences of two requests. `tool_costs` returns the cost of each tool. `sessions.py` decides
+what belongs to a session.
 
 `session_exchange` runs on mitmproxy's loop and takes from a flow all values that may still change.
 The other functions read these values only, so they may run in a thread.

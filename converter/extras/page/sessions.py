@@ -86,8 +86,8 @@ class Sessions:
         self._openings = dict[int, deque[Session]]()
         # Key of a text (`_find_parent`) -> the sessions in whose opening the user says this text.
         self._begun = dict[int, list[Session]]()
-        # Key of a text -> the newest session with this text in a tool call. A session that begins
-        # with the text is a sub-agent's, which this call has started.
+        # Key of a text -> the newest session with this text in a tool call. A later session in
+        # whose opening the user says the text counts as a sub-agent's, started by this call.
         self._callers = dict[int, Session]()
         # Client -> the first question of each of its newest sessions, with the session.
         self._questions_of = dict[str, deque[tuple[str, Session]]]()
@@ -178,7 +178,7 @@ class Sessions:
         text that the user wrote counts as the first question.
         """
         texts = map(str.strip, _user_texts(opening))
-        # A text that begins with a tag was added by the client.
+        # A text that begins with a tag counts as added by the client.
         questions = (text for text in texts if not text.startswith("<"))
         question = max(questions, key=len, default="")[:_LONGEST_QUESTION]
         if not question:

@@ -1,5 +1,5 @@
-"""`PromptCache`: the addon that reports, in log and comment, that a server must read a part of a
-prompt again because it differs from the cached prompt. `prefix.py` finds the difference and its
+"""`PromptCache`, an addon, reports in log and comment that a server must read a part of a prompt
+again, because this part differs from the cached prompt. `prefix.py` finds the difference and its
 cause.
 """
 

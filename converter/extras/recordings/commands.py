@@ -1,5 +1,5 @@
-"""`think-addon record`: the arguments of its subcommands, and their output: add, list, show, bless,
-check and serve. `library.py`, `saved_reply.py` and `server.py` do the work.
+"""Runs `think-addon record`: reads the arguments of its subcommands (add, list, show, bless, check
+and serve), and prints their output. `library.py`, `saved_reply.py` and `server.py` do the work.
 """
 
 import argparse

@@ -1,5 +1,6 @@
-"""`Library`, a folder of recordings: keep, find, load, bless and check them, with their goldens and
-with what a person expects of a reply (`Expectation`).
+"""`Library` keeps, finds, loads, blesses and checks the recordings of a folder, with their goldens
+and with what a person expects of a reply (`Expectation`). `flow_file.py` reads and writes a
+recording's file, `golden.py` writes a golden's text.
 
 The files of a recording are in the folder itself or in its folder NAME/:
 

@@ -1,6 +1,6 @@
-"""`Recorder`: the addon that keeps exchanges as recordings while mitmproxy runs: all (option
+"""`Recorder`, an addon, keeps exchanges as recordings while mitmproxy runs: all (option
 `think_record`), or a chosen one (command `think.record`). The page has it keep, redact and replay
-exchanges.
+exchanges. `recording_work.py` does the work.
 
 mitmproxy's loop only copies a flow, which is quick. One thread then reads, redacts and writes the
 flows, one after another.

@@ -1,6 +1,6 @@
-"""`Recording`: an exchange as the proxy received it, with the settings that rewrote its reply;
-`replayed` rewrites the reply again. Also its parts (`Chunk`, `RecordedReply` ...) and
-`RecordingError`.
+"""`Recording` holds an exchange as the proxy received it, with the settings that rewrote its reply;
+`replayed` rewrites the reply again. Here are also its parts (`Chunk`, `RecordedReply` ...) and
+`RecordingError`. `flow_file.py` reads and writes recordings.
 """
 
 from collections.abc import Mapping

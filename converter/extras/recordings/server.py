@@ -1,5 +1,5 @@
-"""`RecordedServer`: an HTTP server on this machine, for `think-addon record serve`. It answers
-requests as the recorded servers did, with the same chunks at the same times, or faster.
+"""`RecordedServer`, an HTTP server for `think-addon record serve`, answers requests as the recorded
+servers did, with the same chunks at the same times, or at another pace.
 
 - A recording answers a request with the same method, endpoint, messages, system text, tools and
   form (stream or whole).
@@ -128,7 +128,8 @@ class RecordedServer(ThreadingHTTPServer):
 
     def own_answer(self, method: str, path: str, body: bytes) -> tuple[int, object]:
         """Return the status and JSON for a request that no recording answers: the list of models, a
-        prompt's tokens, or an error that names the next command to try.
+        prompt's tokens, a refusal of the field `CONTROL`, or an error that names the next command
+        to try.
         """
         if method == "GET" and endpoint_of(path).endswith("/v1/models"):
             return 200, self.model_list(path)
@@ -219,8 +220,9 @@ class _RecordedHandler(BaseHTTPRequestHandler):
     """Handles the requests of one connection to a `RecordedServer`."""
 
     server: RecordedServer
+    # With HTTP/1.1 a connection stays open, and a body may be sent in chunks.
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
+    disable_nagle_algorithm = True  # Small chunks are sent at once, not joined.
     wbufsize = 0  # No buffer: each chunk is written to the socket at once.
 
     def do_POST(self) -> None:

@@ -1,3 +1,3 @@
-"""Memory in Redis that several proxies share: kept replies, earlier thoughts and lessons about
-servers.
+"""Keeps a memory in Redis that several proxies share: kept replies, earlier thoughts and lessons
+about servers.
 """

@@ -1,1 +1,1 @@
-"""OpenTelemetry spans, one for each reply to a chat request, sent to a collector."""
+"""Sends an OpenTelemetry span for each reply to a chat request to a collector."""

@@ -1,5 +1,5 @@
-"""`Traces`: the addon that has an OpenTelemetry span sent for each reply to a chat request while
-the option `think_traces` has a URL. `spans.py` makes the spans, `sender.py` sends them.
+"""`Traces`, an addon, has an OpenTelemetry span sent for each reply to a chat request while the
+option `think_traces` has a URL. `spans.py` makes the spans, `sender.py` sends them.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ SECONDS_AT_THE_END = 3.0
 
 
 class Traces(OptionWatcher):
-    """An addon that sends a span for each reply while `think_traces` has a URL. `chosen`: a
+    """An addon that sends a span for each chat reply while `think_traces` has a URL. `chosen`: a
     function that returns the settings in force. `counts`: the addon counts its spans there,
     as `sent` or `dropped`.
     """

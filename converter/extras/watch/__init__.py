@@ -1,1 +1,1 @@
-"""Exchanges shown to people and programs: content views, terminal, thought events, metrics."""
+"""Shows exchanges to people and programs: content views, terminal, thought events, metrics."""

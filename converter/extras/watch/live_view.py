@@ -1,5 +1,5 @@
-"""`LiveView`: the addon that shows a running reply in mitmweb and mitmproxy's console, a few times
-a second at most. `views.py` finds the transcript so far in `RUNNING`.
+"""`LiveView`, an addon, shows a running reply in mitmweb and mitmproxy's console, a few times a
+second at most. `views.py` finds the transcript so far in `RUNNING`.
 
 mitmproxy shows a body only when it is complete. So a task puts the bytes that the client has
 received so far into the flow, and announces the flow as changed; mitmweb's page and the console

@@ -1,5 +1,5 @@
-"""`MetricsEndpoint`: the addon of the option `think_metrics`. It opens a port of its own or writes
-a file, and passes each finished reply to the counts in `metrics.py`.
+"""`MetricsEndpoint`, the addon of the option `think_metrics`, opens a port of its own or writes a
+file, and passes each finished reply to a chat request to the counts in `metrics.py`.
 
 Reasons why the counts are not served at a port of mitmproxy's:
 
@@ -104,7 +104,7 @@ class MetricsEndpoint(OptionWatcher):
 
     def _allows(self, request: Any) -> bool:
         """Return False for a request from this machine that a web page of another site may have
-        sent.
+        sent, as its header `Host` shows; else True.
         """
         host = request.headers.get("host", "")
         return not (

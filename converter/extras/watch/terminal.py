@@ -1,5 +1,5 @@
-"""`Terminal`: the addon that logs a line for each reply to a chat request, and with `think_print`
-prints a reply while it comes. `converter.addon.transcript.terminal` has colours and the bar of
+"""`Terminal`, an addon, logs a line for each reply to a chat request, and with `think_print` prints
+a reply while it comes. `converter.addon.transcript.terminal` has colours and the bar of
 thoughts.
 
 The output goes to mitmdump's or mitmweb's terminal. mitmproxy's console draws the whole screen

@@ -1,5 +1,5 @@
-"""`ThoughtEvents`: the addon that passes each ended thought to any addon's `thought` hook, and
-writes it to the file of `think_events`. `converter.core.reply.thought_events` makes the events.
+"""`ThoughtEvents`, an addon, passes each ended thought to any addon's `thought` hook, and writes it
+to the file of `think_events`. `converter.core.reply.thought_events` makes the events.
 """
 
 import asyncio

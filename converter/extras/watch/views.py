@@ -1,5 +1,5 @@
-"""mitmproxy's content views `Thinking` and `Thinking server`: a request or reply as a readable
-conversation. `Views` adds them to mitmproxy; `converter.addon.transcript.text` writes the text.
+"""`Views` adds the content views `Thinking` and `Thinking server` to mitmproxy. They show a request
+or reply as a readable conversation; `converter.addon.transcript.text` writes the text.
 
 mitmproxy chooses the view `Thinking` for model traffic; the view shows the client's request and
 reply. `Thinking server` shows the request to the server and the server's reply. They are in the

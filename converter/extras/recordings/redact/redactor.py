@@ -141,7 +141,9 @@ class Redaction:
     """
 
     scrubber: Scrubber
+    """Hides secrets, and replaces host names and models' paths."""
     normaliser: Normaliser
+    """Replaces ids, times and durations."""
 
     def redacted_request(self, request: RecordedRequest) -> RecordedRequest:
         """Return a request redacted, with only the fields and headers on the allow-list. Its path
