@@ -1,6 +1,6 @@
 """`BlockWriter`, the base of the encoders for the Messages API, the Responses API and Ollama: it
 divides a reply's events into blocks, one after another, and subclasses write each block's beginning
-(`NewBlock`), text and end. `thinking_tokens`: the server's count, or an estimate.
+(`NewBlock`), text and end. `thinking_tokens` counts or estimates the tokens of the thinking.
 """
 
 from abc import ABC, abstractmethod
@@ -44,7 +44,7 @@ thought.
 """
 
 TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
-"""Kinds of blocks. `OTHER`: a block that only one dialect has."""
+"""Kinds of blocks. `OTHER`: a block that only one dialect has. A subclass may add kinds."""
 
 
 class BlockWriter(Encoder, ABC):
@@ -61,7 +61,8 @@ class BlockWriter(Encoder, ABC):
             stream, so that stream and whole reply cannot disagree.
 
     Attributes:
-        thinking_length: how many characters were sent as thinking.
+        thinking_length: how many characters of thinking came, even if the client does not want to
+            see them.
         text_length: how many characters were sent as text or as calls; blanks in calls do not
             count.
         cut: True if a call was left unfinished, because its end did not come and a client must not
@@ -71,7 +72,7 @@ class BlockWriter(Encoder, ABC):
     reply: str
     """Name for a reply of this dialect in log lines, behind the word *a*: `message`."""
     failure = ""
-    """The reason of an error that the client got instead of a whole reply; else empty."""
+    """The message of an error with which the client's reply ended; else empty."""
     in_blocks = True
     """True if text stands in blocks (`Encoder.in_blocks`)."""
     tells_omitted = False
@@ -204,7 +205,8 @@ class BlockWriter(Encoder, ABC):
         """Yield the dialect's events that can be sent now.
 
         Only one choice is written: the one whose event comes first, whatever its index. A request
-        of these dialects cannot ask for several.
+        of these dialects cannot ask for several. Raises TooMuchError if more than `DELAYED_LIMIT`
+        characters are held while a call is open.
         """
         choice: int | None = getattr(event, "choice", None)
         self._choice = choice if self._choice is None else self._choice
@@ -317,8 +319,8 @@ class BlockWriter(Encoder, ABC):
     def _write_thought(self, text: str) -> Iterator[dict[str, object]]:
         """Yield the events for a piece of a thought. Begin a thinking block if none is open.
 
-        If the client does not want to see thinking, the block has no text; if `tells_omitted` is
-        False, nothing is yielded.
+        If the client does not want to see thinking, it gets the block without text if
+        `tells_omitted` is True; otherwise nothing is yielded.
         """
         write = self._add_to_block if self._shown else self._write_omitted
         for event in self._thinking.feed(text):
@@ -337,7 +339,8 @@ class BlockWriter(Encoder, ABC):
 
     def _write_call_piece(self, event: ToolCall) -> Iterator[dict[str, object]]:
         """Yield the events for a piece of a call. Pieces of two calls never interleave, because the
-        assembler emits a call after the end of the one before.
+        assembler emits a call after the end of the one before. After a call's last piece yield the
+        events for the content that was held. A piece of a call that is not open yields nothing.
         """
         if event.name:
             yield from self._cut_call()
@@ -354,8 +357,9 @@ class BlockWriter(Encoder, ABC):
             yield from self._write_waiting()
 
     def _cut_call(self) -> Iterator[dict[str, object]]:
-        """Leave the open call unfinished: its arguments stay invalid JSON, so that no client runs
-        it. Yield the events for this, and for the content that was held behind the call.
+        """Leave a call that is still open unfinished: its arguments stay invalid JSON, so that no
+        client runs it. Yield the events for this, and for the content that was held behind the
+        call.
 
         A call without any arguments gets the text `{`, because clients take an empty input as `{}`.
         """
@@ -436,10 +440,12 @@ def unwritable_fields(event: Opaque) -> set[str]:
 
 
 def thinking_tokens(usage: Usage, thinking_length: int, text_length: int) -> int:
-    """Return how many tokens of the output are thinking: the server's count, if it sent one.
+    """Return how many tokens of the output are thinking: the server's count if it is above 0, but
+    never more than all tokens of the output.
 
     A server that sends thinking within the text does not count it. Then the number is an estimate:
-    the thinking's share of all characters, times the tokens of the output.
+    the thinking's share of all characters, times the tokens of the output. `thinking_length` and
+    `text_length`: how many characters the thinking has, and the rest of the reply.
     """
     if usage.thinking or not thinking_length:
         return min(usage.thinking or 0, usage.output)

@@ -160,7 +160,9 @@ class ContextOverflow:
     """The beginning of the server's error, if no number of tokens is in it; else empty."""
 
     def message(self) -> str:
-        """Return the error in the Anthropic API's own sentence."""
+        """Return the error in the Anthropic API's own sentence, with the counts; without counts the
+        beginning of that sentence and the server's error (`text`).
+        """
         if not self.context_tokens:
             return self.text if self.text.startswith(TOO_LONG) else f"{TOO_LONG}: {self.text}"
         if self.prompt_tokens >= self.context_tokens or not self.reply_tokens:

@@ -1,6 +1,7 @@
-"""The record `Dialect` and its parts: `Label` (names, headers), `WireForm`, `Requests`, `Answers`,
-and each `Endpoint` with its `Purpose`. Also the inputs of a request's reader (`RequestContext`,
-`TurnOf`, `read_anew`), and `OwnRequest`, which the addon answers itself.
+"""The record `Dialect`, by which a dialect is described, and the records of its parts: `Label`
+(names, headers), `Requests`, `Answers`, and each `Endpoint` with its `Purpose`; `wire_form.py` has
+`WireForm`, for replies. Also the inputs of a request's reader (`RequestContext`, `TurnOf`,
+`read_anew`), and `OwnRequest`, which the addon answers itself.
 """
 
 import enum
@@ -29,7 +30,9 @@ class Purpose(enum.Enum):
     MODELS = enum.auto()
     """The server's list of models."""
     OWN = enum.auto()
-    """An answer that the addon writes itself, such as that of Ollama's `/api/version`."""
+    """Another answer: the addon writes it itself, as for Ollama's `/api/version`, or translates the
+    answer of the server's `Counterpart`.
+    """
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,8 @@ class Endpoint:
     client speaks.
     """
     counterpart: Counterpart | None = None
-    """The server's endpoint that gets the request, translated. None if there is no such endpoint:
-    then an answer of `Purpose.OWN` is the addon's own.
+    """The server's endpoint that gets a request of `Purpose.OWN`, translated. None if there is no
+    such endpoint: then the addon writes the answer itself.
     """
 
     @cached_property
@@ -91,7 +94,9 @@ class Endpoint:
 
     @cached_property
     def is_own(self) -> bool:
-        """True if the addon itself answers a request."""
+        """True if the addon answers a request itself, or by the server's `counterpart`. A server
+        that speaks this dialect itself gets the request all the same.
+        """
         return self.purpose is Purpose.OWN
 
     @cached_property
@@ -160,7 +165,7 @@ counted. Returns the client's status and body; None if the server's answer may p
 
 @dataclass(frozen=True, slots=True)
 class OwnRequest:
-    """A request that the addon itself answers, without a model."""
+    """A request to an endpoint of `Purpose.OWN`, for the function `Answers.own`."""
 
     method: str
     """The HTTP method."""
@@ -239,7 +244,7 @@ class Answers:
     """
     models: Callable[[bytes], Mapping[str, object] | None] | None = None
     """Takes the body of a server's list of models, and returns the list in this dialect; None if
-    the body may pass as it came.
+    the body may pass as it came. The field is None if every such body may.
     """
     counted: Callable[[int], Mapping[str, object]] = lambda tokens: {"input_tokens": tokens}
     """Takes the number of a request's tokens, and returns the body of the answer that reports this
@@ -249,7 +254,8 @@ class Answers:
         Callable[[OwnRequest, Memory], tuple[int, Mapping[str, object] | str | None] | None] | None
     ) = None
     """Answers a request to an endpoint of `Purpose.OWN`. Returns a status and a body (JSON, a text
-    or none), or None if the server has to answer.
+    or none), or None if the server has to answer. The field is None if the dialect has no such
+    endpoint.
     """
     own_of_models: str = ""
     """A regular expression for the paths of `Purpose.OWN` whose answers are made from the server's
@@ -257,7 +263,9 @@ class Answers:
     """
 
     def error(self, message: str, kind: str, status: int) -> bytes:
-        """Return the body of an error answer. `kind`: the error's type in the Messages API."""
+        """Return the body of an error answer. `kind`: the error's type in the Messages API.
+        `status`: the answer's HTTP status.
+        """
         return json_text.write(self.error_body(message, kind, status))
 
 
@@ -279,10 +287,11 @@ class Label:
     """
     features: str = ""
     """Name of the request header that lists the features which a client wants, such as
-    `anthropic-beta`.
+    `anthropic-beta`; empty if the API has none.
     """
     version: tuple[str, str] = ("", "")
-    """Name and value of the request header with the API's version; empty if the API has none."""
+    """Name and value of the request header with the API's version; both empty if the API has none.
+    """
     request_id: str = ""
     """Name of the response header with the id of the request; empty if the API has none."""
     head: frozenset[str] = frozenset(("id", "object", "created", "model"))
@@ -318,7 +327,9 @@ class Dialect:
         return self.label.reply
 
     def error(self, message: str, kind: str, status: int) -> bytes:
-        """Return the body of an error answer. `kind`: the error's type in the Messages API."""
+        """Return the body of an error answer. `kind`: the error's type in the Messages API.
+        `status`: the answer's HTTP status.
+        """
         return self.answers.error(message, kind, status)
 
     def message_in(self, raw: bytes) -> str:

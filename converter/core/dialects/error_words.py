@@ -1,6 +1,6 @@
-"""`server_error` and `server_message` read servers' errors. `DialectDecoder`: the base of the
-decoders; and functions by which they read fields that may have wrong types: `as_count`, `as_text`,
-`as_index`, `object_of`, `list_of`, `string_of`, `id_of`.
+"""`server_error` and `server_message` read servers' errors. `DialectDecoder` is the base of the
+decoders, which read fields that may have wrong types by `as_count`, `as_text`, `as_index`,
+`object_of`, `list_of`, `string_of`, `id_of`. `context_length` has the errors about long prompts.
 
 A server may report an error in a response with an error's status, in a frame of a stream, or in a
 body with status 200.
@@ -21,7 +21,7 @@ from converter.core.wire.sse import Frame
 _LONGEST_PAGE = 8192
 """How many characters of an HTML page are searched for its message, which is near the beginning."""
 _LONGEST_SHOWN = 400
-"""How many characters are shown of an error that is no JSON, such as a gateway's page."""
+"""How many characters are shown of an error that has no message: a gateway's page, or JSON."""
 _REPLY_FIELDS = frozenset({"choices", "type", "object"})
 """Fields of replies: a body with one of them is no error of FastAPI, even if it has a `detail`."""
 NO_MESSAGE = "the server reported an error without a message"
@@ -52,8 +52,9 @@ def server_error(body: object, event: str = "") -> Failure | None:
 
 def _error_of(error: object, body: Mapping[str, object]) -> Failure:
     """Return the failure for `error`, which is `body` or the value of one of its fields. The
-    failure gets the type and code in `error`. If only a type or code, in `error` or in `body`, says
-    that the prompt is too long, it is added to the message.
+    failure gets the type in `error`, and the code in it: a number from 400 to 599 as its status,
+    another text as its code. If only a type or code, in `error` or in `body`, says that the prompt
+    is too long, it is added to the message.
     """
     fields = {name: value for name, value in as_object(error).items() if value is not None}
     if isinstance(error, dict):
@@ -121,7 +122,7 @@ class MisshapenError(Exception):
 
 class DialectDecoder(Decoder, ABC):
     """Takes frames and returns events; a whole reply is one frame. A frame that cannot be read
-    becomes one `OpaqueFrame`; no exception leaves `feed`.
+    becomes one `OpaqueFrame`, or a `Failure` if its event is named `error`.
     """
 
     name: str
@@ -131,7 +132,8 @@ class DialectDecoder(Decoder, ABC):
 
     def feed(self, frame: Frame) -> list[Event]:
         """Return the frame's events: those of `_read` for its JSON, a `Failure` for an error, an
-        `OpaqueFrame` for a frame without data or one that cannot be read.
+        `OpaqueFrame` for a frame without data or one that cannot be read, those of
+        `_events_of_done` for `[DONE]`.
         """
         data = (frame.data or b"").strip()
         if not data:
@@ -222,7 +224,7 @@ def as_text(value: object) -> str:
 
 def as_index(value: object, position: int | None = None) -> object:
     """Return an index as an `int`: `"2"` and `2.0` give 2. Null gives `position`, the place of the
-    entry in its list. Any other value is returned as it is.
+    entry in its list, or None without it. Any other value is returned as it is.
     """
     if value is None:
         return position

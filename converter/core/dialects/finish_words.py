@@ -1,5 +1,5 @@
-"""`meaning_of`: the meaning of a server's word for the reason why a reply ended, by one table for
-all dialects. `NOT_WHOLE`: the meaning of words for a reply that broke off.
+"""`meaning_of` finds the meaning of a server's word for the reason why a reply ended, by one table
+for all dialects (`_SERVER_TERMS`). `NOT_WHOLE` is the meaning of words for a reply that broke off.
 
 A meaning is a finish reason of chat completions, `pause_turn` of the Messages API, or `NOT_WHOLE`.
 Upper and lower case are the same word.
@@ -46,5 +46,5 @@ def meaning_of(word: str) -> str:
 
 
 def is_standard(reason: str) -> bool:
-    """Return True if a finish reason can be written in every dialect."""
+    """Return True if a finish reason is a meaning in the table other than `NOT_WHOLE`."""
     return reason in _SERVER_TERMS and reason != NOT_WHOLE

@@ -1,7 +1,7 @@
-"""A walk over the messages of a request, block by block, for views, which show them to people. No
+"""Walks over the messages of a request, block by block, for views, which show them to people. No
 request makes the public functions raise.
 
-Calls, results and items are read by tolerant readers. Other blocks are read by the readers in the
+Calls, results and items are read by `tolerant_readers`. Other blocks are read by the readers in the
 `Requests` of all dialects, because the dialect of a shown request may be unknown. Nothing of a
 malformed request is lost: an object without a reader is yielded as it is. Fields that a reader did
 not read are yielded behind its blocks, except empty ones and those in `_SERVICE_FIELDS` and
@@ -114,7 +114,7 @@ def read_item(value: object) -> WalkedItem:
 
 def read_content(value: object, depth: int = _DEPTH) -> list[Piece]:
     """Return the blocks of a content, which may be a string, a list of blocks or any other value.
-    `depth`: how many levels of nested content are read.
+    `depth`: how many levels of nested content are read; a list below them is yielded as unread.
     """
     if not isinstance(value, list) or not depth:
         return _read_other(value)

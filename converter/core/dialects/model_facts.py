@@ -28,8 +28,8 @@ WINDOW_FIELDS: Mapping[str, tuple[str, ...]] = {
     "/model_info": (),
     "/get_model_info": (),
 }
-"""Path -> names of the fields with the context window in the answer, in the order in which they
-count.
+"""Path -> names of the fields with the context window in the answer. The first path and the first
+field that has a window count.
 
 - `/v1/models`: llama.cpp, vLLM, SGLang, NIM
 - `/props`: old llama.cpp
@@ -148,7 +148,8 @@ def created_at(entry: Mapping[str, object]) -> str:
 def with_facts(body: bytes) -> dict[str, object] | None:
     """Return `body`, a server's list of models or its entry of one model, with facts added to each
     entry: `context_length`, `max_output_tokens`, `supported_parameters` and `input_modalities`.
-    These are the names of OpenRouter, which agents read. Return `None` if there is nothing to add.
+    These are the names of OpenRouter, which agents read. Return `None` if there is nothing to add,
+    or if `body` is neither of the two.
     """
     if not isinstance(listed := json_text.read_or_none(body), dict):
         return None
@@ -202,7 +203,9 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
 
 
 def _numbers_in(value: object, names: Sequence[str]) -> Iterator[int]:
-    """Yield the positive whole numbers in the fields with these names, at any depth."""
+    """Yield the positive whole numbers in the fields with these names, at any depth: those of outer
+    objects first, and those of one object in the order of `names`.
+    """
     for each in _objects(value):
         numbers = map(each.get, names)
         yield from (size for size in numbers if type(size) is int and size > 0)

@@ -49,8 +49,8 @@ NO_PARAMETERS: Mapping[str, object] = {"type": "object", "properties": {}}
 
 
 def read_arguments(arguments: object) -> Mapping[str, object]:
-    """Return a call's arguments. The format has them as JSON text; some clients send an object. A
-    text that is no JSON object is returned as `{"arguments": text}`.
+    """Return a call's arguments. The format has them as JSON text; some clients send an object. An
+    empty text gives `{}`. A text that is no JSON object is returned as `{"arguments": text}`.
     """
     if isinstance(arguments, dict):
         return arguments
@@ -70,7 +70,8 @@ def text_of(value: object) -> str:
 
 def read_parts(owner: Fields, name: str, left_out: set[str]) -> list[ContentBlock]:
     """Return the parts in the field `name` of `owner`: of a string one text, of a list its parts;
-    `[]` if the field is absent. `left_out` gets the types of parts that have no reader.
+    `[]` if the field is absent. `left_out` gets the types of parts that have no reader. Raises
+    RequestError for any other value, and for a part that breaks the format.
     """
     content = owner.value(name)
     if content is None:
@@ -241,7 +242,7 @@ def sendable_parts(blocks: Iterable[Block], links: bool) -> Iterator[Sendable]:
 
 def _document(block: Document, links: bool) -> Iterator[Sendable]:
     """Yield a document as parts: its content between `<document>` and `</document>`; or one text
-    that names it, if the server cannot get its content.
+    that names it, if the server cannot get its content or cannot read it.
     """
     name = f'the document "{block.title}"' if block.title else "a document"
     match block.content:

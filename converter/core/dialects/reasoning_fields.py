@@ -1,6 +1,6 @@
-"""`thinking_in` reads the thinking in the value of a field, and `ReasoningMerger` joins that of
+"""`thinking_in` reads the thinking in the value of a field. `ReasoningMerger` joins the thinking of
 several fields of a reply. `model.thought_fields` lists these fields; `read_map` reads the user's
-own (`think_map`). Also `has_value`: whether any field has more than null or an empty value.
+own (`think_map`). `has_value` tells null and empty values from others, in any field.
 
 A row of the map is `FIELD=BLOCK:KEY`: if the server sends `FIELD` in a message or delta, an
 Anthropic client gets a block of type `BLOCK` that has the value under `KEY`.
@@ -88,7 +88,9 @@ def thinking_in(value: object) -> str:
 
 
 def _text_in(value: object, depth: int) -> str:
-    """Return the text in a value and in the values within it, down to `depth` levels."""
+    """Return the text in a value: a string itself, the joined texts of a list, or of an object the
+    first of the fields `_TEXTS` that has text. `depth`: how many levels of values are searched.
+    """
     if isinstance(value, str):
         return value
     if not depth:

@@ -1,5 +1,7 @@
-"""`Recogniser` finds by a reply's bytes its form (stream or whole) and its dialect. `is_stream`
-finds by the first bytes or the `content-type` whether a reply is a stream.
+"""`Recogniser` recognises a reply as a stream or a whole body, and finds its dialect.
+
+The rules are elsewhere. `beginning_of` in `core/wire/beginnings.py` reads the first bytes. Each
+dialect recognises its own JSON by `WireForm.recognises`; `recognise` in `table.py` asks them all.
 """
 
 from functools import lru_cache
@@ -29,7 +31,7 @@ def _is_stream_type(content_type: str) -> bool:
 
 def form_of(prefix: bytes, content_type: str = "", *, last: bool = False) -> Form | None:
     """Return the form of a reply; None while too few bytes have come. The `content-type` decides
-    only if the bytes do not show the form.
+    only if the bytes do not show the form: it may name a stream, else the reply is a whole body.
 
     Arguments:
         prefix: the first bytes of the body.
@@ -51,8 +53,11 @@ def form_of(prefix: bytes, content_type: str = "", *, last: bool = False) -> For
 
 
 class Recogniser:
-    """Takes and holds the bytes of a reply until its form and dialect are recognised. Until then
-    the attributes `form` and `dialect` are None.
+    """Takes the bytes of a reply, and holds them until `release` is called.
+
+    Attributes:
+        form: the reply's form; None until it is recognised.
+        dialect: the reply's dialect; None until it is recognised, which may be never.
     """
 
     def __init__(self) -> None:
@@ -68,9 +73,9 @@ class Recogniser:
         return bytes(self._held)
 
     def feed(self, chunk: bytes, content_type: str = "", *, last: bool = False) -> bool:
-        """Take bytes, and return True if the dialect is recognised. A stream shows it in one of its
-        first frames, a whole reply when all its bytes have come. `last`: True if no more bytes will
-        come.
+        """Take bytes, and return True if the dialect is recognised by now. A stream shows it by the
+        first frame that any dialect recognises, a whole reply when all its bytes have come. `last`:
+        True if no more bytes will come; after it a dialect that is still None stays unknown.
         """
         self._held += chunk
         if self.form is None:

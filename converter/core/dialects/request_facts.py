@@ -1,6 +1,6 @@
-"""Facts of a request, of any dialect, that decide how its reply is read: the offered tools, the
-calls in the history, `stop_strings`, the limit of tokens, the grammar of the answer (`grammar_of`).
-Also names of request fields, such as `STOP_FIELDS` and `COUNTING` (token counts).
+"""Finds the facts of a request, of any dialect, that decide how its reply is read: the offered
+tools, the calls in the history, `stop_strings`, the limit of tokens, the grammar of the answer
+(`grammar_of`). Also has names of request fields, such as `STOP_FIELDS` and `COUNTING`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -96,8 +96,9 @@ def token_limit(body: Mapping[str, object]) -> int:
 
 
 def offered(body: Mapping[str, object], tools: Mapping[str, Schema] | None = None) -> Tools | None:
-    """Return the tools with a schema that the reply may call; None if it may call none. A tool that
-    takes free text is not among them. `tools`: the result of `tool_schemas`, if the caller has it.
+    """Return the tools with a schema that the reply may call, and settings for their calls; None if
+    it may call none. A tool that takes free text is not among them. `tools`: the result of
+    `tool_schemas`, if the caller has it.
     """
     tools = tool_schemas(body) if tools is None else tools
     tools = {name: schema for name, schema in tools.items() if schema is not FREE_TEXT}
@@ -166,8 +167,9 @@ def _named_schemas(tools: object) -> Iterator[tuple[str, Schema]]:
 
 
 def wants_json(body: Mapping[str, object]) -> bool:
-    """Return True if the request asks for JSON. Then an object in the answer is not read as a tool
-    call, and a tag within a string is text.
+    """Return True if the request asks for JSON in a field of `_FORMATS`; `grammar_of` also knows
+    the servers' own fields. Then an object in the answer is not read as a tool call, and a tag
+    within a string is text.
     """
     return not _OUTER.isdisjoint(body) and any(_type_at(body, path) in _JSON for path in _FORMATS)
 

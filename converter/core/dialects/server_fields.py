@@ -80,7 +80,8 @@ def fields_with_use(use: Use) -> tuple[str, ...]:
 
 def with_template(body: Mapping[str, object], switches: object) -> dict[str, object]:
     """Return a chat completion's request with `switches` added to its `chat_template_kwargs`. A new
-    value replaces an old value of the same switch.
+    value replaces an old value of the same switch. If either is no object, `switches` replaces the
+    whole field.
     """
     own = body.get(TEMPLATE)
     joint = {**own, **switches} if isinstance(own, dict) and isinstance(switches, dict) else None

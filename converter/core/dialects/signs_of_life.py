@@ -1,5 +1,6 @@
-"""`form_for`: the form of the sign of life (ping) that a client gets while its stream of chat
-completions is silent: a comment, a frame with an empty delta, or nothing. The encoder writes it.
+"""`form_for` chooses the sign of life (ping) that a client gets while its stream of chat
+completions is silent: a comment, a frame with an empty delta, or nothing. `openai_chat/encoder.py`
+writes it.
 
 The format has no ping. A comment is a sign of life for clients that follow the standard of
 server-sent events. Other clients split the lines themselves and fail at a comment: they get a frame

@@ -1,8 +1,9 @@
 """`DIALECTS`, the table of all dialects, and `COMMON`, the one that every model server speaks.
 `find_endpoint`, `by_headers` and `by_name` look up a request's endpoint or dialect; `recognise`
-that of a reply.
+finds the dialect of a reply.
 
-Code that has to treat every dialect loops over the table.
+Code that has to treat every dialect loops over the table. A row is the record in the `__init__.py`
+of the dialect's folder.
 """
 
 from collections.abc import Mapping
@@ -82,8 +83,8 @@ def _find_endpoint(method: str, path: str) -> tuple[Endpoint, str] | None:
 
 
 def recognise(value: object) -> Dialect | None:
-    """Return the first of `DIALECTS` that takes the JSON of a frame or reply for its own. None if
-    none of them does: JSON that shows no dialect, such as a ping.
+    """Return the first of `DIALECTS` that takes `value`, the JSON of a frame or reply, for its own.
+    None if none of them does, as for a ping, or if `value` is no object.
     """
     if not isinstance(value, dict):
         return None

@@ -1,6 +1,5 @@
-"""Tolerant readers of calls, tool results and thoughts of any dialect (`SHOWN_BLOCKS`,
-`SHOWN_ITEMS`, `call_of`, `result_of`), for views that show requests to people: `message_walk` uses
-them.
+"""Reads calls, tool results and thoughts of any dialect tolerantly (`SHOWN_BLOCKS`, `SHOWN_ITEMS`,
+`call_of`, `result_of`), for views that show requests to people: `message_walk` uses these readers.
 
 They also read calls of tools that a server runs itself, which have many shapes. The readers of
 requests are strict: they refuse what breaks the format of their dialect.
@@ -54,8 +53,8 @@ def call_of(call: Fields, inner: Fields, default_name: str = "") -> ToolUse:
 
 
 def call_id_of(item: Fields) -> str:
-    """Return the id of a call, or of the call that a result belongs to. Of several ids, `call_id`
-    counts before the item's own `id`.
+    """Return the id of a call, or of the call that a result belongs to; empty if there is none. The
+    field `call_id` counts before the item's own `id`.
     """
     own, called = (item.optional(name, str) for name in ("id", "call_id"))
     return called or own or ""

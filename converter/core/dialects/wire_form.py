@@ -1,6 +1,9 @@
-"""`WireForm`: the decoder, encoder and framing of a dialect's replies, with the interfaces
-`Decoder` (frames to events) and `Encoder` (events to bytes). For one reply: `Form`, `ReplyContext`
-(facts for the encoder), `Speaker` (the dialect of a side), `Mapped` (a row of `think_map`).
+"""`WireForm`, the record of how a dialect writes replies: its decoder, encoder and framing.
+The file also has the interfaces `Decoder` (frames to events) and `Encoder` (events to bytes), and
+the values that one reply needs: `Form`, `ReplyContext` (facts for the encoder), `Speaker` (the
+dialect of a server or client), `Mapped` (a row of `think_map`).
+
+Each dialect's `__init__.py` fills in its own `WireForm`.
 """
 
 import enum
@@ -42,8 +45,8 @@ class ReplyContext:
     """Facts about a reply that come from its request and from the user's options."""
 
     model: str = ""
-    """The model's name in the request. If it is known, the encoders based on `BlockWriter` write it
-    into the reply in place of the server's name.
+    """The model's name in the request; empty if it is not known. The encoders based on
+    `BlockWriter` begin a reply with this name, not with the server's.
     """
     id: str = "0"
     """The exchange's id. Ids that the addon gives are made from it: `7` -> `resp_7`, `msg_7_0`."""
@@ -81,7 +84,9 @@ class Decoder(Protocol):
     """Turns a server's frames into events; a whole body is one frame."""
 
     def feed(self, frame: Frame) -> list[Event]:
-        """Return the frame's events. A frame that cannot be read gives one `OpaqueFrame`."""
+        """Return the frame's events: one `Failure` for an error, one `OpaqueFrame` for a frame that
+        cannot be read. The list may be empty.
+        """
 
     def record_unparsed(self, event: TextEvent) -> bool:
         """Record text of frames that the decoder did not get, because the fast path rewrote them
@@ -102,17 +107,21 @@ class Encoder(Protocol):
 
     @property
     def notes(self) -> list[str]:
-        """Lines for the user, in the log and in the flow's comment, about content that was left out
-        because the client's dialect cannot hold it.
+        """Lines for the user, in the log and in the flow's comment, about content that was left
+        out, such as fields that the client's dialect cannot hold.
         """
 
     @property
     def failure(self) -> str:
-        """The reason of an error that the client got instead of a whole reply; else empty."""
+        """The message of an error that the client got because the reply is not whole; empty if
+        there is none. The encoder of chat completions sets it for a whole reply only, and not for a
+        stream.
+        """
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return the frames for `events`. `raw`: the server's frame, if it holds exactly these
-        events and has the client's dialect, so that it can be sent as it came; else None.
+        """Return the frames that can be sent after `events`; none if the client wants a whole
+        reply, which `close` returns. `raw`: the server's frame, if it holds exactly these events
+        and has the client's dialect, so that it may be sent as it came; else None.
         """
 
     def record_unparsed_text(self, kind: TextKind, text: str, frame_count: int) -> int:
@@ -125,8 +134,8 @@ class Encoder(Protocol):
         return 0
 
     def ping(self) -> list[bytes]:
-        """Return a frame without content, for a silent stream; `[]` for a whole body, and for a
-        dialect that has no such frame.
+        """Return a frame without content, for a silent stream, and the frames that must come before
+        it. Return `[]` for a whole body, and if the client can be sent no such frame.
         """
         return []
 
@@ -161,7 +170,8 @@ class WireForm:
     dialect has none.
     """
     retells: bool = False
-    """True if a stream's last event repeats the whole reply, so that its text comes twice."""
+    """True if a stream's last event repeats the whole reply, so that the reply's text comes twice.
+    """
 
 
 class Speaker(Protocol):
@@ -178,7 +188,9 @@ class Speaker(Protocol):
         """Name for a reply of this dialect, for people. It fits behind *no*: `chat completion`."""
 
     def error(self, message: str, kind: str, status: int) -> bytes:
-        """Return the body of an error answer. `kind`: the error's type in the Messages API."""
+        """Return the body of an error answer. `kind`: the error's type in the Messages API.
+        `status`: the answer's HTTP status.
+        """
 
     def message_in(self, raw: bytes) -> str:
         """Return the message for people in the bytes of an error answer; empty if there is none."""

@@ -1,6 +1,6 @@
-"""`TextApart`, which puts a blank line (`JOINT`) between the text before and the text behind a call
-that the model wrote into its text. It is for the dialects that have one field for all text of a
-reply: chat completions and Ollama.
+"""`TextApart` puts a blank line (`JOINT`) between the text before and the text behind a call that
+the model wrote into its text. It is for the dialects that have one field for all text of a reply:
+chat completions and Ollama.
 """
 
 from dataclasses import replace
@@ -26,7 +26,7 @@ class TextApart:
 
     @property
     def separates_next_text(self) -> bool:
-        """True if the next text of any choice will get a blank line."""
+        """True if at least one choice has a call behind which its next text gets a blank line."""
         return bool(self._behind_call)
 
     def feed(self, event: Event) -> Event:

@@ -38,7 +38,7 @@ def read_blocks[B](
     owner: Fields, name: str, readers: Mapping[str, Reader[B]], left_out: list[str] | None = None
 ) -> tuple[B | TextBlock, ...]:
     """Return the blocks in the field `name` of `owner`, a JSON object of the request. The field is
-    a string, an array of blocks, or absent (`()` is returned).
+    a string, an array of blocks, or absent (`()` is returned); else RequestError is raised.
 
     `readers` has the types of blocks that may stand in this field. A block of any other type:
 

@@ -1,6 +1,6 @@
-"""`order_of_finds`: the deferred tools (`defer_loading: true`) that searches have found, in the
-order of the finds. If the client itself runs these searches, the request reader offers such a tool
-to the model only once it was found.
+"""`order_of_finds` lists the deferred tools (`defer_loading: true`) that searches have found, in
+the order of the finds. If the client itself runs these searches, the request reader offers such a
+tool to the model only once it was found.
 
 Claude Code 2.1.332 sends a dozen deferred tools, and a search tool of its own whose results name
 the tools that were found. Claude Code sorts all tools by name. In that order each found tool would
@@ -22,7 +22,8 @@ no such search: with such a search tool, a request's deferred tools would never 
 
 def order_of_finds(request: Fields, tools: Iterable[Fields]) -> list[str] | None:
     """Return the names of the tools that searches have found so far in the conversation, in the
-    order in which they were found. A tool that `tool_choice` names counts as found last.
+    order in which they were found. A tool that `tool_choice` names counts as found, too: as the
+    last one, unless a search has found it.
 
     Return None if the request relies on a search that only Anthropic's servers run. The caller then
     offers every deferred tool from the beginning. `tools` are the tools of the request.

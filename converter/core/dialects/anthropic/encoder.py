@@ -2,7 +2,8 @@
 then blocks, `message_delta` and `message_stop`; or as one whole message, joined from the events of
 that stream as Anthropic's SDKs do.
 
-At most one block is open at a time, and `_open` is its kind (text, thinking, call, other).
+At most one block is open at a time, and `_open` is its kind: text, thinking, call or other, and
+`BLOCK:KEY` for a block of the option `think_map`.
 """
 
 import json
@@ -76,9 +77,10 @@ def stop_fields(finish: Finish, has_call: bool) -> tuple[str, str | None]:
 
 
 def usage_json(usage: Usage, thinking: int, text: int) -> dict[str, object]:
-    """Return the `usage` of a message. `thinking` and `text`: how many characters were sent as
-    thinking, and as anything else. If the server did not count the thinking tokens, their number is
-    estimated from these lengths.
+    """Return the `usage` of a message. `thinking` and `text`: how many characters of the reply are
+    thinking, sent or omitted, and how many are anything else. If the server did not count the
+    thinking tokens, their number is estimated from these lengths; it is left out if `thinking` is
+    0.
 
     `Usage.input` includes the tokens that were read from or written to the prompt cache; the
     Messages API counts them apart from `input_tokens`.

@@ -35,7 +35,8 @@ which clients wait and try again.
 
 def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> dict[str, Any]:
     """Return the body of an error of the type `kind`. If `kind` is `api_error` or no type of the
-    API, the type follows from `status`: 429 -> `rate_limit_error`, other status -> `api_error`.
+    API, `TYPES` has the type for the `status`: 429 -> `rate_limit_error`; it is `api_error` for a
+    status without a row.
 
     If the message says that the request is longer than the model's context, it is replaced by the
     API's own sentence, because Claude Code recognises only that sentence.
@@ -50,11 +51,12 @@ def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> dict[str
 def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[int, dict[str, Any]]:
     """Return the status and body that the client gets for a server's answer that is no reply of a
     model. An error about a prompt that is too long gets status 400. An answer with a status below
-    400, such as a web page, gets 502.
+    400, such as a web page, gets 502. Any other error keeps its status, except for the rows of
+    `_CLIENT_STATUS`.
 
     `counted`: how many tokens the prompt has; None if they were not counted. The error about a
-    prompt that is too long gets this number, because the prompt may have more tokens than the
-    server's error says.
+    prompt that is too long gets this number, if the server's error names the limit, because the
+    prompt may have more tokens than the server's error says.
     """
     message = message_of_answer(status, body)
     if too_long := context_length.overflow_in(message):

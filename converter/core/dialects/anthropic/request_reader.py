@@ -5,8 +5,8 @@ system text.
 - A request that breaks the format is refused before it goes to a server. The error is worded as the
   API words it and names the field.
 - A valid field that means nothing to a local server is dropped, and the user gets no note of it:
-  `cache_control`, `service_tier`, `container`, `context_management`, `betas`, `speed`, and every
-  unknown field.
+  `cache_control`, `service_tier`, `container`, `context_management`, `betas`, `speed`. So is every
+  unknown field, unless local servers know it (`SERVER_FIELDS`): then it goes on to the server.
 - Tools that Anthropic's servers run, their blocks, and blocks of unknown types are left out. The
   user gets a note of it, because the client will miss them.
 - A tool result without its call goes on to the server as it is, and the user gets a note of it.

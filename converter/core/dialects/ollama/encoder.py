@@ -65,11 +65,12 @@ class OllamaEncoder(BlockWriter):
         return [*super().notes, *([note] if self._cut_call_count else [])]
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return the lines for these events.
+        """Return the lines for these events; none if the client wants a whole reply.
 
-        `raw`: the server's line, if the server is an Ollama and nothing in the line has changed. It
-        goes on as it is, unless something held has to be sent before it. A blank line is dropped,
-        because clients parse each line as JSON.
+        `raw`: the server's line, if the server is an Ollama and nothing in the line has changed;
+        else None. It goes on as it is, unless something is held that has to be sent first, or the
+        next text needs a blank line before it (`TextApart`). An empty line is dropped, because
+        clients parse each line as JSON.
         """
         waits = self._open == CALL or bool(self._blanks) or self._apart.separates_next_text
         lines = super().feed(events)

@@ -26,8 +26,8 @@ def error_reply(
     status: int, body: bytes, _counted: int | None = None
 ) -> tuple[int, Mapping[str, object]] | None:
     """Return the client's status and error object for a server's answer that is no reply; None if
-    the answer already is an error object of Ollama's. A status below 400 becomes a bad gateway
-    (502). `_counted`, the number of the prompt's tokens, is not used.
+    the answer already is an error of Ollama's, with a status from 400 on. A status below 400
+    becomes a bad gateway (502). `_counted`, the number of the prompt's tokens, is not used.
     """
     fields = json_text.object_in(body)
     if status >= 400 and isinstance(fields.get("error"), str):
@@ -52,7 +52,8 @@ _FAMILY = re.compile(r"[a-z]+(?:-?\d+(?:\.\d+)*)?", re.IGNORECASE)
 
 def answer(request: OwnRequest, _: Memory) -> tuple[int, Mapping[str, object] | str | None] | None:
     """Return the addon's own answer to a request, a status and a body. Return None if a browser
-    asks for the page at `/`: then the server answers.
+    asks for the page at `/`: then the server answers. A request to pull, push, create, copy or
+    delete a model gets an error with status 501.
     """
     path = request.path.partition("?")[0].rstrip("/")
     match path.rpartition("/api/")[2]:

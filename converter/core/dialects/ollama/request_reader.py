@@ -43,7 +43,9 @@ _UNSUPPORTED = (
     *("suffix", "raw", "context", "template", "logprobs", "top_logprobs"),
     *("keep_alive", "truncate", "shift"),
 )
-"""Fields of a request that are not passed on to the server; a note to the user names them."""
+"""Fields of a request that are not passed on to the server; a note to the user names those that
+are set.
+"""
 LEFT_OUT = "left out, because no server takes it with a request: {}"
 """Note to the user about fields that are left out. `{}` stands for their names."""
 

@@ -1,6 +1,6 @@
-"""`OPENAI_CHAT`, the record of OpenAI's chat completions for the table of dialects: every model
-server speaks them, and most clients do. `TEXT_COMPLETIONS`: the same for a server's replies to
-`/v1/completions`; no client speaks it.
+"""Fills in `OPENAI_CHAT`, the record of OpenAI's chat completions for the table of dialects: every
+model server speaks them, and most clients do. `TEXT_COMPLETIONS` is the record for a server's
+replies to `/v1/completions`, which no client speaks.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ def _refuse_to_read(*_: object) -> Conversation:
 
 def _thinking(part: Fields) -> ThinkingBlock:
     """Return the thought in a part of a message. In Mistral's API the thought is a list of text
-    parts, in other APIs a string.
+    parts, in other APIs a string. Raises RequestError for a value without text.
     """
     value = part.value("thinking")
     thinking = thinking_in(value)

@@ -1,8 +1,8 @@
-"""`OpenAIDecoder`, the decoder of chat completions: the frames of a stream, or one whole body.
-`mend` corrects small faults in a frame that the decoder could not read.
+"""`OpenAIDecoder` turns the frames of chat completions, or one whole body, into events. `mend`
+corrects small faults in a frame that the decoder could not read.
 
 A field that no event has is kept in an `Opaque`, or in the `own` of an event, so that an encoder of
-this dialect can write all that the server sent.
+this dialect can write all that the server sent. `reasoning_fields` reads the fields with thinking.
 """
 
 from collections import defaultdict
@@ -62,7 +62,7 @@ def tool_calls(inner: dict[str, object], index: int, *, whole: bool = False) -> 
     or pieces of calls, of a `function_call` without `tool_calls` this one call.
 
     A `function_call` beside `tool_calls` is dropped: it repeats the call for clients from before
-    2024.
+    2024. Raises MisshapenError for `tool_calls` that break the format.
 
     Arguments:
         inner: the message or delta.
@@ -90,7 +90,8 @@ def tool_calls(inner: dict[str, object], index: int, *, whole: bool = False) -> 
 
 
 def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: bool) -> ToolCall:
-    """Return a piece of a call, from an entry of `tool_calls`.
+    """Return a piece of a call, from an entry of `tool_calls`. Raises MisshapenError for an entry
+    that breaks the format.
 
     Arguments:
         position: the call's index if its entry has no field `index`. In a whole reply it is the
@@ -144,7 +145,7 @@ def usage_of(entry: dict[str, object]) -> Usage:
 def _mended_usage(body: Mapping[str, object]) -> dict[str, object]:
     """Return a body's `usage` with the count of the prompt's tokens from `timings`, if the count in
     `usage` is 0, as some versions of llama.cpp write it (a report of 2026). Return an empty object
-    if the `usage` needs no mending.
+    if the count is not 0, or if `timings` lacks it.
     """
     usage, timings = as_object(body.get("usage")), body.get("timings")
     prompt = (as_count(timings, "prompt_n") or 0) + (as_count(timings, "cache_n") or 0)
@@ -157,7 +158,7 @@ def _mended_usage(body: Mapping[str, object]) -> dict[str, object]:
 def choice_index(choice: dict[str, object], position: int) -> int:
     """Return the index of a choice. In a whole reply it is the choice's `position` in the list,
     because servers may repeat an index. Raises MisshapenError for an index that is no whole number
-    from 0 to below `MOST_CHOICES`.
+    from 0 to below `MOST_CHOICES`, and, in a stream, for a choice without an index.
     """
     index, whole = choice.get("index"), bool(choice.get("message"))
     if index is None and whole:
@@ -221,7 +222,7 @@ class OpenAIDecoder(DialectDecoder):
 
     def _read(self, parsed: object, frame: Frame) -> list[Event]:
         """Return the events for the JSON of a frame or of a whole body. Raises MisshapenError if
-        its shape would make clients fail.
+        its shape would make clients fail, or if its counts are to be mended (`_mended_usage`).
         """
         body = object_of(parsed)
         usage = body.get("usage")
@@ -294,14 +295,14 @@ class OpenAIDecoder(DialectDecoder):
         word = string_of(reason).strip()
         if word or (reason is not None and not isinstance(reason, str)):
             stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
-            # Some servers send a number in place of a word. Any number counts as `stop`.
+            # Some servers send a number in place of a word. Any value but a text counts as `stop`.
             meaning = meaning_of(word or "stop")
             yield Finish(meaning, string_of(stops[0]) if stops else None, index, server_word=word)
 
     def _read_thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
         """Remove the reasoning fields with text from `inner`, a delta or message, and return the
         thoughts in them. A field that repeats the text of another field makes no second thought.
-        `index`: the index of the choice.
+        `index`: the index of the choice. Raises MisshapenError for a number in such a field.
         """
         thoughts: list[tuple[str, dict[str, object]]] = []
         if any(isinstance(inner.get(name), (bool, int, float)) for name in REASONING_FIELDS):
@@ -320,7 +321,8 @@ class OpenAIDecoder(DialectDecoder):
 
     def _read_text(self, inner: dict[str, object], index: int) -> list[Event]:
         """Remove the answer's text and a refusal from `inner`, a delta or message, and return their
-        events. What stays in `inner` becomes an `Opaque`. `index`: the index of the choice.
+        events. What stays in `inner` becomes an `Opaque`. `index`: the index of the choice. Raises
+        MisshapenError for a list of texts only, which `mend` joins, and for a text of another type.
         """
         content = inner.get("content")
         if isinstance(content, list) and any(
@@ -338,8 +340,9 @@ class OpenAIDecoder(DialectDecoder):
 
     def _read_parts(self, parts: list[object], inner: dict[str, object], index: int) -> list[Event]:
         """Return the events of a content that is a list of parts, as Mistral's API sends it. If the
-        list has parts of other types than text and thinking, it stays in `inner`, where an encoder
-        of this dialect finds it; the events of its texts and thoughts are for other encoders.
+        list has parts of other types than text and thinking, it stays in `inner`: an encoder of
+        this dialect writes this list, and leaves out the events of its texts. Otherwise the list is
+        removed from `inner`.
         """
         events: list[Event] = []
         kinds = {part.get("type") for part in map(object_of, parts)}
@@ -361,8 +364,8 @@ class OpenAIDecoder(DialectDecoder):
 
 
 def mend(value: object) -> object:
-    """Return the JSON of a frame or reply with small faults mended: `"index": "0"` -> 0. JSON that
-    is no chat completion is returned as it is.
+    """Return the JSON of a frame or reply with small faults mended: `"index": "0"` -> 0. JSON
+    without such a fault, and JSON that is no chat completion, is returned with the same values.
     """
     if not isinstance(value, dict):
         return value
@@ -383,9 +386,9 @@ def mend(value: object) -> object:
 
 
 def _mend_choice(choice: object, position: int) -> object:
-    """Return a choice with small faults mended: in its index, in its texts and reasoning fields, in
-    the list and the indexes of its calls. `position`: the choice's position in the frame's list of
-    choices, which is its index if it has none.
+    """Return a choice with small faults mended: in its index, its message or delta, its texts and
+    reasoning fields, and in the list and the indexes of its calls. `position`: the choice's
+    position in the frame's list of choices, which is its index if it has none.
     """
     if not isinstance(choice, dict):
         return choice

@@ -1,8 +1,8 @@
-"""Encoder of chat completions: the frames of a stream, or one whole body, joined from such frames.
+"""Encoder of chat completions: writes the frames of a stream, or joins such frames to a whole body.
 
-A frame that nothing has changed is sent as the bytes that came, unless the client wants thinking
-under another field name. Events of another dialect are written with the usual fields of chat
-completions.
+A frame that nothing has changed is sent as the bytes that came, unless the client wants its
+thinking under another field name, or clients would fail on it (`silent_frames`). Events of another
+dialect are written with the usual fields of chat completions.
 """
 
 from collections import defaultdict
@@ -91,9 +91,9 @@ class _OpenFrame:
     last_order: int = -1
     """The order (`_ORDER`) of the last event that was added; -1 before the first one."""
     inner: dict[str, object] = field(default_factory=dict)
-    """The fields of the delta."""
+    """The fields of the delta, without `tool_calls`."""
     outer: dict[str, object] = field(default_factory=dict)
-    """The fields of the choice beside its delta."""
+    """The fields of the choice beside its delta, without `index` and `finish_reason`."""
     calls: list[object] = field(default_factory=list)
     """The entries of `tool_calls`, as JSON; for a whole reply pairs of a call's index and an entry.
     """
@@ -117,11 +117,11 @@ class OpenAIEncoder(Encoder):
     """Takes events and returns frames; for a whole reply, `close` returns one body or an error.
 
     Attributes:
-        foreign: True if the reply comes from a server that speaks another dialect.
+        foreign: True once a `Start` has shown that the server speaks another dialect.
     """
 
     failure = ""
-    """The message of an error that the client got instead of a whole reply; else empty."""
+    """The message of an error that `close` returns for a whole reply; empty for a stream."""
 
     def __init__(self, context: ReplyContext = NO_CONTEXT, whole: bool = False) -> None:
         self._context, self._whole = context, whole
@@ -152,7 +152,8 @@ class OpenAIEncoder(Encoder):
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return the frames for these events; nothing for a whole reply, which `close` returns.
-        `raw`: the server's frame, to be sent as it came, if it has these events in this dialect.
+        `raw`: the server's frame, if it holds exactly these events in this dialect; else None. It
+        is sent as it came if the client needs no change in it.
         """
         frames = [each for each in self.frames(events, raw) if each]
         sent: list[bytes] = []
@@ -168,8 +169,8 @@ class OpenAIEncoder(Encoder):
         return [*filter(None, sent)]
 
     def record_unparsed_text(self, kind: TextKind, text: str, _: int) -> int:
-        """Record text that did not come through `feed`, because the fast path rewrote its frames
-        without parsing them. Return 0, because frames of this dialect have no numbers.
+        """Record text whose frames the fast path rewrote, so that it did not come through `feed`.
+        Return 0, because frames of this dialect have no numbers.
         """
         self._apart.record_unparsed_text(kind, text)
         return 0
@@ -188,11 +189,9 @@ class OpenAIEncoder(Encoder):
         return [_frame_of({**head, **self._head, "choices": [choice]})]
 
     def close(self) -> list[bytes]:
-        """Return the body of a whole reply: the error, if the server's reply failed; the server's
-        own bytes, if nothing was changed or nothing could be read; else the joined frames.
-
-        For a stream nothing is returned: an end that the server left out (`[DONE]`, a finish) is
-        not added.
+        """Return the body of a whole reply: an error that the encoder has written; or the server's
+        own bytes, if nothing was changed or nothing could be read; else the joined frames. Return
+        nothing for a stream: an end that the server left out (`[DONE]`, a finish) is not added.
         """
         if self._error:
             return [json_text.write(self._error)]
@@ -257,10 +256,8 @@ class OpenAIEncoder(Encoder):
 
     def _expand(self, event: Event) -> list[Event]:
         """Return the event, with the events that this dialect adds to it: a first delta to a
-        `Start`, a stop string to a `Finish`.
-
-        The list is empty for data that only another dialect can write: an `Opaque`, or an
-        `OpaqueFrame` that is no comment.
+        `Start`, a stop string to a `Finish`. The list is empty for data that only another dialect
+        can write: an `Opaque`, or an `OpaqueFrame` whose bytes are no comment (`: ...`).
         """
         match event:
             case Start() if own_fields(event.own, NAME) is None:
@@ -282,7 +279,9 @@ class OpenAIEncoder(Encoder):
         return [event]
 
     def _unshared_frame(self, event: OpaqueFrame | End | Failure) -> dict[str, object] | bytes:
-        """Return the frame for an event that shares its frame with no other event."""
+        """Return the frame for an event that shares its frame with no other event; empty bytes for
+        the end of a whole reply.
+        """
         if isinstance(event, OpaqueFrame):
             return event.own.raw
         if event.own and event.own.dialect == NAME and event.own.raw:
@@ -306,8 +305,8 @@ class OpenAIEncoder(Encoder):
             self._head = head
 
     def _write_frame(self, frame: _OpenFrame) -> Iterator[dict[str, object]]:
-        """Yield the JSON of a frame; nothing for an empty frame, unless the head has fields that
-        were not sent yet.
+        """Yield the JSON of a frame; nothing for an empty frame, unless the head has fields of the
+        server's own that were not sent yet.
         """
         inner, outer = frame.inner, frame.outer
         values = [*inner.values(), *outer.values(), frame.calls, frame.finish, frame.usage]
@@ -325,7 +324,9 @@ class OpenAIEncoder(Encoder):
         yield body
 
     def _add_event(self, frame: _OpenFrame, event: _FrameEvent) -> None:
-        """Add an event to a frame that has room for it (`_OpenFrame.takes`)."""
+        """Add an event to a frame that has room for it (`_OpenFrame.takes`); nothing for a text
+        with `own`, because an `Opaque` has the list from which it was copied.
+        """
         frame.last_order = _ORDER[type(event)]
         if isinstance(event, Usage):
             own = own_fields(event.own, NAME)
@@ -379,7 +380,8 @@ class OpenAIEncoder(Encoder):
     def _as_fields(self, event: Thinking) -> dict[str, object]:
         """Return the reasoning fields for a thought.
 
-        - A thought from tags or from another dialect is written under the client's field names.
+        - A thought from tags or from another dialect is written under the client's field names,
+          with a blank line before it if it follows another thought.
         - A thought from the server's reasoning fields keeps them, and the client's missing names
           are added.
 
@@ -405,8 +407,8 @@ def _frame_of(body: dict[str, object]) -> bytes:
 
 
 def _usage_json(usage: Usage) -> dict[str, object]:
-    """Return the object `usage` with the counts of a server that speaks another dialect. Details
-    that the server did not count are left out.
+    """Return the object `usage` for counts without a `usage` of the server's: from another dialect,
+    or estimated. Details that nobody counted are left out.
     """
     details = {
         "prompt_tokens_details": {"cached_tokens": usage.cached},
@@ -422,9 +424,7 @@ def _usage_json(usage: Usage) -> dict[str, object]:
 
 def _function_fields(function: object, event: ToolCall) -> dict[str, object]:
     """Return the `function` (or `custom`) object of an entry: the server's own fields, and the name
-    and arguments (or free text) of the event.
-
-    The name is written only in the first piece of a call, even if the server repeats it.
+    and arguments (or free text) of the event. Only a call's first piece has the name.
     """
     fields, names = as_object(function), ("name", CUSTOM_INPUT) if event.free_text else _CALL_FIELDS
     others = {name: value for name, value in fields.items() if name not in names}
@@ -475,12 +475,9 @@ def _join_values(pieces: list[Any], kind: type) -> Any:
 def _join_calls(
     lists: Sequence[Sequence[tuple[int, dict[str, object]]]], streamed: bool
 ) -> list[dict[str, object]]:
-    """Return the whole calls. Each call is joined from the pieces that have its index.
-
-    Arguments:
-        lists: for each frame its pieces of calls, each with the index of its call.
-        streamed: True if the pieces come from a stream, or from another dialect. Then their
-            `index` is left out, because the calls of a whole reply have none.
+    """Return the whole calls. Each call is joined from the pieces that have its index. `lists`: for
+    each frame its pieces of calls, each with the index of its call. `streamed`: as for
+    `_join_message`.
     """
     calls: dict[int, list[dict[str, object]]] = {}
     for number, entry in chain.from_iterable(lists):
@@ -489,8 +486,8 @@ def _join_calls(
 
 
 def _join_pieces(pieces: list[dict[str, object]], streamed: bool) -> dict[str, object]:
-    """Return a call, joined from its pieces. If it was `streamed`, its `index` is left out, because
-    the calls of a whole reply have none.
+    """Return a call: the first of its pieces, with the arguments or the free text of all pieces. If
+    it was `streamed`, its `index` is left out, because the calls of a whole reply have none.
     """
     call = pieces[0]
     for kind, name in (("function", "arguments"), ("custom", CUSTOM_INPUT)):

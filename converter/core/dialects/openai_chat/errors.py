@@ -53,9 +53,9 @@ def error_reply(
 ) -> tuple[int, Mapping[str, object]] | None:
     """Return the client's status and error object for a server's answer that is no reply.
 
-    None if the answer may pass as it came: an error object, or a redirect that a client can follow.
-    Any other answer with a status below 400 becomes a bad gateway (502). `_counted`, the number of
-    the prompt's tokens, is not used.
+    None if the answer may pass as it came: an error object with a status from 400 on, or a redirect
+    that a client can follow. Any other status below 400 becomes a bad gateway (502). `_counted`,
+    the number of the prompt's tokens, is not used.
     """
     error = as_object(json_text.object_in(body).get("error"))
     if status in _FOLLOWED or (status >= 400 and isinstance(error.get("message"), str)):

@@ -157,8 +157,9 @@ def _fields(
 
 def _tool_fields(conversation: Conversation, settings: RequestSettings) -> dict[str, object]:
     """Return the request's fields for the offered tools and the choice between them; no field if no
-    tool is offered. If the client chose one tool, but the server's `tool_choice` may not name a
-    tool, this tool is the only one that is offered.
+    tool is offered. If the client chose one tool, but the server's `tool_choice` may not name it,
+    only this tool is offered, and a call is required. If the client forbids calls, but the server
+    does not take `tool_choice`, no tool is offered.
     """
     choice, tools = conversation.tool_choice, conversation.tools
     leaves_out = "tool_choice" in settings.leaves_out
@@ -195,8 +196,8 @@ def write_messages(
     """Return the messages of a chat-completions request, the system text first.
 
     A later system turn becomes a user turn with tags around its text (`INLINE_SYSTEM`). An
-    assistant turn at the end stays there, for the server to continue it; without text it is left
-    out.
+    assistant turn at the end stays there, for the server to continue it; if nothing but its role
+    would be written, it is left out.
 
     `run_of`: returns the messages for successive turns of one role: it writes them, or returns
     those that were written for the same turns in the conversation's previous request.
@@ -276,9 +277,10 @@ def _write_assistant(blocks: Sequence[Block], settings: RequestSettings) -> list
 
 
 def _write_user(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
-    """Return the user messages and tool messages for a user turn, in the order of its blocks.
-    Images and sounds of tool results are put into the user message that follows the results. A turn
-    without content gives one user message without text.
+    """Return the user messages and tool messages for a user turn, in the order of its blocks; with
+    the setting `tools-first` the results come first. Images and sounds of tool results are put into
+    the user message that follows the results. A turn without content gives one user message without
+    text.
     """
     links = settings.image_links
     if settings.order == "tools-first":

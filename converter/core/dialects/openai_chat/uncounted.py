@@ -26,8 +26,8 @@ class UncountedEncoder(OpenAIEncoder):
         self._finish: tuple[Sequence[Event], bytes | None] | None = None
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return the frames that can be sent now. A frame with a finish waits; a frame of counts is
-        dropped.
+        """Return the frames that can be sent now. A frame with a finish and no counts waits. A
+        frame of counts alone is dropped, and the waiting frame is sent with its other fields.
         """
         kinds = {type(event) for event in events}
         if kinds and kinds <= {Start, Usage} and Usage in kinds:

@@ -213,8 +213,8 @@ class ResponsesDecoder(DialectDecoder):
 
     def _item_done(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Yield the events for a complete item: for a message or a thought its text, if no delta
-        has sent any; for a call of a function without a namespace the arguments that no delta has
-        sent; for any other item a `DialectBlock` with the whole item.
+        has sent any, and for a thought its end; for a plain call (`_is_plain_call`) the arguments
+        that no delta has sent; for any other item a `DialectBlock` with the whole item.
         """
         fields = object_of(event["item"])
         kind = fields["type"]

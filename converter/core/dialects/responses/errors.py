@@ -104,6 +104,7 @@ def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
 def error_of_kind(message: str, kind: str, status: int) -> dict[str, object]:
     """Return the body of an error that the addon reports. `kind`: the error's type in the Messages
     API, such as `not_found_error`; the addon uses these types for clients of all dialects.
+    `status`: the HTTP status, from which the error's type follows if `kind` decides none.
     """
     return error_body(message, {BAD_REQUEST: 400, "not_found_error": 404}.get(kind, status))
 

@@ -212,7 +212,8 @@ class FunctionCall(OtherCall):
 
 def shown_item(item: object, id_part: str) -> object:
     """Return an item of a request's input as the API shows it later: with an id, a type, a status,
-    and with a list of parts if its content is a string. Fields that the item has are kept.
+    and with a list of parts if its content is a string. Fields that the item has are kept. A value
+    that is no object is returned as it is.
 
     `id_part`: the id without its prefix, for an item without an id: `7_in0` -> `msg_7_in0`.
     """

@@ -47,16 +47,16 @@ class ResponseContext:
     because after an incomplete one it would repeat the request 5 times.
     """
     is_compaction: bool = False
-    """True if the client requests a compaction: the output then has only one item, with the summary
-    of the conversation.
+    """True if the client requests a compaction: the text of the reply then becomes one item, with
+    the summary of the conversation.
     """
     repeated_messages: tuple[dict[str, object], ...] | None = None
     """The user's messages, which come before the summary in the answer of `/responses/compact`;
     None for any other request.
     """
     keep_response: Callable[[dict[str, object]], None] = lambda _: None
-    """Keeps the response for later requests. It is called with the whole response, before the last
-    event is sent.
+    """Keeps the response for later requests, unless it failed or the request says `store: false`.
+    It is called with the whole response, before the last event is sent.
     """
 
 

@@ -54,8 +54,8 @@ the response is complete.
 
 def usage_json(usage: Usage | None, thinking: int, text: int) -> Mapping[str, object] | None:
     """Return the `usage` of a response; None if the server did not count. `thinking` and `text`:
-    how many characters were sent as thinking, and as anything else. If the server did not count the
-    thinking tokens, their number is estimated from these lengths.
+    how many characters of the reply are thinking, and how many are anything else. If the server did
+    not count the thinking tokens, their number is estimated from these lengths.
 
     Codex 0.169 needs `total_tokens`: without it the turn fails, and by it Codex decides when to
     compact the conversation.
@@ -167,8 +167,8 @@ class ResponsesEncoder(BlockWriter):
         return compaction.compact_body({**self._result, "usage": usage}, repeated, self._context.id)
 
     def _start(self, event: Start) -> Iterator[dict[str, object]]:
-        """Yield the events that begin the response. If the server speaks this dialect, too, the
-        fields of the server's response (`event.own`) replace the addon's.
+        """Yield the events that begin the response. If the server speaks this dialect, too, the id
+        and the time of its response (`event.own`) replace the addon's.
 
         The request's long fields are left out, because Codex's tools alone have 39 kB: only the
         last event repeats them.
@@ -240,8 +240,8 @@ class ResponsesEncoder(BlockWriter):
         yield self._last_event({"status": "failed", "error": error})
 
     def _last_event(self, ending: dict[str, object]) -> dict[str, object]:
-        """Return the last event of the stream, with the whole response, and keep the response for
-        later requests. `ending`: the response's `status`, and further fields about its end.
+        """Return the last event of the stream, with the whole response, which `keep_response` gets
+        for later requests. `ending`: the response's `status`, and further fields about its end.
         """
         self._over = True
         self._result = {
@@ -314,8 +314,8 @@ class ResponsesEncoder(BlockWriter):
         return self._item.start()
 
     def _add_to_block(self, text: str, frame_count: int = 1) -> list[dict[str, object]]:
-        """Add text to the open item, and return the events for it. `frame_count`: the number of
-        frames that have the text.
+        """Add text to the open item, and return the events for it; none if a cut call has left no
+        item open. `frame_count`: the number of frames that have the text.
         """
         self._count_length(len(text) + frame_count * _PIECE_COST)
         return self._item.feed(text) if self._item else []

@@ -105,7 +105,8 @@ class WholeInput:
 def whole_input(memory: Memory, body: object) -> WholeInput:
     """Return the whole input of a request: its history, and its own items with kept items in place
     of references. Raises RequestError if the memory lacks a part of the history, or an item without
-    which the conversation cannot go on.
+    which the conversation cannot go on. It is also raised for a request that is refused whatever is
+    kept, such as one that refers to a response and to a conversation (`TWO_REFERENCES`).
     """
     request = Fields(body)
     refuse_unsupported(request)

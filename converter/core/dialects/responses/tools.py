@@ -59,7 +59,8 @@ class Toolbox:
     """Namespace and name of a tool -> the name of its function."""
 
     def offer(self, entry: Fields, namespace: str = "", about: str = "") -> None:
-        """Add the tool in `entry`, or all tools of a namespace in `entry`.
+        """Add the tool in `entry`, or all tools of a namespace in `entry`, unless it is offered
+        already. Of a tool that only OpenAI's servers run, only the type is recorded.
 
         `namespace`: the namespace of the tool, empty for none. `about`: the description of the
         namespace, which is put before the tool's own.
