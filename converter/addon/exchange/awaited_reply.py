@@ -262,8 +262,9 @@ class AwaitedReply:
         return too_long is not None and too_long.at_least
 
     def rewrite(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
-        """Return the client's version of a complete response of the server: a rewritten reply, a
-        list of models or an error. `at`: when the response came, in seconds after the request.
+        """Return the client's version of a complete response of the server (`status`,
+        `content_type`, `body`): a rewritten reply, a list of models or an error. `at`: when the
+        response came, in seconds after the request.
         """
         exchange = self.request.exchange
         if exchange.endpoint.lists_models:
@@ -311,7 +312,11 @@ class AwaitedReply:
         return Answer(status, JSON, dialect.answers.error(rewriter.failure, "api_error", status))
 
     def learn(self, findings: Findings, servers: KnownServers, upstream: Upstream) -> None:
-        """Store in `servers` the facts that the reply has shown about its server and model."""
+        """Store in `servers` the facts that the reply has shown: that the server sends thoughts in
+        a field, that the model thinks by itself, and where replies to such requests begin. Nothing
+        is stored about the beginning if the user has set it (`think_start`), or if the reply is a
+        text completion.
+        """
         if findings.native:
             servers.learn_thinking_field(upstream, self.request.body)
         if findings.has_thinking and not self.has_think_prompt:

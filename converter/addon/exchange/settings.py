@@ -74,8 +74,9 @@ def _option(
     choices: tuple[str, ...] = (),
     recorded: bool = True,
 ) -> Any:
-    """Return a field of the dataclass `Settings` for an option. `read`: turns the value that the
-    user wrote into the value of `Settings`; `None`: both are the same.
+    """Return a field of the dataclass `Settings` for an option. `meaning`: its `help_text`. `read`:
+    turns the value that the user wrote into the value of `Settings`; `None`: both are the same. The
+    other arguments are fields of `Option`.
     """
     row = Option("", default, meaning, read or type(default), choices, recorded)
     return field(metadata={"option": row})
@@ -83,7 +84,7 @@ def _option(
 
 def _choice(choices: tuple[str, ...], meaning: str, recorded: bool = True) -> Any:
     """Return a field of the dataclass `Settings` for an option whose value is one of `choices`, by
-    default the first.
+    default the first. `meaning` and `recorded` as in `_option`.
     """
     return _option(choices[0], meaning, read_one_of(choices), choices, recorded)
 

@@ -175,8 +175,9 @@ class UpstreamClient:
         client_probe: ProbeRequest | None = None,
     ) -> int | None:
         """Return how many tokens the server counts in the prompt of the chat-completions request
-        `body`; `None` if it cannot count, cannot be reached, or left an earlier probe unanswered.
-        `client_probe`: the client's own request for a count, which some servers take as it is.
+        `body`; `None` if it cannot count, cannot be reached, or left this or an earlier probe
+        unanswered. `client_probe`: the client's own request for a count, which some servers take as
+        it is.
         """
 
         async def count() -> int | None:

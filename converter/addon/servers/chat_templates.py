@@ -69,7 +69,8 @@ EXACT, EXACT_LOOP = TemplateHistory(exact=True), TemplateHistory(loop=True, exac
 
 def _history_with(*, exact: bool = False, **switches: object) -> TemplateHistory:
     """Return the `TemplateHistory` of a template that drops earlier thoughts unless a request has
-    the entries `switches` in its `chat_template_kwargs`, such as `preserve_thinking=True`.
+    the entries `switches` in its `chat_template_kwargs`, such as `preserve_thinking=True`. `exact`
+    as in `TemplateHistory`.
     """
     return TemplateHistory(switches=switches, exact=exact)
 

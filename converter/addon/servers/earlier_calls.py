@@ -91,9 +91,11 @@ def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:
 def _call_with_counted_id(
     call: Mapping[str, object], ids: CallIds, number: int
 ) -> Mapping[str, object]:
-    """Return a call with an id of the form `functions.NAME:NUMBER`. `number`: how many calls of the
-    conversation come before this one. An id that has this form already stays, unless an earlier
-    call has the same id. A call without a name keeps its id.
+    """Return a call with an id of the form `functions.NAME:NUMBER`. An id that has this form
+    already stays, unless an earlier call has the same id. A call without a name keeps its id.
+
+    `ids`: has the ids of the earlier calls, and changes an id that is among them. `number`: how
+    many calls of the conversation come before this one.
     """
     written, name = call.get("id"), as_object(call.get("function")).get("name")
     if isinstance(written, str) and is_kimi_id(written):

@@ -67,7 +67,9 @@ class ProbeResult[Result]:
 def advance_probe[Result](
     probe: Probe[Result], reply: ProbeReply | None
 ) -> ProbeRequest | ProbeResult[Result]:
-    """Send a reply into a probe. Return the probe's next request, or its result if it has ended."""
+    """Send a reply into a probe. Return the probe's next request, or its result if it has ended.
+    `reply`: `None` begins the probe; later it means that no reply came.
+    """
     try:
         return probe.send(reply)
     except StopIteration as settled:
@@ -137,8 +139,8 @@ def _has_fingerprint(fingerprint: Fingerprint, replies: Mapping[str, ProbeReply]
 def end_thought(reply_id: str, model: object) -> Probe[bool | None]:
     """Have the server (llama.cpp) end the thought of a running reply. Return True if the server
     ends the thought, or if the reply has ended already; `None` if the server has no endpoint for
-    this or did not answer; else False. `model`: the model of the reply's request, by which
-    llama.cpp's router finds the server.
+    this or did not answer; else False. `reply_id`: the `id` in the reply's frames. `model`: the
+    model of the reply's request, by which llama.cpp's router finds the server.
     """
     control = {"id": reply_id, "action": "reasoning_end", "model": model}
     reply = yield ProbeRequest(_CONTROL_AT, json_text.write(control))

@@ -370,9 +370,10 @@ def thinking_fields(
     client's `switch` and `effort`.
 
     For the modes `disabled` and `between_tools` of the switch, only the fields `server.off` are
-    sent. The mode `enabled` becomes the fields `server.on`, with budget and effort beside them. For
-    `adaptive` no switch is sent, because Claude Code 2.1.197 sends this mode for every unknown
-    model, and vLLM with a Mistral tokenizer answers any `chat_template_kwargs` with a 400.
+    sent. The mode `enabled` becomes the fields `server.on`, with budget and effort beside them.
+    Without a switch (`None`), and for `adaptive`, only budget and effort are sent: Claude Code
+    2.1.197 sends `adaptive` for every unknown model, and vLLM with a Mistral tokenizer answers any
+    `chat_template_kwargs` with a 400.
     `parses`: True if the server sends thoughts in a field of their own; it then gets the budget in
     the fields `server.parser_budget` too.
 
@@ -399,8 +400,9 @@ def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> 
     """Return the text that turns this model's thinking on or off in the system turn, such as
     `/no_think`.
 
-    Empty in three cases: the model has no such text; the request does not switch thinking; the
-    text is `/no_think`, and the server is of a known kind and has a field that turns thinking off.
+    Empty in three cases: the model has no such text; the request does not switch thinking (`switch`
+    is `None` or `adaptive`); the text is `/no_think`, and the server is of a known kind and has a
+    field that turns thinking off.
     """
     if switch is None or switch.mode == "adaptive":
         return ""

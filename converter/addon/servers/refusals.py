@@ -315,7 +315,7 @@ def without_schema_keywords(
 
 
 def refused_schemas(body: Mapping[str, object], keys: frozenset[str]) -> list[str]:
-    """Return the digest of each tool or response format that has one of the refused keywords."""
+    """Return the digest of each tool or response format that has one of the keywords `keys`."""
     tools = body.get("tools")
     owners = [*(tools if isinstance(tools, list) else ()), body.get("response_format")]
     return [_digest(owner) for owner in owners if without_keywords(owner, keys) != owner]
