@@ -271,8 +271,8 @@ class AwaitedReply:
             return Rewritten(exchange.models_answer(status, body))
         if not 200 <= status < 300:
             message = server_message(body) or "no message"
-            # A body that is not JSON is a gateway's web page. The client gets an error in its own
-            # dialect in place of the page, so the log gets the server's status and message.
+            # A body that is not JSON is mostly a gateway's web page. The client may get an error in
+            # its own dialect in place of the page, so the log gets the status and the message.
             page = f"the server answered with status {status}: {message}"
             notes = () if json_text.readable(body) else (page,)
             return Rewritten(exchange.error_answer(status, body, self.counted_tokens), notes=notes)

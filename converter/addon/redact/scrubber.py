@@ -125,7 +125,9 @@ class Scrubber:
         return text
 
     def text(self, text: str) -> str:
-        """Return a complete text, not a piece of a stream, without secrets, addresses and paths."""
+        """Return a text without secrets, addresses and paths. The text must be complete: pieces of
+        a stream need `hide_across` too.
+        """
         return self.replace_names(self.hide_secrets(text))
 
     def error_text(self, text: str) -> str:

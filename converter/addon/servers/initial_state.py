@@ -51,7 +51,8 @@ class Facts:
     native.
     """
     parses: bool = False
-    """True if the server sends thoughts in a field of their own, outside of the text."""
+    """True if the server sends this model's thoughts in a field of their own, outside of the text.
+    """
     repeats_opener: bool = False
     """True if the server may begin the text with a copy of the opener that ends the prompt."""
     prompt: InitialState | None = None

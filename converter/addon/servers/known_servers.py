@@ -1,5 +1,5 @@
-"""`KnownServers`, a proxy's lessons (facts learned) about its servers: their kinds, how prompts
-end, where replies really began, which models think, which traits of requests were refused.
+"""`KnownServers` keeps a proxy's lessons (facts learned) about its servers: their kinds, how
+prompts end, where replies really began, which models think, which traits of requests were refused.
 `Upstream` is the address of a server; `BoundedDict` keeps only the newest entries.
 
 A lesson has a name, a short text (its word), and the time at which it was learned. Examples:
@@ -181,8 +181,9 @@ class Upstream(NamedTuple):
     prefix: str = ""
     """The part of the path before the dialect's own paths, such as `/openai`."""
     direct: bool = True
-    """True if mitmproxy connects to the server itself; False if it connects to an upstream proxy,
-    where no probes are sent, because they would bypass that proxy.
+    """True if mitmproxy connects to the server itself; False if it connects to an upstream proxy.
+    Then the server's kind and the end of its prompts are not probed, because probes would bypass
+    that proxy.
     """
 
     def __str__(self) -> str:

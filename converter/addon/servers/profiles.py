@@ -92,7 +92,7 @@ class Server:
     fingerprints: tuple[Fingerprint, ...] = ()
     """The server's fingerprints, of which one is enough to identify it."""
     leaves_out: frozenset[str] = frozenset()
-    """Body fields that the server refuses or ignores, so that they are not sent."""
+    """Body fields that the server refuses or ignores, so that translated requests lack them."""
     on: Mapping[str, object] = field(default_factory=dict)
     """Path of a body field -> its value that turns thinking on."""
     off: Mapping[str, object] = field(default_factory=dict)

@@ -192,8 +192,8 @@ def refused_traits(status: int, error: str, sent: str = "") -> frozenset[str]:
     """Return the names of the traits that a server's error refuses; empty for any other error, and
     for a status that is not in `STATUSES`.
 
-    `sent`: the text of the request. If the words of `error` that match a pattern of `_ROWS` also
-    stand in `sent`, they do not count, because the error may only quote the client.
+    `sent`: the text of the request. If the words of `error` by which it fits a row also stand in
+    `sent`, the result is empty, because the error may only quote the client.
     """
     if status not in STATUSES:
         return frozenset()

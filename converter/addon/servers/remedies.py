@@ -1,6 +1,6 @@
-"""Remedies for two errors that every later request would get too, an unknown model
-(`is_unknown_model`) and a missing key (`WANTS_KEY`): texts that tell a user what to do, and
-`with_remedy`, which adds the text to the server's error.
+"""Makes remedies, texts that tell a user what to do, for two errors that every later request would
+get too: an unknown model (`is_unknown_model`) and a missing key (`WANTS_KEY`). `with_remedy` adds
+the text to the server's error. `hooks/reply_steps.py` chooses the remedy for a reply.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Requests whose replies the server's own parser of calls (its reader) cannot read: their traits
-(`READER`, `RENDERED`), the errors that show them, and the functions that make requests which avoid
-the reader.
+"""Makes requests that avoid the server's own parser of calls (its reader), for replies that the
+reader cannot read. `ROWS` has the errors that show such a reply, and the traits that lead to it
+(`READER`, `RENDERED`); `hooks/refused_request.py` has the new request sent.
 
 The reader fails if it mistakes the model's template for another one, or if a call differs a little
 from the template's form. The server then discards the reply, and the addon asks for it again,
