@@ -1,7 +1,7 @@
-"""`Bound`, `TooMuchError`, and the table of bounds of a reply: how much of it the addon reads,
-holds and notes (`BODY_LIMIT`, `HELD_LIMIT`, `BLANKS_LIMIT` ...).
+"""Sets how much of a reply the addon reads, holds and notes: a `Bound` for each kind of data
+(`BODY_LIMIT`, `HELD_LIMIT`, `BLANKS_LIMIT` ...), and `TooMuchError` for a reply beyond one.
 
-`converter.addon.bounds` has the bounds of all other data, and `docs/faults.md` tells which bounds
+`converter.addon.bounds` has bounds of requests, heads and probes. `docs/faults.md` tells which ones
 end a reply. Timeouts, and limits of searches for a pattern, stand in the modules that use them.
 
 A bound is checked where a frame or a body arrives, and where text is held before it is emitted. A
@@ -17,10 +17,12 @@ error in its dialect.
 
 
 class Bound(int):
-    """A number with its unit: how many bytes, characters or calls of some data are held at most."""
+    """A number with its unit: how many bytes, characters, calls or levels of some data are taken at
+    most.
+    """
 
     unit: str
-    """The unit of the number, for error messages and docs: `bytes`."""
+    """The unit of the number, for error messages and docs: `bytes`, `characters`, `calls` ..."""
     what: str
     """A phrase for error messages and docs that names the data: `one frame of a stream`."""
     beyond: str

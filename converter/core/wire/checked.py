@@ -1,5 +1,5 @@
-"""`Fields`: reads the fields of a request's parsed JSON and checks their types. Its errors name the
-path to the wrong value (`messages.0.role`).
+"""`Fields` reads the fields of a request's parsed JSON and checks their types. Its errors name the
+path to the wrong value (`messages.0.role`). The request reader of each dialect uses it.
 """
 
 import math
@@ -69,7 +69,7 @@ class Fields:
 
     def unread(self) -> Iterator[tuple[str, object]]:
         """Yield the name and value of each field that was not read, of this object and of the
-        objects in its fields.
+        objects in it that were read as `Fields` (by `child`, `children` ...).
         """
         for name, value in self.values.items():
             if name not in self._read:

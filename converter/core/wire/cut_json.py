@@ -16,7 +16,8 @@ def is_open(text: str) -> bool:
 
 
 def complete_part(text: str, cut_string: bool = False) -> str:
-    """Return the JSON of the complete values in `text`, a JSON object that was cut off.
+    """Return the JSON of the complete values in `text`, a JSON object that was cut off. The objects
+    and lists that are open are closed. If `text` has none, return `{}`.
 
     `{"a": 1, "b": "x` becomes `{"a": 1}`; if `cut_string` is True, it becomes `{"a": 1, "b": "x"}`.
     The SDKs of Anthropic and OpenAI read a call's arguments in the same way while they stream.

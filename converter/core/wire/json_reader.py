@@ -1,6 +1,6 @@
-"""`JsonReader`: a reader of JSON as models write it, from text that arrives in pieces. It yields
-the parts (`JsonPart`), has a state for each text that may come next (`Want`), and mends what has
-one meaning only.
+"""`JsonReader` reads JSON as models write it, from text that arrives in pieces. It yields the parts
+(`JsonPart`), has a state for each text that may come next (`Want`), and mends what has one meaning
+only. A table (`_STEPS`) is its grammar.
 
 Readers of incomplete JSON use it: `PartialJson` (returns the JSON that can be sent on),
 `complete_part` (returns the JSON of all complete values) and `ArgumentValues` (changes the types of
@@ -10,12 +10,12 @@ The reader yields parts (`JsonPart`): a quote, text of a string, a bracket ... E
 JSON and with the index behind it. `{'a': tr` is read as OPEN `{`, KEY `"`, TEXT `a`, END `"`,
 COLON `:`, BLANK and BEGUN `tr`; when `ue}` arrives, as SCALAR `ue` and CLOSE `}`.
 
-`_STEPS` is the grammar. For each state (`Want`) it has the characters that may come, and the state
-that follows each. Unless it can be mended, any other character, and all text behind it, is UNFIT.
-The text of a string is yielded before the string has ended. A bare value (a number, `true`) is
-yielded in pieces too, as long as it is certain to become JSON (`tr`). These are mended: Python's
-words (`True`), single quotes, keys without quotes, superfluous commas, comments, and escapes of
-half a surrogate pair (`\\ud83d`).
+For each state (`Want`), `_STEPS` has the characters that may come, and the state that follows each.
+Unless it can be mended, any other character, and all text behind it, is UNFIT. The text of a string
+is yielded before the string has ended. A bare value (a number, `true`) is yielded in pieces too, as
+long as it may become JSON (`tr`). These are mended: Python's words (`True`), single quotes, keys
+without quotes, superfluous commas, comments, control characters and lone backslashes in strings,
+and escapes of half a surrogate pair (`\\ud83d`).
 """
 
 import enum
@@ -165,13 +165,14 @@ class JsonReader:
     """A reader whose `feed` takes pieces of JSON text and yields the parts in them (`JsonPart`).
 
     Arguments:
-        want: the state at the beginning. `Want.OBJECT` if the text must be an object.
+        want: the state at the beginning: `Want.OBJECT` if the text must be an object, `Want.VALUE`
+            if it may be any value.
         bare_names: True if a key may stand without quotes. If False, such a key is UNFIT.
 
     Attributes:
         want: the state.
         nested: the closing brackets of all open objects and lists, the innermost last.
-        quote: the quote that ends the open string; empty if no string is open.
+        quote: the quote that ends the open string or key; empty if none is open.
         comment: the text that ends the open comment; empty if no comment is open.
         held: text at the end of the last piece that can be read only together with the next piece.
         mended: True if some of the text was not JSON and was mended.

@@ -1,9 +1,9 @@
 """Reads JSON as values (`read`, `read_or_none`, `object_in`), writes values as JSON (`write`), and
 returns the objects in values of any type (`as_object`, `objects`).
 
-There are three readers. `read_strictly` reads only JSON that every client can read, `read` all that
-Python's `json` can read, and `rescue` also JSON with common mistakes. They raise no exception but
-UnreadableError, whatever the bytes are.
+There are three readers. `read_strictly` reads only valid JSON, `read` also `NaN`, integers of
+any length and bytes that are not UTF-8, and `rescue` also JSON with common mistakes. They raise no
+exception but UnreadableError, whatever the bytes are.
 """
 
 import codecs
@@ -58,22 +58,24 @@ _STRING_OR_NAN = re.compile(r'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity
 Strings are matched so that they can stay as they are (`"NaN"`); only they are in the group.
 """
 _READER = json.JSONDecoder()
-"""The reader of all JSON that Python's `json` module reads by default."""
+"""Python's reader of JSON with its default settings. It also reads `NaN` and `Infinity`, but no
+integer of more than 4,300 digits.
+"""
 type Scan = Callable[[str, int], tuple[object, int]]
 scan: Scan = _READER.scan_once  # type: ignore[attr-defined]
 """`scan(text, index)` returns the JSON value that begins at the index of the text, and the index
-behind the value. It raises StopIteration if no value begins there, ValueError if the value is not
-JSON, and RecursionError if it has too many levels.
+behind the value. It reads what `_READER` reads, and raises StopIteration if no value begins there,
+RecursionError if the value has too many levels, and ValueError for any other value.
 """
 _READER_OF_LONG_NUMBERS = json.JSONDecoder(parse_int=_integer)
-"""A reader that also reads integers of more than 4,300 digits. It is used only if `_READER` fails,
-because it takes three times as long for each integer.
+"""A reader that, unlike `_READER`, also reads integers of more than 4,300 digits, as floats. It is
+used only if `_READER` fails, because it takes three times as long for each integer.
 """
 _STRICT_READER = json.JSONDecoder(parse_constant=refuse)
-"""A reader that, unlike `_READER`, refuses `NaN` and infinite numbers."""
+"""A reader that, unlike `_READER`, refuses `NaN` and `Infinity`."""
 _RESCUER = json.JSONDecoder(parse_int=_integer, parse_constant=lambda _: None, strict=False)
 """A reader that, unlike `_READER`, also reads integers of any length and control characters in
-strings. `NaN` and infinite numbers become `None`.
+strings. `NaN` and `Infinity` become `None`.
 """
 
 
@@ -81,7 +83,8 @@ def read(data: bytes) -> object:
     """Return the value of the JSON in `data`. Raises UnreadableError.
 
     Bytes that are not UTF-8 become U+FFFD, so that only a character is lost and not a whole frame.
-    A number that is too large for a float (`1e999`) becomes infinite.
+    An integer of more than 4,300 digits becomes a float. A number that is too large for a float
+    (`1e999`) becomes infinite.
     """
     try:
         return _decoded(_READER, data, "replace")
@@ -118,11 +121,11 @@ def objects(value: object) -> list[dict[str, object]]:
 
 
 def read_strictly(data: bytes) -> object:
-    """Return the value of the JSON in `data`, if every client can read it. Raises UnreadableError
-    for all other bytes.
+    """Return the value of the JSON in `data`, if strict clients can read it too. Raises
+    UnreadableError for all other bytes.
 
-    Bytes that are not UTF-8, control characters in strings, `NaN` and integers of more than 4,300
-    digits are refused.
+    Bytes that are not UTF-8, `NaN`, `Infinity` and integers of more than 4,300 digits are refused.
+    A byte order mark before the JSON is not.
     """
     return _read(_STRICT_READER, data, "strict")
 
@@ -141,9 +144,10 @@ def rescue(data: bytes) -> object:
     """Return the value of the JSON in `data`, even if it has some common mistakes. Raises
     UnreadableError for any others.
 
-    The mistakes are control characters in strings, `NaN`, integers that are too long for Python, a
-    comma before a closing bracket, and brackets, commas or semicolons too many at the end. An
-    object or list that lies deeper than `DEEPEST` levels becomes `None`.
+    The mistakes are control characters in strings, `NaN` (which becomes `None`), integers that are
+    too long for Python, bytes that are not UTF-8, a comma before a closing bracket, and closing
+    brackets, commas or semicolons too many at the end. An object or list that lies deeper than
+    `DEEPEST` levels becomes `None`.
     """
     text = _pruned(_text(data).lstrip())
     try:
@@ -200,8 +204,8 @@ def readable(data: bytes, reader: Callable[[bytes], object] = read) -> bool:
 def write(value: object) -> bytes:
     """Return the JSON of a value, without blanks, in UTF-8.
 
-    Half a surrogate pair becomes U+FFFD, because UTF-8 cannot express it. `NaN` and infinite
-    numbers become `null`, as in JavaScript.
+    Half a surrogate pair that stands alone becomes U+FFFD, because UTF-8 cannot express it. `NaN`
+    and infinite numbers become `null`, as in JavaScript.
     """
     try:
         return "".join(_ENCODER(value, 0)).encode()
@@ -210,8 +214,8 @@ def write(value: object) -> bytes:
 
 
 def sendable(text: str) -> bytes:
-    """Return valid JSON in UTF-8 for `text`, which `LENIENT_WRITER` has written. U+FFFD replaces
-    each half of a surrogate pair that stands alone; `null` replaces `NaN` and infinite numbers.
+    """Return valid JSON in UTF-8 for `text`, which `LENIENT_WRITER` has written. `null` replaces
+    `NaN` and infinite numbers. Halves of surrogate pairs are replaced as in `whole_characters`.
     """
     with_nulls = _STRING_OR_NAN.sub(lambda match: match["string"] or "null", text)
     return whole_characters(with_nulls).encode()

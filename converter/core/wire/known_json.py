@@ -51,8 +51,9 @@ _MOST_MEMBERS, _MOST_ELEMENTS = 1 << 8, 1 << 13
 many takes some milliseconds of mitmproxy's event loop. JSON with more is read by `long_json`.
 """
 _MOST_MOVED = 2
-"""How many messages of a conversation may differ in its next request, because the client has moved
-its cache marks (`cache_control`) to other messages. Claude Code marks two messages.
+"""How many messages of a conversation may differ in its next request (in `_read_list`: in a row),
+because the client has moved its cache marks (`cache_control`) to other messages. Claude Code marks
+two messages.
 """
 
 
@@ -116,8 +117,8 @@ class ReadObject(NamedTuple):
     so that later requests can take values from it.
     """
     before: int | None
-    """The index, in the argument `kept` of `read`, of the request whose messages this one repeats;
-    `None` if it repeats none.
+    """The index, in the argument `kept` of `read`, of the request from which messages of this one
+    were taken; `None` if there is none.
     """
 
 
@@ -125,10 +126,11 @@ def read(data: bytes, kept: Sequence[KeptObject], lists: Collection[str]) -> Rea
     """Return the object in the bytes of a request. Its values equal those that `json_text.read`
     returns.
 
-    Return `None` for bytes that are not JSON, and for JSON that this reader does not read: a value
-    that is not an object, keys with escapes, a key that stands twice, too many keys or elements.
-    JSON may have one or two levels more here than in `json_text.read`, because each value is parsed
-    in a call of its own.
+    Return `None` for bytes that are not JSON, and for JSON that this reader does not read. The
+    whole must be one object. It must not have many keys, a key twice, or a key with escapes or with
+    other letters than ASCII. Refused are also long lists of messages, bytes that are not UTF-8, and
+    what `long_json` refuses. JSON may have one or two levels more here than in `json_text.read`,
+    because each value is parsed in a call of its own.
 
     Args:
         data: the bytes.
@@ -214,8 +216,8 @@ class _Reading:
         return self._read_new()
 
     def _read_list(self, name: str) -> KeptList:
-        """Return the list of messages with the key `name`. Elements are taken from one kept list:
-        the one whose beginning is the same for the most bytes.
+        """Return the list of messages that stands at `_at`, with the key `name`. Elements are taken
+        from one kept list: the one whose beginning is the same for the most bytes.
 
         All elements before the first difference are taken. Behind it, each element is compared with
         the kept one at the same index, and parsed if its bytes differ. After more than

@@ -1,6 +1,6 @@
-"""`read` and `write` as in `json_text`, and `spaced` (JSON with blanks, as models write it). Long
-JSON is read and written by the `json` module's Python code, not its C code, so that other threads
-can run.
+"""Reads and writes JSON that may be long (`read`, `write`), as `json_text` does, and writes it with
+blanks, as models do (`spaced`). Long JSON is read and written by the `json` module's Python code,
+not its C code, so that other threads can run.
 
 No other thread can run during a call of C code. On a busy machine, one call reads 4 MB of numbers
 in 0.2 seconds and writes 4 MB of fractions in 0.5 seconds. The Python code takes three times as
@@ -20,8 +20,9 @@ from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from converter.core.wire import json_text
 
 LONG = 1 << 17
-"""The most characters of a text that is never refused. In a longer text, objects, lists and commas
-are counted, and it is refused if they are more than the limits below.
+"""The most characters of a text that is never refused as too much (`TooManyError`). In a longer
+text, objects, lists and commas are counted, and it is refused if they are more than the limits
+below.
 """
 IN_C = 1 << 20
 """The most characters of a text that is read by one call of C code. The call takes at most 25
@@ -36,7 +37,9 @@ COMMAS_LIMIT = 1 << 17
 Python code reads the values of a text with 131,072 commas in 0.2 seconds.
 """
 _MOST_VALUES = 1 << 12
-"""The most values that one call of C code may write. The call takes about a millisecond."""
+"""The most values that one call of C code may write, as `_is_small` counts them. The call takes
+about a millisecond.
+"""
 _BITS_PER_VALUE = 16
 """A long integer counts as several values: one more for each 16 of its bits. The time to write an
 integer grows with the square of its length.
@@ -54,9 +57,11 @@ def _in_python(decoder: json.JSONDecoder) -> json.JSONDecoder:
 
 
 _READER = _in_python(json.JSONDecoder())
-"""A reader of all JSON that the `json` module reads by default, in Python code."""
+"""A reader with the settings of `json_text`'s first reader, the defaults of Python's `json`, but in
+Python code.
+"""
 _STRICT_READER = _in_python(json.JSONDecoder(parse_constant=json_text.refuse))
-"""A reader in Python code that, unlike `_READER`, refuses `NaN` and infinite numbers."""
+"""A reader in Python code that, unlike `_READER`, refuses `NaN` and `Infinity`."""
 _SPACED = json.JSONEncoder(ensure_ascii=False)
 """The encoder of `spaced`. It is kept because `json.dumps` makes a new encoder for each value."""
 
@@ -70,8 +75,9 @@ def scan_of(text: str) -> json_text.Scan:
 
 
 def read(data: bytes) -> object:
-    """Return the same value as `json_text.read`, but read long JSON by Python code, so that other
-    threads can run. Raises UnreadableError, and TooManyError (a kind of it) for too many values.
+    """Return the same value as `json_text.read`, but read JSON of more than `IN_C` characters by
+    Python code, so that other threads can run. (JSON with an integer of more than 4,300 digits is
+    read by C code.) Raises UnreadableError, and TooManyError (a kind of it) for too many values.
     """
     if len(data) <= LONG:
         return json_text.read(data)
@@ -88,8 +94,9 @@ def read(data: bytes) -> object:
 
 
 def read_strictly(text: str) -> object:
-    """Return the same value as `json_text.read_strictly`, but read long JSON by Python code, so
-    that other threads can run. Raises UnreadableError.
+    """Return the same value as `json_text.read_strictly`, but read JSON of more than `IN_C`
+    characters by Python code, so that other threads can run. Raises UnreadableError, and
+    TooManyError (a kind of it) for too many values.
     """
     check(text)
     if len(text) <= IN_C:
@@ -102,14 +109,14 @@ def read_strictly(text: str) -> object:
 
 
 class TooManyError(json_text.UnreadableError):
-    """The error for text with more than `CONTAINERS_LIMIT` objects and lists, or more than
-    `COMMAS_LIMIT` commas.
+    """The error for a text of more than `LONG` characters with more than `CONTAINERS_LIMIT` objects
+    and lists, or more than `COMMAS_LIMIT` commas between values.
     """
 
 
 def check(text: str) -> None:
     """Raise TooManyError if a text of more than `LONG` characters has too many objects and lists,
-    or too many commas.
+    or too many commas between values. The text need not be JSON.
     """
     containers = ("[{", CONTAINERS_LIMIT, "objects and lists")
     commas = (",", COMMAS_LIMIT, "commas between values")
@@ -143,7 +150,8 @@ def spaced(value: object) -> str:
 
 def _is_small(value: object) -> bool:
     """Return True if one call of C code may write `value`: it has at most `_MOST_VALUES` values in
-    it. The length of strings does not count, because C code writes them fast.
+    it. Each value in an object or list counts twice, and a long integer as several. The length of
+    strings does not count, because C code writes them fast.
     """
     values, waiting = 0, [value]
     while waiting and values <= _MOST_VALUES:

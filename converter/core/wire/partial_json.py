@@ -1,14 +1,14 @@
-"""`PartialJson`, for a tool call's arguments while they stream: turns pieces of a model's text into
-pieces of valid JSON, which together are one object. `WRAPPED` is its key for arguments that are
-plain text.
+"""`PartialJson` turns pieces of a model's text into pieces of valid JSON, which together are one
+object: a tool call's arguments while they stream. `WRAPPED` is the key for arguments that are plain
+text. `json_reader` has the grammar, and mends.
 
 It serves calls in text, and calls that the server itself sends as calls.
 
 At each piece, a client parses the arguments so far, and fails if they cannot be the beginning of
 JSON. So only text that certainly is JSON is returned, and a comma is held until the text behind it
-has come. Text that is not JSON but has only one meaning is mended, as `json_reader` describes. A
-bracket too many behind the object is dropped. At text without a clear meaning, the object is
-`broken`: nothing more is returned, and the object stays open.
+has come. Text that is not JSON but has only one meaning is mended, as `json_reader` describes. Text
+behind the object that means nothing (`means_nothing`), such as a bracket too many, is dropped. At
+text without a clear meaning, the object is `broken`, and nothing more is returned.
 """
 
 import json
@@ -41,7 +41,7 @@ def means_nothing(behind: str) -> bool:
 
 def mended(text: str) -> str:
     """Return the JSON of the object that `text` is, mended where it is not quite JSON. Return an
-    empty text if `text` is not exactly one complete object.
+    empty text if `text` is not exactly one complete object, with nothing but blanks around it.
     """
     read = PartialJson()
     as_json = read.feed(text)

@@ -1,5 +1,5 @@
-"""Makes text and JSON of models safe and short enough to be shown to people: `visible` for a text,
-`one_line` and `bounded` for one line of it.
+"""Makes text and JSON of models safe and short enough to be shown to people: `visible` keeps the
+lines of a text, `one_line` and `bounded` make one line of it, `in_json` writes a value as JSON.
 
 Characters that act on a terminal are replaced by visible signs, and base64 by its size.
 """

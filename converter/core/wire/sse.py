@@ -33,9 +33,13 @@ class Frame:
     whole body: all its bytes.
     """
     comment: bool = False
-    """True if the frame has only comments (lines that begin with `:`) or blanks, and so no data."""
+    """True if the frame has nothing but comments (lines that begin with `:`) or empty lines, and so
+    no data. In lines of JSON: True for a blank line.
+    """
     event: str = ""
-    """The value of the server-sent event's `event:` line; empty if it has none."""
+    """The value of the server-sent event's `event:` line; empty if it has none. `error` for a line
+    `error: {...}`, in which llama.cpp sent errors.
+    """
     oversized: bool = False
     """True if these are bytes of a frame that is too long to be read. `data` is then `None`."""
 
@@ -96,7 +100,9 @@ class FrameDecoder:
         return len(self._buffer)
 
     def feed(self, chunk: bytes) -> list[Frame]:
-        """Return the frames that `chunk` completes."""
+        """Return the frames that `chunk` completes, and behind them the held bytes of a frame that
+        is too long (`overflow`).
+        """
         return [*map(self.read, self.cut(chunk)), *self.overflow()]
 
     def cut(self, chunk: bytes) -> list[bytes]:
@@ -140,16 +146,17 @@ class FrameDecoder:
         return Frame(raw, None, oversized=True) if oversized else self.parse(raw)
 
     def parse(self, raw: bytes) -> Frame:
-        """Return the frame for these bytes, which may be more than the limit."""
+        """Return the frame for these bytes. Their number is not compared with the limit."""
         return read_frame(raw)
 
     def overflow(self) -> list[Frame]:
         """Return the held bytes as one oversized frame if they are more than the limit, so that
-        they take no more memory; the last few stay held. Return an empty list if they are not.
+        they take no more memory. The last few stay held if the frame's end may begin in them.
+        Return an empty list if the held bytes are not more than the limit.
         """
         if len(self._buffer) <= self._limit:
             return []
-        # The last bytes stay in the buffer, because the frame's end may begin in them.
+        # An end of several bytes (`longest`) may have begun in the last bytes: they stay held.
         cut = len(self._buffer) - self.longest + 1
         piece = bytes(self._buffer[:cut])
         del self._buffer[:cut]
