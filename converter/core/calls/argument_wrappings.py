@@ -1,5 +1,5 @@
-"""`Wrapping` and `GemmaQuotes`: filters that remove what some models write around arguments, an
-outer object and Gemma's quotes. `Arguments` uses both.
+"""`Wrapping` removes an outer object that some models write around a call's arguments;
+`GemmaQuotes` removes Gemma's quotes around strings in them. Both are filters of `Arguments`.
 
 `{"arguments": {"city": "Oslo"}}` -> `{"city": "Oslo"}`, and `"<|\\"|>Oslo<|\\"|>"` -> `"Oslo"`.
 """
@@ -78,7 +78,8 @@ class Wrapping:
 class GemmaQuotes:
     """A filter that removes Gemma's quotes at both ends of a JSON string.
 
-    `"<|\\"|>Oslo<|\\"|>"` -> `"Oslo"`. Gemma's quotes in the middle of a string stay.
+    `"<|\\"|>Oslo<|\\"|>"` -> `"Oslo"`. The quote at the end may be missing. All other quotes of
+    Gemma's stay: in the middle of a string, and in a string that does not begin with one.
 
     Attributes:
         unwrapped: True if quotes were removed.

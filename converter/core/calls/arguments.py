@@ -1,12 +1,13 @@
 """`Arguments` takes the text of one call's arguments in pieces, and returns pieces of one JSON
-object. Also `meaning_of`, a normal form by which arguments are compared, and `ARGUMENT_KEYS`, the
-fields in which servers and models put arguments.
+object. `meaning_of` returns a normal form by which arguments are compared, and `ARGUMENT_KEYS` has
+the fields in which servers and models put arguments.
 
 `PartialJson` checks the object itself. This module decides about text behind the object:
 
 - The same object once more is dropped.
-- An object behind `{}` replaces the `{}`, if the tool has parameters.
-- Closing marks and brackets are dropped.
+- An object behind `{}` replaces the `{}`, if the tool has parameters and `{}` came in one piece.
+- Closing brackets, commas and backticks are dropped, and all text from a mark on
+  (`means_nothing`).
 - Any other text is unfit: the call is broken, and must not be run.
 """
 
@@ -57,12 +58,13 @@ class Arguments:
     """Takes the text of one call's arguments in pieces, and returns the JSON of one object.
 
     Attributes:
-        mended: True if the JSON differs from the text that came.
+        mended: True if the object differs from the text that came. Text that was dropped behind the
+            object counts only if it is a repetition of the object.
     """
 
     def __init__(self, parameters: Collection[str] = ()) -> None:
-        """`parameters`: the names of the tool's parameters. If there are any, an object that is
-        empty is held, because the real object may follow.
+        """`parameters`: the names of the tool's parameters. If there are any, an empty object `{}`
+        that comes in one piece is held, because the real object may follow.
         """
         self._waits = bool(parameters)
         self._wrapping = Wrapping(ARGUMENT_KEYS, parameters)
@@ -127,15 +129,15 @@ class Arguments:
 
     @property
     def has_unfit(self) -> bool:
-        """True if some text came that is no part of the object, even if it does no harm, such as a
-        closing mark behind the object (see `unfit`).
+        """True if text came that `PartialJson` cannot read as a part of the object, even if it does
+        no harm (see `unfit`). Text that comes after the complete object does not count.
         """
         return bool(self._object.unfit)
 
     def feed(self, text: str) -> str:
         """Take the next piece of text; return the piece of JSON that can be emitted now.
 
-        Raises TooMuchError if more would be held than the bounds allow.
+        Raises TooMuchError if more would be held than `DEPTH_LIMIT` or `UNFIT_LIMIT` allows.
         """
         if self._object.complete:
             return self._feed_behind(text)
@@ -163,12 +165,12 @@ class Arguments:
         return held
 
     def close(self, as_input: bool = False) -> str:
-        """Return the JSON that completes the object at the reply's end; empty if the object cannot
-        be completed.
+        """Return the JSON that completes the object at the reply's end; empty if nothing is
+        missing, or the object cannot be completed.
 
-        An object in which only brackets are missing can be completed, for example (see
-        `PartialJson.close`). `as_input`: True if text that is no object becomes the value of
-        `input`, the tool's only parameter.
+        An object in which only brackets are missing can be completed, for example; and without any
+        text the object is `{}` (see `PartialJson.close`). `as_input`: True if text that is no
+        object becomes the value of `input`, the tool's only parameter.
         """
         if self._object.complete:
             return self.release()
@@ -184,7 +186,8 @@ class Arguments:
         """Drop the text of the object to save memory, because another call has begun.
 
         A digest is kept of a complete object, so that a repetition is recognised. Incomplete
-        arguments are kept only if they have at most `REMEMBERED` characters.
+        arguments are kept only if they have at most `REMEMBERED` characters. While a second object
+        is being read, nothing is dropped.
         """
         if self._text is None or self._again is not None:
             return
@@ -232,7 +235,9 @@ def meaning_of(text: str) -> str:
 
 
 def _number(written: str) -> float:
-    """Return a number with a point or exponent as an integer if it is one: `1.0` -> 1."""
+    """Return a number with a point or exponent: as an integer if it is one (`1.0` -> 1), else as a
+    float.
+    """
     return int(number) if (number := float(written)).is_integer() else number
 
 

@@ -1,5 +1,6 @@
-"""`Assembler`: the stage that checks tool calls, the server's own and those in text, and emits them
-piece by piece. `Offer`: the tools of the request. `open_calls` finds the call of each piece.
+"""`Assembler`, a stage, checks tool calls, the server's own and those in text, and emits them piece
+by piece. `open_calls` finds the call of each piece, and `arguments` checks its JSON. `Offer` has
+the tools of the request.
 
 If a call is not whole, no client may run it: its last piece is not marked as the end (`ends`), or
 the reply ends with a failure. The docstring of `converter.core.calls` has the rules, also for the
@@ -46,7 +47,8 @@ class Offer:
     """Name of a tool -> the schema of its parameters."""
     stop_strings: tuple[str, ...] = ()
     """The request's own stop strings. If there are any, one of them may have cut a call that is not
-    whole: the reply then ends with `stop` and not with a failure.
+    whole. The reply then ends with `stop` and not with a failure, unless the call has text that is
+    no part of its arguments.
     """
     call_in_name: Callable[[str, Schemas], tuple[str, str]] = lambda *_: ("", "")
     """A function that takes the text in a call's name field and `schemas`. If the text is a whole
@@ -70,13 +72,15 @@ class Offer:
 
 class Assembler:
     """Takes and returns the events of one choice; finds and checks the call of each piece. A call
-    that is not whole gets no end, or the reply ends with a failure.
+    that is not whole gets no end (`ToolCall.ends`), or the reply ends with a failure.
 
     Arguments:
         offer: the offered tools.
         ids: makes the id of each call unique.
-        mended: a list. If a call's arguments were mended, the call's name is added to it.
-        typed: a list. If an argument's value got another type, the argument's name is added to it.
+        mended: a list. At the finish, the name of each call whose arguments were mended is added
+            to it.
+        typed: a list. At the finish, the name of each argument whose value got another type is
+            added to it. `None` if nobody wants these names.
     """
 
     def __init__(
@@ -91,7 +95,9 @@ class Assembler:
     def feed(self, event: Event) -> Sequence[Event]:
         """Take the next event; return the events that can be emitted now.
 
-        Only pieces of calls and the finish are changed; any other event is returned as it is.
+        Only pieces of calls and the finish are changed; any other event is returned as it is. A
+        `Failure` is returned for a call that must not be run, and for calls beyond a bound
+        (`MOST_CALLS`, `WAITING_LIMIT`, and those of `PartialJson`).
         """
         if not isinstance(event, ToolCall):
             return self._finish(event) if isinstance(event, Finish) else [event]
@@ -158,7 +164,7 @@ class Assembler:
 
         A call can begin if its name is decided, and the field from which its arguments are taken
         (`Offer.call_in_name`). Each call before it must be whole, because most clients read one
-        call after another.
+        call after another; but a call whose name has not come is passed over.
         """
         out: list[Event] = []
         for call in [*self._calls.waiting]:
@@ -169,7 +175,7 @@ class Assembler:
                 break
             # If the name field holds a whole call, its arguments count, unless the server sends
             # different arguments in the field for arguments. Wait while that field has nothing, or
-            # a part of `{}` or of the same arguments.
+            # the beginning of `{}` or of the same arguments.
             name, inner = self._inner_call(call)
             text = call.held_arguments.strip()
             if name and not call.is_over and ("{}".startswith(text) or inner.startswith(text)):
@@ -189,8 +195,9 @@ class Assembler:
     def _begin(self, call: Call) -> Sequence[Event]:
         """Begin to emit a call: decide its name, index and id; return its first event.
 
-        The event has the arguments of all pieces that were held. If they make the call broken, a
-        failure is returned behind the event.
+        The event has the text that can be emitted now of the arguments in all held pieces, or of
+        those in the name field (`_inner_call`). If they make the call broken, a failure is returned
+        behind the event.
         """
         self._calls.waiting.remove(call)
         pieces, arguments = call.held_pieces, call.held_arguments
@@ -213,9 +220,9 @@ class Assembler:
     def _feed_begun(self, call: Call, event: ToolCall, *, begins: bool = False) -> Sequence[Event]:
         """Take a piece of a call whose beginning was emitted; return the events for it.
 
-        A piece that needs no change is returned itself; for a piece without content nothing is
-        returned. A failure is added if the piece makes the call broken. `begins`: True if the piece
-        is the call's first event.
+        A piece that needs no change is returned itself. Nothing is returned for a piece of which no
+        text can be emitted now, unless it begins or ends the call. A failure is added if the piece
+        makes the call broken. `begins`: True if the piece is the call's first event.
         """
         was_complete = call.complete and not begins
         fresh = call.arguments.feed(event.arguments)
@@ -254,15 +261,16 @@ class Assembler:
     # The methods below are used at the finish of the choice.
 
     def _last_event(self, call: Call, rest: str) -> Sequence[Event]:
-        """Return an event with `rest`, the last text of a call's arguments; no event if `rest` is
-        empty.
+        """Return an event with `rest`, the last text of a call's arguments, and with the text that
+        `Call.values` has held; no event if there is no such text.
         """
         rest, ends = call.with_types(rest, is_last=True), call.complete
         end = ToolCall(call.index, "", "", rest, self._choice, ends=ends, free_text=call.is_text)
         return [end] if rest else []
 
     def _finish(self, event: Finish) -> Sequence[Event]:
-        """Return the ends of all calls, then the finish, or a failure if a call is not whole.
+        """Return the ends of all calls, then the finish, or a failure (`_finish_of`). If the ends
+        have a failure already, nothing is returned behind them.
 
         A call that a limit has cut gets no end, and the finish reason `length` keeps clients from
         running it.
@@ -287,7 +295,8 @@ class Assembler:
         return out if failed else [*out, self._finish_of(event, sent, nameless)]
 
     def _finish_of(self, event: Finish, calls: Sequence[Call], nameless: bool) -> Finish | Failure:
-        """Return the finish with a reason that fits the calls, or a failure if a call is not whole.
+        """Return the finish with a reason that fits the calls. Return a failure if a call has no
+        name, or is not whole and neither a limit, a filter nor a stop string may have cut it.
 
         `calls`: all calls of the choice that have a name. `nameless`: True if a call without a name
         came too.
@@ -309,9 +318,9 @@ class Assembler:
 
     def _may_close(self, call: Call, reason: str) -> bool:
         """Return True if the call's arguments may be completed now that the reply has ended: with
-        missing brackets, or as `{}` if there are none.
+        the brackets that they lack; or as `{}`, if none of their text came.
 
-        - If the reply was cut (`reason`), nothing is completed.
+        - If the reply was cut (`reason`), or the arguments are whole, nothing is completed.
         - Arguments of which some text came are completed only if `reason` says that the calls are
           complete, and the request has no stop strings, which could have cut them.
         - Free text needs only one of these two conditions.

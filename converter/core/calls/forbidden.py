@@ -20,11 +20,12 @@ class ForbiddenCalls:
         self._begun = False  # True if text was emitted: an empty line then goes before a call
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the event. A piece of a call is returned as text, and a finish with a reason of
-        `CALLED` gets the reason `stop`.
+        """Return the event. But a piece of a call is returned as text, or not at all if it has no
+        text; and a finish with a reason of `CALLED` gets the reason `stop`.
 
         `get_weather` with `{"city": "Oslo"}` becomes the text
-        `{"name": "get_weather", "arguments": {"city": "Oslo"}}`.
+        `{"name": "get_weather", "arguments": {"city": "Oslo"}}`. If text or a call was emitted
+        before it, an empty line goes before it.
         """
         match event:
             case ToolCall():

@@ -18,8 +18,8 @@ _END = '"}'
 class FreeText:
     """Takes the free text in pieces, and returns pieces of the object `{"input": "text"}`.
 
-    It has the members of `Arguments`, which it replaces; but no text can be unfit. Only `close`
-    ends the object, because the text itself does not show its end.
+    It has the members of `Arguments`, which it replaces; but no text is unfit. The object is
+    complete only after `close`, because free text itself does not show its end.
     """
 
     # `Arguments` has these members too. Free text is never held, never unfit and never mended.

@@ -1,6 +1,6 @@
 """`CallIds` gives each tool call of a reply an id that is unique in the conversation, whatever the
-server sends. Also the shapes of ids that some models need: Kimi's (`is_kimi_id`) and those of
-Mistral's models (`short_id`).
+server sends. `is_kimi_id` and `short_id` are for the ids that Kimi's and Mistral's chat templates
+need.
 """
 
 import base64
@@ -8,7 +8,7 @@ import hashlib
 import re
 
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]")
-"""The pattern of a character that the APIs allow in no id."""
+"""The pattern of a character that not all APIs allow in ids. `id_suffix` leaves it out."""
 _SUFFIX = 12
 """How many characters of the exchange's name a new id contains. They make the id unique: some
 servers repeat ids, and Ollama draws them from 999 numbers. APIs accept ids of 64 characters.
@@ -37,7 +37,9 @@ def short_id(written: str) -> str:
 
 
 def id_suffix(exchange: str) -> str:
-    """Return the end of an exchange's name, which makes the ids of the exchange's calls unique."""
+    """Return the last `_SUFFIX` characters of an exchange's name, without characters that not all
+    APIs allow in ids. They make the ids of the exchange's calls unique.
+    """
     return _NOT_IN_IDS.sub("", exchange)[-_SUFFIX:]
 
 
@@ -47,7 +49,7 @@ class CallIds:
     Arguments:
         taken: the ids of calls in the conversation's history.
         suffix: the end of new ids, which makes them unique (see `id_suffix`).
-        model: the model's name, because Mistral's models need short ids.
+        model: the model's name. Calls of Mistral's models get short ids if they stand in text.
     """
 
     def __init__(self, taken: frozenset[str], suffix: str, model: str = "") -> None:
@@ -57,9 +59,10 @@ class CallIds:
         self._are_short = SHORT_MODELS.search(model) is not None
 
     def take_for_text(self, wanted: str) -> str:
-        """Return the id for a call that was read from text. Mistral's models get a short id.
+        """Return the id for a call that was read from text: as `take` does, but a short id
+        (`short_id`) for Mistral's models. The returned id counts as taken from now on.
 
-        `wanted`: the id that the reader suggests, or an empty text. The id counts as taken now.
+        `wanted`: the id that the reader suggests; empty if it suggests none.
         """
         call_id = self.take(wanted)
         while self._are_short and not _SHORT.fullmatch(call_id):
@@ -69,8 +72,9 @@ class CallIds:
     def take(self, wanted: str) -> str:
         """Return the id for a call: `wanted`, the server's id, if no other call has it.
 
-        Otherwise `wanted` (or `call`, if it is empty) gets a suffix. A Kimi id gets another number:
-        `functions.f:0` -> `functions.f:1`. The returned id counts as taken from now on.
+        Otherwise `wanted` (or `call`, if it is empty) gets the suffix and a number that no other
+        id has: `call_SUFFIX_0`. A Kimi id gets only another number: `functions.f:0` ->
+        `functions.f:1`. The returned id counts as taken from now on.
         """
         call_id, counted = wanted, _KIMI_ID.fullmatch(wanted)
         number = int(counted["number"]) if counted else 0

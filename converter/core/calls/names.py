@@ -3,7 +3,8 @@
 Models and servers write more than the name: marks (`get_weather<|channel|>commentary`), a namespace
 (`functions.get_weather:0`, `default_api:get_weather`), quotes, blanks, brackets, or the name twice
 (`get_weatherget_weather`). One rule holds for calls in text and for a server's own calls: all this
-is removed; what remains must be one offered name and no other word.
+is removed, and what remains must be one offered name and no other word. A namespace may also be
+missing: `get_weather` means the offered `weather.get_weather`, if no other name ends with it.
 
     offered_name("functions.get_weather:0", offered) -> "get_weather"
     offered_name("rain", offered) -> ""
@@ -17,8 +18,8 @@ _MARK = re.compile(
     r"<\|[^<>|]*\|>|<｜[^<>｜]*｜>|</?(?:think|thinking|tool_calls?|function|invoke|parameters?"
     r"|arg_key|arg_value|minimax:tool_call)/?>|\[/?[A-Z_]+\]"
 )
-"""The pattern of a mark at which a written name is split into parts: a special token, or a tag of
-call syntax.
+"""The pattern of a mark at which a written name is split into parts: a special token
+(`<|channel|>`), a tag of call syntax or of a thought, or a word such as `[TOOL_CALLS]`.
 """
 _OPENER = re.compile(r"<(?:function|invoke|tool_call)(?:=|\s+name=)(?P<name>[^<>]*)>?")
 """The pattern of a tag that contains a name: `<function=get_weather>`. `offered_name` replaces the
@@ -38,15 +39,18 @@ _UNDERSCORED = re.compile(r"functions_(?P<name>.+?)(?P<count>_\d+)?")
 _SEPARATORS = re.compile(r"::|__|[.:/=]")
 """Separators between a namespace and a name, as in `default_api:get_weather`."""
 _LONGEST = 512
-"""A written name of more characters means no tool; the longest offered names have 64."""
+"""A written name of more characters means no tool, unless exactly this name is offered. The APIs
+allow no names of this length.
+"""
 
 
 def offered_name(written: str, offered: Collection[str]) -> str:
     """Return the offered name that `written` means; empty if it means none.
 
-    `written` is split into parts at marks (`<|channel|>`). It means an offered name if one part
-    means this name, and each other part means it too or has only words of a header
-    (`commentary`). With any other word in a part it means none, because that word would be lost.
+    An offered name means itself. Any other text is split into parts at marks (`<|channel|>`). It
+    means an offered name if one part means this name (`_name_in_part`), and each other part means
+    it too or has only words of a header (`commentary`). With any other word in a part it means
+    none, because that word would be lost. A text of more than `_LONGEST` characters means none.
 
     `offered` should be a set or a mapping, because it is searched often.
     """
@@ -65,7 +69,8 @@ def offered_name(written: str, offered: Collection[str]) -> str:
 def may_become(written: str, offered: Collection[str]) -> bool:
     """Return True if an offered name begins with `written` and is longer.
 
-    Then further characters may turn `written` into that name.
+    Then further characters may turn `written` into that name. Blanks and quotes before the name in
+    `written` do not count.
     """
     begun = written.lstrip(_EDGES)
     return any(len(name) > len(begun) and name.startswith(begun) for name in offered)

@@ -1,10 +1,11 @@
-"""`OpenCalls`: the calls of one choice, each a `Call` as far as it has come. It decides to which
-call each piece belongs.
+"""`OpenCalls` keeps the calls of one choice, each a `Call` as far as it has come, and decides to
+which call each piece belongs. `assembler` emits them.
 
 Servers distinguish calls by index, by id, by name, or by several of these. A piece is compared with
-one call: the last call with the piece's index (without an index, the last call of all), or, if the
-piece has the id of another call, that call. Then the piece's name (the rows below) and its id (the
-columns) decide whether the piece continues this call or begins another one:
+one call: the last call with the piece's index (without an index, the last call of all). If the
+piece has the id of another call, it is compared with that call instead; but a piece with a name, at
+an index that no call has, always begins a call. Otherwise the piece's name (the rows below) and its
+id (the columns) decide whether the piece continues the call or begins another one:
 
     name \\ id       | none                     | the call's id | a new id
     ----------------+--------------------------+---------------+----------------------------
@@ -18,11 +19,14 @@ columns) decide whether the piece continues this call or begins another one:
     another name    | begins                   | begins        | begins
 
 If the condition behind an "if" of the table is not true, the piece continues the call. But if no
-more pieces of the call can come (`Call.is_over`), the piece always begins another call.
+more pieces of the call can come (`Call.is_over`), the piece always begins another call. In the row
+"the call's name", a call with the arguments `{}` counts as whole too. So does a call with any free
+text, for which the piece need not begin with an object.
 
 The offered names show whether `_weather` behind `get` is a further part of the name or another
-name. A name is held while further pieces may turn it into another offered name. Calls are emitted
-one after another, even if call 1 begins between two pieces of call 0.
+name. While a call has no arguments, its name is held if further pieces may turn it into another
+offered name or into a whole call (`get_weather(city=`). Calls are emitted one after another, even
+if call 1 begins between two pieces of call 0.
 """
 
 import enum
@@ -115,7 +119,8 @@ class Call:
         return None if self.values and not self.values.in_string else self.arguments.not_plain
 
     def with_types(self, text: str, *, is_last: bool = False) -> str:
-        """Change the values in a piece of the arguments to the types of the schema; return it.
+        """Return the text that can be emitted now for `text`, the next piece of the arguments: with
+        its values in the types of the schema. If no value needs a change, return `text` itself.
 
         `is_last`: True if no further piece comes, even if the arguments are cut.
         """
@@ -149,7 +154,8 @@ class OpenCalls:
 
     Attributes:
         all: all calls since the last finish.
-        growing: the calls that may get another piece.
+        growing: the calls that may get another piece, or of which some text is still held. It is
+            brought up to date when a call is added.
         waiting: the calls of which nothing was emitted yet.
     """
 
@@ -186,7 +192,8 @@ class OpenCalls:
 
     def register(self, call: Call, event: ToolCall) -> None:
         """Record that `event` is a piece of `call`: later pieces with the same index or id are then
-        compared with this call. If the piece has a part of the name, complete `Call.server_name`.
+        compared with this call. A part of the name in the piece is added to `Call.server_name`, if
+        nothing of the call was emitted yet.
         """
         self._at_index[event.index] = call
         if event.id:
@@ -196,7 +203,9 @@ class OpenCalls:
             call.server_name = self._compare_name(call, event.name)[1]
 
     def is_named(self, call: Call) -> bool:
-        """Return True if the call's name is decided: no further piece can change it."""
+        """Return True if the call's name is decided: its arguments have begun, or it is over; or
+        no further part can make it another offered name or a whole call.
+        """
         name, has_all = call.server_name, call.has_arguments or call.is_over
         return has_all or not (self.contains_name(name) or may_become(name, self._schemas))
 
@@ -241,8 +250,9 @@ class OpenCalls:
         return (NameRelation.NAME_PART, joined) if goes_on else (NameRelation.OTHER_NAME, piece)
 
     def contains_name(self, written: str) -> bool:
-        """Return True if `written` contains an offered name and more text, and does not mean this
-        name: `get_weather(city=`, which may be the beginning of a whole call.
+        """Return True if an offered name stands in `written`, but `offered_name` finds none,
+        because the text around the name is more than marks: `get_weather(city=`. Such text may be
+        the beginning of a whole call in the name field.
         """
         schemas = self._schemas
         return not offered_name(written, schemas) and any(name in written for name in schemas)

@@ -1,6 +1,6 @@
-"""The schemas of tools (`Schema`, `Schemas`): the properties that they have, and the JSON types
-that a value may have. `as_type` writes a model's text as a value of such a type, `as_json` a Python
-value as JSON.
+"""Reads the schemas of tools (`Schema`, `Schemas`): `properties_of` and `subschema` return the
+properties in them, `type_names` the JSON types that a value may have. `as_type` writes a model's
+text as a value of such a type, `as_json` a Python value as JSON.
 """
 
 import ast
@@ -83,7 +83,8 @@ def subschema(schema: Schema, name: str, root: Schema | None = None) -> Schema:
 def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
     """Return the JSON types that a schema allows; empty if it allows any.
 
-    If a schema names no type, its types follow from its `properties`, `items`, `enum` or `const`.
+    A schema allows the types that it names and those that the members of its unions (`anyOf`)
+    allow. If there are none, the types follow from its `properties`, `items`, `enum` or `const`.
     `root`: the tool's whole schema. `depth`: how many unions stand around `schema`.
     """
     if not isinstance(schema, Mapping) or depth > REFERENCE_LIMIT:
@@ -130,7 +131,8 @@ def as_type(text: str, types: frozenset[str]) -> str:
     """Return the JSON of the value that a model wrote as `text`: a value of one of the `types` if
     the text can be read as one, else a string.
 
-    `5` -> `5` if `types` has `number`, otherwise `"5"`; `True` -> `true` if it has `boolean`.
+    `5` -> `5` if `types` has `number`, otherwise `"5"`; `True` -> `true` if it has `boolean`. With
+    `integer` or `number` in `types` any number counts, `5` and `5.5`.
     """
     bare = text.strip()
     if "null" in types and bare in NULLS:
@@ -147,7 +149,7 @@ def as_type(text: str, types: frozenset[str]) -> str:
 
 
 def _json(text: str) -> object:
-    """Return the value of a JSON text; None if it is no JSON."""
+    """Return the value of a JSON text; None if it is no JSON, or `null`."""
     try:
         return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError):

@@ -4,8 +4,8 @@ tool's schema: `"5"` -> `5`. `schema_values` reads the types.
 Some models, and some servers that parse their calls, send a list, an object, a number or a boolean
 as a string (`"[1]"`, `"5"`, `"true"`), or a single value in place of a list. Such a value is
 changed if the schema allows only one type (besides null) and the value can be read as this type. A
-string stays a string if the schema allows one. Only keys, and strings where the schema allows no
-string, are held; all other text is emitted at once.
+string stays a string if the schema allows one. Keys, and strings that may be changed, are held
+until they end; all other text is emitted at once.
 """
 
 import json
@@ -91,7 +91,8 @@ class ArgumentValues:
     def _take(self, kind: JsonPart, piece: str) -> None:
         """Read one part of the JSON, and emit or hold its text `piece`.
 
-        A key is held until it is complete, and so is a string where the schema allows no string.
+        A key is held until it is complete; so is a string, where the schema allows only one type
+        and no string. If it grows longer than `HELD_LIMIT`, it is emitted as it is.
         """
         if kind in _VALUE_PARTS:
             self._read_value(kind, piece)
@@ -130,7 +131,7 @@ class ArgumentValues:
 
     def _end_string(self) -> None:
         """Read the end of a key or string. If it was held, emit it now; a held string becomes a
-        value of the type that the schema allows.
+        value of the type that the schema allows, if it can be read as one.
         """
         if self._string is None:
             self._out.append('"')
@@ -199,11 +200,11 @@ class ArgumentValues:
         return written if inner.startswith('"') and inner is not written else f"[{inner}]"
 
     def _item_types(self, schema: Schema) -> frozenset[str]:
-        """Return the JSON types that the schema of a list allows its items; empty if any."""
+        """Return the JSON types that a list's schema allows its items; empty if any is allowed."""
         return type_names(subschema(non_null(schema, self._root), "", self._root), self._root)
 
     def _record_change(self) -> None:
-        """Add the argument whose value is read now to `changed`."""
+        """Add the name of the argument whose value is read now to `changed`."""
         self.changed += [level.key for level in self._levels if level.key][:1]
 
 
@@ -235,8 +236,8 @@ def only_type(schema: Schema, root: Schema) -> str:
 
 
 def wants_types(schema: Schema) -> bool:
-    """Return True if some parameter allows only one type, which is not string. If none does, no
-    value is changed.
+    """Return True if some parameter allows only one type besides null, which is not string. If none
+    does, no value is changed.
     """
     names = properties_of(schema)
     return any(only_type(subschema(schema, name), schema) not in ("", "string") for name in names)

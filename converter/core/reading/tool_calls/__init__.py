@@ -1,4 +1,5 @@
-"""Tool calls in the text of models: the table of forms, and the reading of one call.
+"""This package has the table of forms in which models write tool calls as text, and reads the calls
+in a candidate's text.
 
 `converter.core.reading.engine` finds the marks of calls and passes the text behind a mark to the
 functions of this package.
@@ -11,5 +12,6 @@ functions of this package.
   `json_judge` (with `json_object`), `keyed_judge` (with `keyed_marks`), `python_judge` and
   `gemma_judge`.
 - `span`: the input of these modules. `verdict`: the result of `judge`.
-- `calls_read`: counts and names of the calls that were read from a reply, for the log.
+- `calls_read`: counts and names of the calls that were read from a reply, for the log; and the
+  tools that the request offers.
 """

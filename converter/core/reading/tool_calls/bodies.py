@@ -1,9 +1,9 @@
-"""The five kinds of bodies that a row of `forms` may have: `Json`, `Header`, `Keyed`, `Python`,
-`Gemma`. A body is the text of a call between its opener and closer. Also keys of a call's object
-(`NAME_KEYS`, `OTHER_KEYS`).
+"""The classes `Json`, `Header`, `Keyed`, `Python` and `Gemma` describe the five kinds of bodies
+that a row of `forms` may have. A body is the text of a call between its opener and closer.
+`NAME_KEYS` and `OTHER_KEYS` are keys of a call's object.
 
-Each class describes one kind. A row holds an instance, by which `head`, `extent` and `judge` read
-the text of a call.
+A row holds an instance of such a class, by which `head`, `judge` and the engine read the text of a
+call.
 """
 
 import re
@@ -28,8 +28,8 @@ class Json:
     """A JSON object, or a list of such objects: `{"name": "f", "arguments": {"city": "Oslo"}}`."""
 
     only_call_keys: bool = False
-    """True if an object must have arguments, and all its keys must be in `NAME_KEYS`,
-    `ARGUMENT_KEYS` or `OTHER_KEYS`.
+    """True if an object must have arguments, and, beside one key of `NAME_KEYS`, only keys of
+    `ARGUMENT_KEYS` and `OTHER_KEYS`.
     """
     name_is_key: bool = False
     """True if an object has the tool's name as its only key and the arguments as the value
@@ -62,8 +62,8 @@ class Header:
         """Return the tool's name in `header`, from which the first mark was removed:
         `f<|message|>` -> `f`. Return an empty text if `header` does not match `pattern`.
 
-        `alone`: True if no arguments stand behind the header. Then a name without any mark behind
-        it is accepted too.
+        `alone`: True if no arguments stand behind the header. Then `tail` may stand at its end, and
+        a name without any mark behind it is accepted too.
         """
         header = header.rstrip().removesuffix(self.tail) if alone else header
         match = re.fullmatch(self.pattern, header, re.DOTALL)  # `re` keeps compiled patterns

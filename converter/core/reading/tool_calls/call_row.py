@@ -1,4 +1,6 @@
-"""`CallRow`, a row of the table `forms`: one syntax in which models write tool calls as text."""
+"""A `CallRow`, a row of the table `forms`, describes one syntax in which models write tool calls as
+text. `bodies` has the kinds of its `body`, `rows` the fields that rows of thoughts have too.
+"""
 
 from dataclasses import dataclass
 

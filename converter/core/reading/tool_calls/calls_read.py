@@ -1,6 +1,6 @@
-"""`Tools`, the tools that a request offers; and `CallsRead`, the counts and names of the calls that
-were read from the text of its reply, with lines for the log. Also finish reasons (`CUT`,
-`BY_ITSELF`).
+"""`CallsRead` counts the calls that were read from the text of a reply, keeps the names of their
+tools, and writes lines about them for the log. `Tools` has the tools that the request offers, and
+`CUT` and `BY_ITSELF` are finish reasons.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ class CallsRead:
     """How many characters of an incomplete call are held now."""
     text_forms: Counter[str] = field(default_factory=Counter)
     """Name of a form -> how many complete calls of this form were read from the reply's text. A
-    call within a thought of this text is counted only if it ended the thought.
+    call within a thought of this text is counted only if it was emitted as a call.
     """
     thought_forms: Counter[str] = field(default_factory=Counter)
     """Name of a form -> how many complete calls of this form were read by `ThoughtCalls`: from
@@ -52,12 +52,14 @@ class CallsRead:
     thought.
     """
     mended_calls: list[str] = field(default_factory=list)
-    """The tools' names in calls whose arguments were not quite JSON: in calls that were read from
-    text, and in calls that the server sent itself.
+    """The tools' names in calls whose arguments the assembler mended (`Arguments.mended`): mostly
+    calls that the server sent itself. For calls that were read from text, `judge` has mended the
+    JSON before, and this is not noted here.
     """
     typed_arguments: list[str] = field(default_factory=list)
-    """The names of arguments whose values were converted to a type of the schema: in calls that
-    were read from text, and in calls that the server sent itself.
+    """The names of arguments whose values the assembler converted to a type of the schema
+    (`ArgumentValues`), in calls of the server and in calls from text. Values that stand between
+    marks, and so have no type of their own, are converted by `judge` and are not noted here.
     """
 
     @property
@@ -74,7 +76,7 @@ class CallsRead:
     @property
     def notes(self) -> list[str]:
         """Lines for the log about calls that need the user's attention: calls that were cut off,
-        left out as repetitions, or had invalid JSON that was mended.
+        left out as repetitions, or had arguments that the assembler mended.
         """
         cut = [f"the call of {name!r} in the text was cut off" for name in self.cut_calls]
         text = [f"a call of {name!r} was cut off and stays text" for name in self.calls_left_text]

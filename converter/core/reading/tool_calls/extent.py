@@ -1,4 +1,5 @@
-"""`Extent`: it finds the points at which the text of a call may end, as the text arrives in pieces.
+"""`Extent` finds the points at which the text of a call may end, as the text arrives in pieces. The
+marks by which it finds them are in `EndMarks`; `engine.candidate` takes them from the call's form.
 
 For each point, `judge` then decides whether the call ends there. If the call does not end there,
 `Extent.feed` goes on behind the point, so that no text is read twice.
@@ -38,7 +39,7 @@ class Point:
 @dataclass(frozen=True)
 class EndMarks:
     """The marks of a form by which `Extent` finds the points at which a call of this form may end.
-    (`keyed_marks.Marks` are the marks that were found in a text.)
+    (`keyed_marks.Marks`, in contrast, finds the marks in a text.)
 
     "The outer bracket" means the first bracket of the body, `{` in `{"name": "f"}`.
     """
@@ -194,6 +195,7 @@ class Extent:
           counts, and a closer of the thought around it.
         - An opener counts on a new line, or behind the closed outer bracket. A mark of
           `EndMarks.ends_before` also counts in the middle of a line.
+        - Outside of strings and headers, a mark that closes the body counts anywhere.
 
         If the mark begins or ends a string (`EndMarks.quote`), or begins a header, record this.
         """

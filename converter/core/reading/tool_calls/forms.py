@@ -1,5 +1,5 @@
-"""The table of forms (`FORMS`): how models write tool calls into their text, a row for each form.
-Also its marks: `OPENERS` and `SECTIONS` (mark -> forms), and `CLOSERS`.
+"""`FORMS`, the table of forms, tells how models write tool calls into their text: a row for each
+form. Its marks are also in `OPENERS`, `SECTIONS` and `WHOLE` (mark -> forms), and in `CLOSERS`.
 
 A row has a name, the openers and closers of a call, a body (the kind of text between opener and
 closer), and the marks around all calls of a reply (`section`). There are five kinds of bodies:

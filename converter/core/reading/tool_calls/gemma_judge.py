@@ -1,11 +1,11 @@
-"""`GemmaCalls`, the reader of calls in Gemma's syntax:
+"""`GemmaCalls` reads calls in Gemma's syntax:
 `call:NAME{city:<|"|>Oslo<|"|>,days:3,tags:[<|"|>a<|"|>]}`. Small models also write
 `call:NAME(city="Oslo")`. Strings may stand in ordinary quotes.
 
 A string ends at the first quote behind which a closing bracket, the call's end, or a comma with the
-next key or list item stands. A value without quotes ends at a comma only if a parameter of the tool
-follows: in `text:see: note, that: is fine` the value is `see: note, that: is fine`, unless the tool
-has a parameter `that`.
+next key or list item stands. A value without quotes in an object ends at a comma only if a key of
+the schema follows (any key, if the schema has none): in `text:see: note, that: is fine` the value
+is `see: note, that: is fine`, unless the tool has a parameter `that`.
 
 The end of some values is doubtful: of values without quotes, and of strings in ordinary quotes that
 do not end at their first quote. If such a value contains a mark of a call, as `<tool_call` or
@@ -148,7 +148,8 @@ class _Values:
 
     def read_items(self, at: int, schema: Schema, end: str, depth: int = 0) -> int:
         """Read the keys and values of an object, or the items of a list, up to the bracket `end`.
-        Append their JSON and the bracket to `out`, and return the offset behind the bracket.
+        Append their JSON and the bracket to `out`, and return the offset behind the bracket. At the
+        call's end the bracket may be missing, unless the reply was cut off.
 
         Args:
             at: the offset behind the opening bracket.
@@ -239,7 +240,7 @@ class _Values:
 
     def _may_end(self, at: int, around: Schema | None, sure: bool = False) -> bool:
         """Return True if a value may end at the offset `at`: a closing bracket, the call's end, or
-        a comma with a key behind it stands there.
+        a comma with a key behind it (in a list: any comma) stands there.
 
         Args:
             at: the offset behind the possible value.
@@ -299,6 +300,8 @@ class _Values:
         """Append the JSON of a value without quotes and brackets (`3`, `New York`) to `out`. Return
         the offset behind the value, which ends before a bracket or a comma. In an object, a comma
         ends it only if a key stands behind the comma: one of the schema `around`, if this has keys.
+        Raises Unclosed if the text ends before the value does. Fails by `_fail` if the value is
+        longer than `_BARE_LIMIT`, or seems to contain a call or further values.
 
         `schema`: the schema of the value. `around`: the schema of the object around the value;
         `None` in a list.

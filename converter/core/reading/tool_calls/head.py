@@ -74,7 +74,7 @@ class Head(enum.IntEnum):
     name may stand behind the arguments.
     """
     UNOFFERED = enum.auto()
-    """The head is complete, but no offered tool has its name."""
+    """The head is complete, but no offered tool has its name, or calls are not read."""
     NONE = enum.auto()
     """The text is not the head of a call."""
 
@@ -126,8 +126,10 @@ def head_of(row: CallRow, text: str, tools: Schemas | None, last: bool = False) 
         row: the form of the call.
         text: the text from the body's beginning on, as far as it has come.
         tools: name of an offered tool -> the schema of its parameters. `None` if calls are not
-            read; then a complete head is UNOFFERED, whatever its name.
-        last: True if no more text comes.
+            read; then a complete head with a name is UNOFFERED, whatever the name.
+        last: True if no more text comes. In most forms an incomplete head is WAITING even then;
+            but if calls may have no closer (`Keyed.may_lack_closer`), it is read as if the closer
+            had come.
     """
     # The first mark is removed from the text, but not the first bracket of JSON or Python:
     # `_object_head` and `_python_head` read it themselves.

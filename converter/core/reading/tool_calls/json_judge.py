@@ -1,5 +1,6 @@
-"""`JsonCalls` and `HeaderCalls`, the readers of calls in JSON: an object with name and arguments, a
-list of such objects, or a header with the name before an object. `json_object` reads the object.
+"""`JsonCalls` reads calls that are JSON objects with name and arguments, or lists of such objects.
+`HeaderCalls` reads calls that are a header with the name before a JSON object. `json_object` reads
+the object itself.
 
 Models also write the arguments in other places of the call's object:
 
@@ -31,9 +32,7 @@ from converter.core.reading.tool_calls.verdict import End, JudgedCall
 from converter.core.wire.partial_json import PartialJson, mended
 
 _BETWEEN = ",;}]"
-"""The characters that may stand between two calls, or between a call's object and further arguments
-of this call.
-"""
+"""The characters that may stand between two calls, beside blanks and `[`."""
 _NOTHING: tuple[object, ...] = (None, "", [])
 """Values that say nothing: a member with one of them is dropped if its key is no parameter."""
 ANY_MEMBER = re.compile(r'\{\s*+"')
@@ -96,7 +95,8 @@ class HeaderCalls:
     def read(self, at: int) -> JudgedCall:
         """Read the call whose header begins at the offset `at`. A header alone is a call without
         arguments, if a mark ended the text and the tool requires no argument. Raises NoCall for any
-        other header alone, and for a header without the name of an offered tool.
+        other header alone, and for a header without the name of an offered tool. `read_arguments`
+        may raise NoCall, Broken or Unclosed too.
         """
         span, body, text = self._span, self._span.row.body, self._span.text
         assert isinstance(body, Header)
@@ -121,6 +121,7 @@ class HeaderCalls:
 def read_arguments(span: Span, name: str, at: int) -> tuple[str, int]:
     """Return the JSON of the arguments of a call of the tool `name`, and the offset behind them.
     The object of the arguments begins at the offset `at`, behind the name: `f{"city": "Oslo"}`.
+    Raises NoCall, Broken or Unclosed if it is not whole or has no clear meaning.
     """
     call = _Call(span, name=name, arguments_read=True, name_is_outside=True, has_header=True)
     read = json_object(span.text, at)
@@ -164,7 +165,8 @@ class _Call:
 
     def take_object(self, read: JsonObject) -> int:
         """Set name and arguments from `read`, the call's object. Return the offset behind the
-        object.
+        object. Raises NoCall if it names no offered tool, or has not the keys that the form needs
+        (`name_is_key`, `only_call_keys`); and what `close_object` raises.
         """
         self.close_object(read)
         members = read.members
@@ -313,7 +315,8 @@ class _Call:
 
     def _take_name(self, written: str, end: int) -> None:
         """Set the tool's name to the offered name that is meant by the JSON string `written`.
-        Raises NoCall if no offered name is meant. `end`: the offset behind the call's object.
+        Raises NoCall if no offered name is meant. `end`: the offset behind the call's object, from
+        which `judge` then looks for another call.
         """
         self.name = self.span.offered_name(_string(written))
         if not self.name:
@@ -337,8 +340,8 @@ class _Call:
         self.doubtful_members.append((key, written, may_be_all))
 
     def _set_arguments(self, written: str) -> None:
-        """Set the arguments to the JSON `written`: an object, a string with the JSON of an object,
-        an empty string, or null. Fails by `_fail` if `written` is any other value.
+        """Set the arguments to the JSON `written`: an object, or a string with the JSON of an
+        object. An empty string and null mean `{}`. Fails by `_fail` for any other value.
         """
         self.arguments_read = True
         if written[:1] == "{":

@@ -1,9 +1,9 @@
 """`json_object` reads a JSON object in the text of a call. The `JsonObject` that it returns has the
 members (keys with their values), each value as JSON text.
 
-Valid JSON is read by Python's `json`, member by member. Invalid JSON is read by `JsonReader`, which
-mends it if it has only one meaning (`{'city': 'Oslo',}`). The closer of a thought within the object
-is ignored.
+Valid JSON is read by Python's `json`, member by member. All other objects, and a few rare ones such
+as objects with escapes in a key, are read by `JsonReader`, which mends what has only one meaning
+(`{'city': 'Oslo',}`). The closer of a thought between the parts of such an object is ignored.
 """
 
 import json
@@ -65,7 +65,7 @@ class JsonObject:
     """The JSON of the value of `open_key`, as far as the value has come."""
     missing_brackets: str | None = None
     """The closing brackets that the value of `open_key` lacks; an empty text if only the closing
-    brace of the object is missing; `None` if more than brackets is missing.
+    brace of the object is missing; `None` if more than brackets is missing, or nothing.
     """
     may_be_mended: bool = False
     """True if the object may have been mended, so that it may differ from its text."""
@@ -250,8 +250,9 @@ class _ObjectReader:
 
     def _skip_or_mend(self, at: int) -> bool:
         """Move behind text that is not JSON but is known: the closer of a thought, which is
-        ignored, or an id without quotes (`"id": call-1`), which becomes a string. Return False for
-        any other text. `at`: the offset of the text.
+        ignored, or the value of a key of `OTHER_KEYS` without quotes (`"id": call-1`), which
+        becomes a string if it is no other value. Return False for any other text. `at`: the offset
+        of the text.
         """
         reader = self._reader
         if closer := _CLOSER.match(self._text, at):

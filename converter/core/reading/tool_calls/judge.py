@@ -2,8 +2,8 @@
 form's body decides which module reads them: `json_judge`, `keyed_judge`, `python_judge` or
 `gemma_judge`.
 
-The verdict depends only on the form, the text, the reason why the text ends, and the schemas of the
-tools. If a text can be read in two ways, the reading counts whose keys are parameters of the tool.
+The verdict depends only on the arguments of `judge`. Where a text can be read in two ways, the
+modules decide by the tool's schema: a key that is a parameter of the tool makes an argument.
 """
 
 import re
@@ -32,8 +32,9 @@ _BRACKETS = re.compile(r"(?:\s*+[}\])])++")
 
 
 def judge(row: CallRow, text: str, end: End, tools: Schemas, *, last: bool = False) -> Verdict:
-    """Return the verdict on a text: the calls in it, and the reason why the text behind them, or
-    all of it, is no call.
+    """Return the verdict on a text: the calls in it, and the reason (or `None`) why the text behind
+    them, or all of it, is no call. If calls of the form must be the whole reply (`CallRow.whole`),
+    a text is TEXT unless it consists of whole calls alone, or is UNCLOSED.
 
     Args:
         row: the form of the call.
@@ -41,8 +42,8 @@ def judge(row: CallRow, text: str, end: End, tools: Schemas, *, last: bool = Fal
             closer.
         end: the reason why the text ends.
         tools: the schemas of the offered tools, by name.
-        last: True if no later mark can close a value that is open at the end. Then the verdict is
-            never UNCLOSED.
+        last: True if no later mark can close a value that is open at the end. The verdict is then
+            never UNCLOSED; nor is it if `end` is STOP or CUT.
     """
     # A line end takes the place of the mark that ended the text. Without it, a number at the end
     # of the text would count as incomplete.
@@ -91,10 +92,10 @@ def _read_calls(span: Span) -> Verdict:
 def _unclosed_verdict(span: Span, calls: Sequence[JudgedCall], error: Unclosed) -> Verdict:
     """Return the verdict on a text that ends within a call:
 
-    - UNCLOSED, if a later mark may close the call;
-    - the calls, with the incomplete one as the last, if the reply ends there and the tool's name
-      was read;
-    - BROKEN, if the reply goes on behind the text and an argument was read;
+    - UNCLOSED, without calls, if a later mark may close the call;
+    - the calls, with the incomplete one as the last, if `Span.end` is STOP or CUT and the tool's
+      name was read;
+    - BROKEN, if the reply goes on behind the text and the key of an argument was read;
     - else TEXT.
 
     `calls`: the calls before the incomplete one. `error`: name and arguments of the incomplete

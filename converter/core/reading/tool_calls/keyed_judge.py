@@ -4,7 +4,7 @@
 The text may contain such marks itself: a file with `<parameter=x>1</parameter>` in it. Here `1` is
 called an inner value. A mark that closes a value therefore counts only under two conditions:
 
-1. Behind the mark stands the next parameter, the call's end, or another call.
+1. Behind the mark stands the next parameter, the call's end, another call, or the text's end.
 2. No inner value is open at the mark: each was closed before.
 
 If no mark fulfils both conditions for a value, the call is read once more, leniently. Then a value
@@ -53,9 +53,7 @@ _IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
 _IS_NO_STRING = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
 """The pattern of an attribute by which the value is no string, if `_IS_STRING` does not match."""
 _ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""")
-"""The pattern of an attribute of a tag: first its name, then three groups of which one has its
-value.
-"""
+"""The pattern of a tag's attribute. Its groups: the name; three, one of which has the value."""
 _OF_THE_CALL = frozenset(("id", "index", "type", "call_id", "tool_call_id", "string"))
 """Attributes of a call's tag that are not arguments: `id` in `<invoke name="f" id="1">`."""
 _WORD = re.compile(r"\s*+([\w.:/-]++)")
@@ -90,8 +88,8 @@ class KeyedCalls:
 
     def find(self, at: int) -> int:
         """Return the offset of the next call, from the offset `at` on; -1 if anything but blanks
-        and closers of thoughts stands before it, or no call follows. In a form in which calls begin
-        with a bare name, no call follows the first one.
+        and closers of thoughts stands before it, or no call follows. In a form with a bare name,
+        return the offset behind this name; no call follows the first one.
         """
         if self._body.bare:
             return self._begin if self._name and not at else -1
@@ -116,11 +114,12 @@ class KeyedCalls:
 
 
 def _bare_name(span: Span, body: Keyed) -> tuple[str, int, Mark | None]:
-    """Return the tool's name at the beginning of the text, the offset behind the name, and `None`.
-    Return an empty name if the text does not begin with the name of an offered tool.
+    """Return the tool's name at the beginning of the text, the offset behind it (and behind
+    `Keyed.name_separator`), and `None`. The name is empty if no offered tool's name stands there.
 
     GLM-4.7 may leave out the mark before the first key: `f city</arg_key>` or `fcity</arg_key>`.
-    Then return the tool's name, the offset behind the key, and the key as a `Mark`.
+    Then return the tool's name, the offset behind the key, and the key as a `Mark`; an empty name
+    if not exactly one offered tool fits that has this parameter.
     """
     text = span.text
     match = _WORD.match(text)
@@ -172,7 +171,7 @@ class _Call:
             is_end = marks.kind_behind(end, index) is Kind.BODY_END
             return JudgedCall(self._name, arguments, end=marks.all[index].end if is_end else end)
         # `ended`: the offset behind the last mark, if it closes the call; else -1.
-        # `value_closed`: True if one of the marks so far closes a value.
+        # `value_closed`: True if a mark that closes a value stood where none was open.
         ended, value_closed = -1, False
         while (kind := marks.kind_behind(at, index)) in _PARTS:
             is_end = kind in CALL_ENDS
@@ -242,7 +241,7 @@ class _Call:
     def _take_head(self, mark: Mark) -> int:
         """Set the tool's name from the tag `mark`, and add the arguments that are attributes of the
         tag (`<invoke name="f" city="Oslo">`). Return the offset behind the tag. Raises NoCall if
-        the tag names no offered tool, or has text or attributes without a meaning.
+        the tag names no offered tool, or has text, or attributes that the tool does not take.
         """
         match = HEADER.fullmatch(mark.tag)
         self._name = self._span.offered_name(match[1]) if match else ""
@@ -258,7 +257,7 @@ class _Call:
 
     def _take_argument(self, index: int) -> tuple[int, int]:
         """Add the argument whose key is the mark with the index `index`. Return the offset behind
-        its value and the value's closing mark, and the index of the next mark.
+        its value, or behind the value's own closing mark; and the index of the next mark.
         """
         mark, body = self._marks.all[index], self._body
         if body.nested_values:
@@ -350,7 +349,7 @@ class _Call:
     def _closer_ends_value(self, at: int) -> bool:
         """Return True if the mark with the index `at`, which closes the call, also ends a value
         that lacks its own closing mark. Return False while a later mark may close the value, if the
-        reply was cut off, or if the mark is text of the value: something other than a call follows.
+        reply was cut off, or if the mark seems to be text of the value: not only calls follow.
         """
         marks, span = self._marks, self._span
         if not span.is_last or span.end is End.CUT:
@@ -368,9 +367,11 @@ class _Call:
         return self._lenient and self._marks.of_calls[first] == self._marks.of_calls[at]
 
     def _call_goes_on(self, at: int, parameter: str, depth: int) -> bool:
-        """Return True if the next parameter, the call's end or another call stands behind the mark
-        with the index `at`, a VALUE_END that may end the value of `parameter`. This is condition 1
-        of the module's docstring. `depth`: how many inner values are open at the mark.
+        """Return True if a VALUE_END, the mark with the index `at`, may end the value of
+        `parameter`, because the next parameter, the call's end, another call or the text's end
+        stands behind it; in a form that may lack its closer, also text with no mark or the tag of
+        another call behind it. Repetitions of the mark are skipped. `depth`: how many inner values
+        are open at the mark; if any is, only another parameter counts, which the call lacks.
         """
         marks, next_at = self._marks, at + 1
         for _ in range(_REPEATS):
@@ -464,11 +465,10 @@ class _Call:
         return JsonObject([*members.items()]).text, index + 1
 
     def _take_unopened(self, index: int) -> tuple[int, int]:
-        """Add an argument whose opening tag has lost its name: the mark with the index `index` (a
-        KEY_BEGUN). The name is read from the closing tag, which in nested elements has it too
-        (`</city>`). Return the offset behind the closing tag, and the index of the next mark. Fails
-        by `_fail` in a form without nested elements, and if the next mark is no closing tag with
-        the name of an argument that the call lacks.
+        """Add an argument whose opening tag, the mark with the index `index`, has lost its name.
+        The name is read from the closing tag of the nested element (`</city>`). Return the offset
+        behind this tag, and the index of the next mark. Fails by `_fail` in a form without nested
+        elements, and if the next mark closes no argument that the call lacks.
         """
         mark = self._marks.all[index]
         closer = self._marks.all[index + 1] if index + 1 < len(self._marks) else None

@@ -1,7 +1,9 @@
-"""The marks in a call with keys and values: `<parameter=city>`, `</parameter>` ... (`Keyed`).
+"""`Marks` finds the marks, such as `<parameter=city>` and `</parameter>`, in the text of a call
+with keys and values, and counts for each what stands around it. The marks that a form has are
+defined in its row (`bodies.Keyed`).
 
-`Marks` lists all of them, and counts for each what stands before and behind it. `keyed_judge`
-decides which of them count, because the text of a value may contain such marks too.
+`keyed_judge` decides which of the marks in a text count, because a value may contain such marks
+too.
 """
 
 import enum
@@ -42,7 +44,7 @@ class Kind(enum.Enum):
     END = ""
     """No mark: the text ends."""
     TEXT = "words"
-    """No mark: text that is not blank stands before the next mark."""
+    """No mark: text that is not blank stands before the next mark, or before the text's end."""
 
 
 _STEPS = {Kind.KEY: 1, Kind.INNER_TAG: 1, Kind.VALUE_END: -1}
@@ -80,8 +82,8 @@ class Mark:
     end: int
     """The offset behind the mark in the text of the span."""
     tag: str = ""
-    """The text in the mark that has the key or the tool's name: `city` in `<parameter=city>`,
-    `"f" id=1` in `<invoke name="f" id=1>`.
+    """The text in the mark that has the key or the tool's name: `city` in `<parameter=city>` and in
+    the nested closer `</city>`, `"f" id=1` in `<invoke name="f" id=1>`. Empty in all other marks.
     """
     has_value_mark: bool = True
     """For a KEY: False if the model left out the mark before the value (`Keyed.value_opener`), else
@@ -152,8 +154,9 @@ class Marks:
 
     def kind_behind(self, at: int, index: int) -> Kind:
         """Return the kind of the next mark behind the offset `at`, if only blanks and closers of
-        thoughts stand before it. Return TEXT if other text stands before it, and END if neither
-        text nor a mark stands behind `at`. `index`: the index of the next mark.
+        thoughts stand before it. Return TEXT if other text stands before it or, without a mark,
+        before the text's end. Return END if neither text nor a mark stands behind `at`. `index`:
+        the index of the next mark.
         """
         end = self.all[index].begin if index < len(self.all) else len(self.span.text)
         if self.span.skip_blanks(at) < end:
@@ -169,8 +172,8 @@ class Marks:
 
     def half_mark(self, at: int, index: int) -> Half:
         """Return the kind of the incomplete mark with which the reply ends, if nothing but this
-        mark stands behind the offset `at`. Return NONE if other text stands there, or if the reply
-        does not end with the text. `index`: the index of the next mark.
+        mark stands behind the offset `at`. Return NONE if anything else or nothing stands there, or
+        if the reply goes on behind the text. `index`: the index of the next mark.
         """
         span = self.span
         begun = index == len(self.all) - 1 and self.all[index].kind is Kind.KEY_BEGUN
@@ -268,8 +271,9 @@ _TAG = r"""(?:"[^"\n]{0,256}+"|'[^'\n]{0,256}+'|[^"'\n<>])*+"""
 
 def _behind_key(body: Keyed) -> str:
     """Return the pattern of the text between a key and its value:
-    `</arg_key><arg_type>string</arg_type><arg_value>`. The type and `<arg_value>` may be missing.
-    The group `value_opened` matches `<arg_value>`.
+    `</arg_key><arg_type>string</arg_type><arg_value>`. The type and `<arg_value>` may be missing,
+    and in forms with a bare name `</arg_key>` may be repeated. The group `value_opened` matches
+    `<arg_value>`.
     """
     end, value = re.escape(body.key_closer), re.escape(body.value_opener)
     kind, kind_end = map(re.escape, body.type_marks)

@@ -1,9 +1,10 @@
-"""`PythonCalls`, the reader of calls in Python's syntax:
+"""`PythonCalls` reads calls in Python's syntax:
 `[get_weather(city="Oslo", days=3), get_time()]`, or one call on each line.
 
-Arguments are literals, each with its name, or a dictionary of them (`**{"city": "Oslo"}`). Two
-deviations from Python's syntax are read too: arguments with the name of a Python keyword
-(`from="Oslo"`), and numbers with leading zeros (`07`).
+Arguments are literals, each with its name, or a dictionary of them (`**{"city": "Oslo"}`). Some
+deviations from Python's syntax are read too: among others, arguments with the name of a Python
+keyword (`from="Oslo"`), numbers with leading zeros (`07`), `true`, and quotes in a string without a
+backslash.
 """
 
 import ast
@@ -80,7 +81,8 @@ class PythonCalls:
 
     def find(self, at: int) -> int:
         """Return the offset of the next call, from the offset `at` on; -1 if no call follows, or
-        anything stands before it but blanks, closers of thoughts, commas and semicolons.
+        anything stands before it but blanks, closers of thoughts, commas and semicolons. Before the
+        first call only `[`, blanks and closers of thoughts may stand.
         """
         if self._objects:
             return self._objects.find(at)
@@ -121,7 +123,8 @@ def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[s
     """Return the JSON of the arguments of a call, and the offset behind its closing parenthesis:
     `city="Oslo", days=3)` -> `{"city": "Oslo", "days": 3}`. Missing closing brackets are added if
     the last argument is complete and the reply was not cut off; else raises Unclosed. Raises Broken
-    if an argument has two different values, NoCall for text that is no arguments.
+    if an argument has two different values, NoCall for text that is no arguments or has more
+    characters than `PYTHON_LIMIT`.
 
     Args:
         span: the text in which the call stands.
@@ -151,7 +154,8 @@ def _split_arguments(text: str, at: int, quote: str) -> tuple[list[str], int, st
     - if the text ends without it, the text that completes the last argument: the closing brackets
       that the argument lacks, and a blank. Else, or if the text ends in a string, an empty text.
 
-    `at`: the offset behind the opening parenthesis. `quote`: a further mark around strings.
+    Raises NoCall for a wrong closing bracket, and for more characters than `PYTHON_LIMIT`. `at`:
+    the offset behind the opening parenthesis. `quote`: a further mark around strings.
     """
     arguments, missing, end = [list[str]()], [")"], at
     for token, is_string, end in _tokens(text, at, quote, missing):
@@ -177,7 +181,7 @@ def _tokens(
 ) -> Iterator[tuple[str, bool, int]]:
     """Yield each token of the arguments, which begin at the offset `at`: its text, True if it is a
     string, and the offset behind it. A token is a string, a bracket, a comma between arguments, or
-    other text.
+    other text. A string without end is not yielded: the text ends before it.
 
     `quote`: a further mark around strings. `missing`: the closing brackets of all brackets that are
     open; the caller updates this list after each token.

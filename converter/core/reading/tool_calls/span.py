@@ -1,5 +1,5 @@
-"""`Span`, the text of a candidate that `judge` and its modules read; and `NoCall`, `Broken` and
-`Unclosed`, the exceptions that end the reading of a call.
+"""A `Span` holds the text of a candidate, which `judge` and its modules read, and the facts that
+they need about it. The exceptions `NoCall`, `Broken` and `Unclosed` end the reading of a call.
 """
 
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ class Broken(Exception):  # noqa: N818 - as above
 
 class Unclosed(Exception):  # noqa: N818 - as above
     """Raised while a span is read, if a value or a bracket of the call is open at the end of the
-    text. Then `judge` waits for a later mark, or takes the call as cut off.
+    text. What then becomes of the call says `judge._unclosed_verdict`.
 
     Attributes:
         name: the tool's name; empty if the text ends before it.
@@ -115,8 +115,8 @@ class Span:
 
 def merge_arguments(pairs: Iterable[tuple[str, str]]) -> dict[str, str] | None:
     """Return the arguments as a mapping, name -> JSON of the value. Return `None` if a name has two
-    different values. `pairs`: names, each with the JSON of its value. A name may stand in several
-    pairs.
+    different values (`meaning_of`); of two equal ones the first stays. `pairs`: names, each with
+    the JSON of its value. A name may stand in several pairs.
     """
     merged: dict[str, str] = {}
     for name, written in pairs:

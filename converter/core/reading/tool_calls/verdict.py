@@ -1,6 +1,6 @@
-"""`Verdict`: the result of `judge` for the text of a candidate: its calls (`JudgedCall`), and the
-reason why the text, or the rest of it, is no whole call (`Failed`). `End`: the reason why such a
-text ends, an input of `judge`.
+"""A `Verdict`, the result of `judge` for the text of a candidate, has the calls in it
+(`JudgedCall`), and the reason why the text, or the rest of it, is no whole call (`Failed`). An
+`End`, an input of `judge`, is the reason why such a text ends.
 """
 
 import enum
@@ -19,8 +19,8 @@ class End(enum.Enum):
     `<|end|>`.
     """
     STOP = enum.auto()
-    """The model has ended the reply there. A call that lacks only closing marks or brackets is
-    whole.
+    """The model has ended the reply there. In most forms, a call that lacks only closing marks or
+    brackets is then whole.
     """
     CUT = enum.auto()
     """The reply was cut off there, at a limit, by an error or by the client; or the closer of the
@@ -39,7 +39,7 @@ class Failed(enum.Enum):
     """
     UNCLOSED = enum.auto()
     """A value or a bracket is open at the end of the text, and a later mark may close it. The
-    engine holds the text until that mark comes or the reply ends.
+    engine holds the text until that mark comes, the reply ends, or the text exceeds a bound.
     """
 
 
