@@ -1,4 +1,4 @@
-"""Reads the schemas of tools (`Schema`, `Schemas`): `properties_of` and `subschema` return the
+"""Read the schemas of tools (`Schema`, `Schemas`): `properties_of` and `subschema` return the
 properties in them, `type_names` the JSON types that a value may have. `as_type` writes a model's
 text as a value of such a type, `as_json` a Python value as JSON.
 """

@@ -1,5 +1,5 @@
-"""This package has the table of forms in which models write tool calls as text, and reads the calls
-in a candidate's text.
+"""Tool calls in the text of models: this package has the table of forms in which models write them,
+and reads the calls in a candidate's text.
 
 `converter.core.reading.engine` finds the marks of calls and passes the text behind a mark to the
 functions of this package.
