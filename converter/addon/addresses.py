@@ -42,7 +42,7 @@ def is_loopback(address: str) -> bool:
 
 async def resolves_to_private(host: str) -> bool:
     """Resolve a host's name, and return True if all its addresses are private. Return False if the
-    name cannot be resolved.
+    name is not resolved within `SECONDS_TO_RESOLVE`. `host` may also be an IP address.
     """
     if is_private(host):
         return True

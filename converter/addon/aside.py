@@ -20,8 +20,8 @@ from random import randrange, sample
 
 AT_ONCE = 128 * 1024
 """Work on at most this number of bytes is done at once in the event loop, where it takes some
-milliseconds. Work on more bytes is done in a thread; to switch to the thread takes 0.1
-milliseconds.
+milliseconds. Work on more bytes is done by a `Worker`, usually in a thread; to switch to the thread
+takes 0.1 milliseconds.
 """
 _MOST_BYTES = 1 << 20
 """The most bytes of a quick request (`is_quick`). To read, translate and write a megabyte takes 20
@@ -68,8 +68,8 @@ def sample_of(data: bytes) -> bytes:
 def is_quick(body: bytes) -> bool:
     """Return True if a request is likely to be read, translated and written in some milliseconds.
 
-    Such a request has few values, few strings (and so few messages), and few digits: the time to
-    read a number grows with the square of its digits.
+    Such a request has at most `_MOST_BYTES`, few values, few strings (and so few messages), and few
+    digits: the time to read a number grows with the square of its digits.
     """
     drawn = sample_of(body)
     apart = len(body) / max(len(drawn), 1)

@@ -28,8 +28,8 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder if it is missing. Raises FileError if its parent is missing, or if no file
-    can be written in it.
+    """Create a folder if it is missing. Raises FileError if it cannot be created, for example
+    because its parent is missing, or if no file can be written in it.
     """
     try:
         folder.mkdir(exist_ok=True)

@@ -31,8 +31,9 @@ _UNCOMPRESSED = ("", "identity", "none")
 def set_fields(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
     """Set header fields. `values`: the new values by names in lower case; None removes the field.
 
-    A field keeps its position; a new field comes last. This takes one pass, while mitmproxy's
-    `Headers` search all fields for each name.
+    A field keeps its position; a new field comes last. Of several fields with one name, the first
+    gets the value and the others are removed. This takes one pass, while mitmproxy's `Headers`
+    search all fields for each name.
     """
     left, fields = dict(values), list[tuple[bytes, bytes]]()
     for name, value in headers.fields:
@@ -73,8 +74,8 @@ def upstream_of(flow: HTTPFlow, exchange: Exchange) -> Upstream:
 
 
 def set_request_id(flow: HTTPFlow, exchange: Exchange) -> None:
-    """Add the dialect's header with an id of the request (`request-id: req_…`) to a response that
-    lacks it, because SDKs show this id in errors.
+    """Add the dialect's header with an id of the request (`request-id: req_…`), if it has one, to a
+    response that lacks it, because SDKs show this id in errors.
     """
     header = by_name(exchange.endpoint.dialect).label.request_id
     if flow.response and header:
@@ -192,7 +193,9 @@ def set_body(
 
 
 def model_of(request: bytes) -> str:
-    """Return the model that a request's body names, empty for a body that is no JSON object."""
+    """Return the model that a request's body names; empty if the body names none or is no JSON
+    object.
+    """
     return str(json_text.object_in(request).get("model") or "")
 
 

@@ -51,7 +51,9 @@ class StreamFunction(BodyReader, Protocol):
     """
 
     async def call_in_thread(self, chunk: bytes) -> list[bytes]:
-        """Do the same as `__call__`, in a thread, so that mitmproxy's event loop does not wait."""
+        """Do the same as `__call__`, in a thread, so that mitmproxy's event loop does not wait. The
+        call may also wait for an answer of the server or for the reply's store.
+        """
 
     @property
     def is_long(self) -> bool:
@@ -104,9 +106,9 @@ class HeldStream(StreamFunction, Protocol):
 
 
 class Refusal(BodyReader, Protocol):
-    """Reads a server's response that the client does not get: a refusal of the client's request, or
-    the prompt that the addon had the server render from the chat template. It then makes the next
-    request to the server.
+    """Reads a server's response whose place another one may take: a refusal of the client's
+    request, or the prompt that the addon had the server render from the chat template. It makes the
+    next request to the server, if another request can help; else the client gets the refusal.
     """
 
     response: Response | None
@@ -158,9 +160,10 @@ class Listener(Protocol):
         """
 
     def last_pieces(self, flow: HTTPFlow, begun: Any) -> list[bytes]:
-        """Return the last pieces of a client's stream that began before the server answered, if the
-        server's response then came whole: the rewritten body, or an error. `begun`: the stream
-        function with which the client's stream began; it did not get this response's body.
+        """Return the last pieces of a client's stream if the server's response then came whole: the
+        rewritten body, or an error. The stream began before the server answered, or a next request
+        was to continue it. `begun`: the stream function with which the client's stream began; the
+        layers have not called it with this response's body.
         """
 
 

@@ -1,6 +1,6 @@
-"""Functions for lines of the log and of a flow's comment, such as `report`. In them, texts of
-clients and servers are shortened and made printable. mitmproxy's own lines that nobody reads are
-left out.
+"""Writes lines of the log (`report`, `announce`), shortens notes for a flow's comment, and drops
+mitmproxy's own lines that nobody reads. `bounded` in `converter/core/wire/printable.py` makes the
+texts of clients and servers printable.
 """
 
 import logging
@@ -44,7 +44,7 @@ def method_and_path(request: Request) -> str:
 
 def report(request: Request, texts: Sequence[str], level: int = logging.WARNING) -> list[str]:
     """Log the notes `texts`, which are about a client's request or its reply, in one line. Return
-    each note as it is shown in the flow's comment, shortened.
+    each note as it is shown in the flow's comment, shortened. Empty texts are left out.
     """
     if notes := [note for note in texts if note]:
         line = bounded("; ".join(notes), LONGEST_LINE)
@@ -70,8 +70,9 @@ def announce(text: str) -> None:
 
 
 def is_logged(level: int) -> bool:
-    """Return True if a handler of the log, or an addon with the hook `add_log`, gets lines of this
-    level.
+    """Return True if somebody reads lines of this level: a handler of the log that shows them, or
+    an addon with the hook `add_log`, which gets lines of all levels. The result is always True if
+    the part `SPEED` of our layers is switched off.
     """
     handlers = logging.getLogger().handlers
     shown = any(handler.level <= level and not is_legacy_log(handler) for handler in handlers)
@@ -89,9 +90,9 @@ def write_each_line_at_once() -> None:
 def _is_wanted(line: logging.LogRecord) -> bool:
     """Return True if a line that mitmproxy logs about a connection is to be shown.
 
-    Warnings and errors always are. Of the other lines, mitmdump logs all unless `flow_detail` is 0.
-    mitmweb and the console log them only with `termlog_verbosity=debug`, because they show
-    connections elsewhere, and would log four lines for each reply.
+    Warnings and errors always are. The other lines are shown in mitmdump unless `flow_detail` is 0;
+    in mitmweb and the console only with `termlog_verbosity=debug`, because these show connections
+    elsewhere, and would log four lines for each reply.
     """
     options = ctx.options
     if "flow_detail" in options:

@@ -1,6 +1,7 @@
 """Functions that use private and undocumented members of mitmproxy: an option's value, a flow's
-backup, the list of flows. Only two other files use private ones: for mitmweb's server
-`converter/extras/page/mitmweb_internals.py`, for our layers `converter/addon/layers/guard.py`.
+backup, the list of flows. Only two other files read private members:
+`converter/extras/page/mitmweb_internals.py` those of mitmweb's server, and
+`converter/addon/layers/guard.py` those of mitmproxy's layers.
 
 The members were read in mitmproxy 12.0.0, 12.2.3 and 12.3.1.
 """
@@ -73,8 +74,8 @@ def connection_handlers() -> dict[Any, Any]:
 
 
 def flow_backup(flow: Flow | None) -> Mapping[str, Any]:
-    """Return the flow's backup, which *Revert* would restore, empty if there is none. It is
-    mitmproxy's object, not a copy, which would take time: callers must not change it.
+    """Return the flow's backup, which *Revert* would restore; empty if there is none, or no flow.
+    It is mitmproxy's object, not a copy, which would take time: callers must not change it.
     """
     state: Any = flow and flow._backup
     return state or {}

@@ -65,7 +65,7 @@ def client_lines(proxy: str, model: str, window: int | None) -> list[Line]:
 
 def window_warning(client: str, window: int | None) -> str:
     """Return a line that says that a context window of `window` tokens is too small for a client;
-    empty if it is large enough or unknown (None).
+    empty if it is large enough or unknown (None), or if `NEEDS` lacks the client.
     """
     needed = NEEDS.get(client, 0)
     if not window or window >= needed:

@@ -31,7 +31,9 @@ class Watcher:
     """
 
     def asked(self, seen: FlowRecord) -> None:
-        """Handle a request that is about to be sent to the server."""
+        """Handle a request for a reply, or for the list of models, that is about to be sent to the
+        server.
+        """
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
         """Handle events that are sent to the client. It is called when a stream begins, at each of
@@ -41,8 +43,9 @@ class Watcher:
         """
 
     def ended(self, seen: FlowRecord) -> None:
-        """Handle the end of an exchange with a reply, once: it is complete, broke off, or was
-        refused by the server. It is not called if the addon answers the request itself.
+        """Handle the end of an exchange whose request `asked` has got, once: the response is
+        complete, broke off, or is an error. It is not called if the addon answers the request
+        itself. If a connection breaks, it is called for any exchange, such as one for embeddings.
 
         The watcher `FlowKeeper` writes the outcome and `seen.hints` into the flow's comment. So
         watchers that are called before it may add lines to `seen.hints`, and watchers that are

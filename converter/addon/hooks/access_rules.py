@@ -27,7 +27,7 @@ _LOCAL_NAME = re.compile(r"[^.]+|(?:.*\.)?(?:localhost|local|internal|lan|home\.
 
 @lru_cache(maxsize=64)
 def foreign_page_header(host: str, origin: str | None, allowed: tuple[str, ...]) -> str:
-    """Return the header that shows that a foreign web page sent a request, such as
+    """Return the header that shows that a foreign web page may have sent a request, such as
     `Origin: https://evil.example`; empty for any other request.
 
     A page can send a POST to this machine. It can also resolve its own host name to this machine
@@ -49,8 +49,9 @@ def foreign_page_header(host: str, origin: str | None, allowed: tuple[str, ...])
 
 def _allows_origin(origin: str, allowed: tuple[str, ...]) -> bool:
     """Return True if a page with this `Origin` may send requests: the page of an allowed or local
-    host, or a program or browser extension, which has a scheme of its own. False for `null`, the
-    origin of files and of pages that hide their origin.
+    name or of a private IP address, or a program or browser extension, which has a scheme of its
+    own. False for other IP addresses, and for `null`, the origin of files and of pages that hide
+    their origin.
     """
     scheme, _, rest = origin.partition("://")
     if not rest or scheme.lower() not in ("http", "https"):
@@ -78,8 +79,8 @@ def _host_of(url: str) -> str:
 
 
 _ANTHROPIC_DOMAINS = (".anthropic.com", ".claude.com")
-"""Domains of Anthropic's own API. A server in one of them gets the client's Anthropic keys; no
-other server gets them.
+"""Domains of Anthropic's own API. A server in one of them gets the client's Anthropic keys, over
+HTTPS; no other server gets them.
 """
 
 _log = logging.getLogger(__name__)
@@ -97,7 +98,8 @@ class AccessRules:
         """Return the error for a request of a foreign web page; `None` if the request may pass.
         Only a reverse proxy refuses requests, and only those that reach it on a loopback address.
 
-        `host`: the `Host` that the client sent, before mitmproxy replaced it; `None`: not known.
+        `host`: the `Host` that the client sent, before mitmproxy replaced it; `None`: not known, so
+        that only the `Origin` is checked.
         """
         if not is_reverse(flow) or not is_loopback(str(flow.client_conn.sockname[0])):
             return None

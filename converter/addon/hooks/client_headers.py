@@ -1,5 +1,6 @@
-"""Patterns of a client's headers that a model server must not get (Anthropic's keys, cookies,
-headers for the cloud of the client's maker), and the functions by which `AccessRules` removes them.
+"""Removes from a request the headers that a model server must not get: Anthropic's keys, cookies,
+and headers for the cloud of the client's maker. The file has their patterns (`_CLOUD_KEY`,
+`_PERSONAL`); `AccessRules` calls its functions.
 """
 
 import re
@@ -25,7 +26,7 @@ _match_personal = lru_cache(maxsize=256)(_PERSONAL.fullmatch)
 
 
 def withhold_keys(headers: Headers) -> list[str]:
-    """Remove the headers that hold a key of Anthropic's. Return their names."""
+    """Remove those of `_CREDENTIAL_HEADERS` that hold a key of Anthropic's. Return their names."""
     matching = {name.lower() for name, value in headers.fields if _CLOUD_KEY.match(value)}
     names = [name for name in _CREDENTIAL_HEADERS if name in matching]
     if names:
@@ -34,7 +35,8 @@ def withhold_keys(headers: Headers) -> list[str]:
 
 
 def withhold_headers(headers: Headers, kept: Collection[str]) -> None:
-    """Remove cookies, and headers that Claude Code and Codex send to their clouds. `kept`: names of
-    headers that stay, because they belong to the dialect in which the server gets the request.
+    """Remove cookies and the other headers of `_PERSONAL`, which clients such as Claude Code and
+    Codex send to their clouds. `kept`: names of headers that stay, because they belong to the
+    dialect in which the server gets the request.
     """
     remove_fields(headers, lambda name: _match_personal(name) and name.decode() not in kept)

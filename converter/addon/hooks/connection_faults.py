@@ -1,5 +1,6 @@
-"""A table (`FAULTS`) of messages for clients: mitmproxy's or the system's reason for a fault -> a
-sentence about a server that could not be reached, did not answer, or broke off its reply.
+"""Turns the reason for a broken connection into a sentence for the client (`fault_message`): that
+the server could not be reached, did not answer, or broke off its reply. The table `FAULTS` has the
+reasons, which are mitmproxy's or the system's texts, and the sentences.
 """
 
 import re
@@ -59,8 +60,8 @@ refused`.
 
 
 def fault_message(flow: HTTPFlow, reason: str) -> str:
-    """Return the message for the client about a failed connection, with the server's address.
-    `reason`: the text for the fault, by mitmproxy or the operating system.
+    """Return the message for the client about a failed connection, with the server's address unless
+    mitmproxy is ending. `reason`: the text for the fault, by mitmproxy or the operating system.
     """
     rows = ((sentence, *row) for sentence, rows in FAULTS.items() for row in rows)
     matches = ((match, *row) for row in rows if (match := re.search(row[1], reason, re.DOTALL)))

@@ -5,7 +5,8 @@ does not go on.
 A server that ends thoughts on request (llama.cpp) is asked to do so, and continues the same
 response. From any other server the addon disconnects in the middle of the response. The layers then
 send a second request, whose body (`AwaitedReply.continued_body`) contains the reply so far, and the
-server's response to it continues the reply.
+server's response to it continues the reply. If the server cannot continue a reply, the reply ends
+with the thought.
 """
 
 import asyncio
@@ -34,13 +35,15 @@ Any other status (such as 429) becomes an error of the reply.
 
 
 type AskToEnd = Callable[[str], Awaitable[bool]]
-"""Asks the server to end the thought of the reply with this id. Returns True if the server will."""
+"""Takes the id of a reply, and asks the server to end the reply's thought. Returns True if the
+server ends it, or if the reply has ended already.
+"""
 
 
 class ContinuedReply:
     """Lets a reply go on when the addon ends its thought: the server is asked to end the thought
-    and goes on itself, or a second request continues the reply. If the addon ends the answer, at a
-    stop string, the reply ends.
+    and goes on itself, or a second request continues the reply. If neither is possible, or if the
+    addon ends the answer, at a stop string, the reply ends.
 
     Arguments:
         ask_to_end: the function that asks the server to end the thought.

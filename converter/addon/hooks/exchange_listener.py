@@ -66,9 +66,9 @@ class ExchangeListener(Listener):
         """Return the object that reads a server's response whose body is not yet sent to the
         client; `None` if the response's body need not be read as it comes.
 
-        If the client wants one whole body, this is the tap of the reply. It is a `NextRequest` if
-        the addon may send the server another request after this response. For example, the server
-        has refused a trait of the request, and the next request leaves it out.
+        This is the tap of the reply if the tap collects one whole body for the client. It is a
+        `NextRequest` if the addon may send the server another request after this response. For
+        example, the server has refused a trait of the request, and the next request leaves it out.
         """
         record = RUNNING_RECORDS.get(flow.id)
         if record is None:
@@ -115,9 +115,10 @@ class ExchangeListener(Listener):
         return head
 
     def last_pieces(self, flow: HTTPFlow, begun: Tap) -> list[bytes]:
-        """Return the last pieces of a stream that began early (`early_head`), if the server's
-        response did not go through the stream's tap (`begun`) because it came whole: the rewritten
-        body, or an error.
+        """Return the last pieces of a client's stream if the server's response then came whole. The
+        stream began early (`early_head`), or a next request was to continue it. They are the pieces
+        that the stream's tap (`begun`) has kept, else the body that `ReplySteps.complete` has made,
+        or an error if it made no stream.
         """
         assert flow.response
         if begun.late_pieces:

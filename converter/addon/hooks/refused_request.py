@@ -1,10 +1,10 @@
-"""Readers of the response of a server that failed on the client's request (a refusal, a parser's
-fault, an empty stream). They make the next request, which the layers send; `refusals.py` and
+"""Reads a server's response if the server failed on the client's request (a refusal, a parser's
+fault, an empty stream), and makes the next request, which the layers send. `refusals.py` and
 `unread_replies.py` in `converter/addon/servers` have the rules.
 
 - A server refuses a request because of a trait (such as a field). The request is sent again without
-  the trait that the server's error message names. A message names one trait, so a request may be
-  refused several times, each time for another trait.
+  the traits that the server's error message names. A message may not name all traits that the
+  server refuses, so a request may be refused several times, each time for another trait.
 - llama.cpp's own parser of calls fails, and discards the reply. The reply is requested again in two
   steps: the server renders the prompt (fills the messages into the chat template), and then
   completes the prompt as text, which no parser reads.
@@ -37,8 +37,8 @@ _LONGEST_RESPONSE = 1 << 16
 until it is complete, which would take too long for a long response.
 """
 SENT_AGAIN = "the server refused {names}, and was asked again without: {words}"
-"""Template of a log line: `{names}` are the traits that were left out, `{words}` is the server's
-message.
+"""Template of a log line: `{names}` are the traits that were left out because of this message,
+`{words}` is the server's message.
 """
 PARSED_HERE = (
     "the server's own parser rejected a reply, which was requested again as text and parsed here"
@@ -49,13 +49,17 @@ EMPTY_STREAM = "the server's stream was empty, so a whole reply was requested fo
 _LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
 """The fields of a chat completion that limit the reply's tokens."""
 METADATA = "think_refused"
-"""The key in `flow.metadata` under which the body of the first refused request is kept."""
+"""The key in `flow.metadata` under which the body of the exchange's first request to the server is
+kept, if the server failed on it and got another one.
+"""
 
 
 def start_reader(record: FlowRecord) -> Refusal | None:
     """Return the reader of a response whose body the client does not get yet, and store it as
-    `record.refusal`. A prompt that the addon requested gets a `PromptReader`, an error response to
-    a chat request a `RefusalReader`. Return `None` for any other response.
+    `record.refusal`; if the response has a reader already, return that. A prompt that the addon
+    requested gets a `PromptReader`. A response to a request for a reply gets a `RefusalReader` if
+    its status is one of `refusals.STATUSES`. Return `None` for any other response, and for the
+    answer to the request of a `SilentStream`.
     """
     before, response = record.refusal, record.flow.response
     if before and before.response is response:
@@ -79,7 +83,7 @@ def unparsed_request(
 
     The request is a text completion of `prompt`, and `record.awaited` is changed to await one. If
     `prompt` is no text, because the server rendered none, the request is the chat completion `body`
-    with its tools as text in the system turn.
+    with its tools as text in the system turn, and `record.awaited` stays.
     """
     if not isinstance(prompt, str) or record.awaited is None:
         return unread_replies.with_tools_as_text(body), ""
@@ -90,12 +94,13 @@ def unparsed_request(
 
 class NextRequest(Refusal):
     """Reads a server's response. If its body shows that the server needs another request, this
-    reader makes the request, whose response the client gets in place of the first.
+    reader makes the request, whose response is then read in place of the first.
 
     Attributes:
         response: the server's response whose body is read here, chunk by chunk.
         left_out_traits: the names of the traits that the next request to the server lacks.
-        first_body: the body of the first request to the server, with all its traits.
+        first_body: the fields of the first request to the server, with all its traits; empty if no
+            trait was left out.
         requests_prompt: True if the next request asks the server for the rendered prompt, and not
             for a reply.
 
@@ -121,8 +126,9 @@ class NextRequest(Refusal):
         self.requests_prompt = False
 
     def __call__(self, chunk: bytes) -> list[bytes]:
-        """Read a chunk of the response, and make the next request once the response's body is
-        complete JSON of at most `_LONGEST_RESPONSE` bytes. Return no bytes for the client.
+        """Read a chunk of the response. Once the response's body is complete JSON of at most
+        `_LONGEST_RESPONSE` bytes, make the next request if the body calls for one. Return no bytes
+        for the client.
         """
         self._received += chunk if len(self._received) <= _LONGEST_RESPONSE else b""
         status = self.response.status_code if self.response else 0
@@ -178,7 +184,7 @@ class RefusalReader(NextRequest):
 
     def read_first_chunk(self, chunk: bytes) -> bool:
         """Read the first chunk of a server's stream with the status 200. Return True if the chunk
-        is a refusal, and the next request, which leaves out the refused trait, is ready.
+        is a refusal, and the next request is ready.
         """
         event = chunk.partition(b"data:")[2].partition(b"\n")[0]
         if b'"error"' in event and json_text.readable(event):
@@ -186,10 +192,11 @@ class RefusalReader(NextRequest):
         return self.stopped
 
     def _make_next(self, answer: bytes, status: int) -> None:
-        """Make the next request: the refused request without the traits that the refusal names. If
-        llama.cpp's parser of calls has failed, the next request asks for the rendered prompt. Make
-        none if the server's message names no trait that can be left out, or only traits that were
-        left out before.
+        """Make the next request: the refused request without the traits that the refusal names, or
+        without its pictures if the refusal probably means them (`refuses_pictures`). If llama.cpp's
+        parser of calls has failed, the next request asks for the rendered prompt. Make none if the
+        server's message names no trait that can be left out, or only traits that were left out
+        before.
         """
         sent = http_messages.content_of(self._record.sides.server_request)
         body, text = json_text.read_or_none(sent), sent.decode("utf-8", "replace")
@@ -220,7 +227,7 @@ class RefusalReader(NextRequest):
 
 
 class SilentStream(NextRequest):
-    """Makes the request that finds out why the server's stream was empty: it repeats the first
+    """Makes the request that finds out why the server's stream was empty: it repeats the last
     request, and asks for a whole reply, not a stream, of at most one token.
 
     llama-cpp-python 0.3.36 sends an empty stream if the prompt is too long. It reports this reason
@@ -247,7 +254,9 @@ class PromptReader(NextRequest):
     log_line = PARSED_HERE
 
     def _make_next(self, answer: bytes, status: int) -> None:  # noqa: ARG002
-        """Make the request that completes the prompt in `answer` as text."""
+        """Make the request that completes the prompt in `answer` as text. If `answer` has none,
+        make the one that `unparsed_request` returns without a prompt.
+        """
         body = json_text.object_in(http_messages.content_of(self._record.sides.server_request))
         prompt = json_text.object_in(answer).get("prompt")
         self._next_body, path = unparsed_request(self._record, body, prompt)

@@ -45,8 +45,10 @@ class ReplySteps:
 
     async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
         """Handle a response's head. Make a `Tap` the stream function of a streamed reply, before
-        the reply's first byte. A response that the addon leaves alone (`record` may be `None`) is
-        streamed unchanged, or held if an option or a script needs it whole (`must_hold_reply`).
+        the reply's first byte (`_open_stream`); a stream that continues the reply gets the same
+        tap. A response that the addon leaves alone (`record` may be `None`) is streamed unchanged,
+        or held if an option or a script needs it whole (`must_hold_reply`). Any other response is
+        held for `complete`.
         """
         assert flow.response
         streamed = is_stream(flow.response.headers.get("content-type", ""))
@@ -93,8 +95,9 @@ class ReplySteps:
 
     async def complete(self, record: FlowRecord) -> None:
         """Finish an exchange whose response is complete: rewrite a whole reply, store lessons from
-        the reply, log its notes in one line, and call `ended` of the watchers. If no reply is
-        awaited, do only one thing: translate the response if the exchange is of `Kind.COUNTERPART`.
+        the reply, log its hints and its notes, each in one line, and call `ended` of the watchers.
+        If no reply is awaited, do only one thing: translate the response if the exchange is of
+        `Kind.COUNTERPART`.
         """
         flow, awaited, notes = record.flow, record.awaited, list[str]()
         if awaited is None or flow.response is None:
@@ -134,8 +137,10 @@ class ReplySteps:
         await wait_for_writes(record.memory)
 
     def break_off(self, record: FlowRecord) -> None:
-        """Finish an exchange whose server or client has disconnected: close the reply, and keep the
-        reason for the flow's comment, unless the client left after the reply's finish.
+        """Finish an exchange whose server or client has disconnected: close the reply, and call
+        `ended` of the watchers. Unless the client left after the reply's finish, keep the reason
+        for the flow's comment, and log it (but not if the client left a reply of a model: a watcher
+        logs a line for that).
         """
         flow, rewriter = record.flow, record.rewriter
         assert flow.error
@@ -205,7 +210,7 @@ class ReplySteps:
         """Close a tap that mitmproxy has not called at the body's end. There are two cases: the tap
         collects the body for a client that wants one whole body; or the tap's next request got a
         whole response and no stream. If the tap collects the body, set the flow's response to this
-        body.
+        body; else the layers send the tap's `late_pieces`.
         """
         flow = record.flow
         assert flow.response
@@ -222,8 +227,9 @@ class ReplySteps:
 
     def _pass_events(self, record: FlowRecord, rewriter: Rewriter) -> None:
         """Pass the events of the rewriter's last call to the watchers, and collect the thoughts in
-        them. When the reply is complete, store its thoughts, before the client gets the reply's
-        end: the client's next request may need them.
+        them, if the reply's thoughts are kept (`earlier_thoughts.position`). When the reply is
+        complete, store its thoughts, before the client gets the reply's end: the client's next
+        request may need them.
         """
         if position := record.request.earlier_thoughts.position:
             position.add(rewriter.events, rewriter.thoughts)

@@ -129,7 +129,7 @@ class RequestSteps:
 
 
 async def decompress_body(pending: PendingRequest) -> None:
-    """Decompress the client's body. Raises RequestTooLargeError above the user's limit."""
+    """Decompress the body, and choose its `worker`. Raises RequestTooLargeError above the limit."""
     record = pending.record
     limit = record.exchange.settings.limits.request_bytes
     if record.too_large:
@@ -215,7 +215,7 @@ async def read_untranslated(pending: PendingRequest) -> None:
 async def replace_model_name(pending: PendingRequest) -> None:
     """Replace the model's name in the request by the server's name for the model, if a row of
     `think_models` fits the name, or the name is a variant (`Qwen3-8B-low`). If the row or the
-    variant has an effort or a budget of thinking, set these in the request too.
+    variant has an effort or a budget of thinking, set these too, but not in a native request.
     """
     record, request = pending.record, pending.record.request
     rows, name = record.exchange.settings.models, request.requested_model
@@ -248,14 +248,14 @@ async def recognise_for_ended_thoughts(pending: PendingRequest) -> None:
 
 
 async def write_chat_completion(pending: PendingRequest) -> None:
-    """Write a request of another dialect as a chat completion, with earlier thoughts put back."""
+    """Write a request as a chat completion, with the earlier thoughts that the memory returns."""
     record = pending.record
     writing = partial(record.request.translate, record.server, pending.has_thinking_field)
     record.request = await _run_with_memory(pending, partial(writing, pending.memory), writing)
 
 
 async def restore_thoughts(pending: PendingRequest) -> None:
-    """Put earlier thoughts back into a chat completion, if its client has left them out."""
+    """Put earlier thoughts back into a chat completion, as far as the memory returns them."""
     record, request = pending.record, pending.record.request
     if request.describes_tools:
         return
@@ -268,8 +268,7 @@ async def restore_thoughts(pending: PendingRequest) -> None:
 
 async def rewrite_call_ids(pending: PendingRequest) -> None:
     """Replace the ids of earlier calls, if the model's chat template accepts only ids of a certain
-    form. The steps that put thoughts back (`write_chat_completion`, `restore_thoughts`) must run
-    before this one, because they look thoughts up by the client's ids.
+    form. The steps that put thoughts back must run before: they need the client's ids.
     """
     request = pending.record.request
     if not MODELS_WITH_IDS.search(str(request.body.get("model"))):
@@ -281,8 +280,8 @@ async def rewrite_call_ids(pending: PendingRequest) -> None:
 
 
 async def count_tokens(pending: PendingRequest) -> Response:
-    """Return the answer to a request to count a prompt's tokens. The header
-    `x-think-tokens-counted-by` has the name of the server that counted, or `estimate`.
+    """Return the answer to a request to count a prompt's tokens. Its header
+    `x-think-tokens-counted-by` names the profile of the server that counted, else `estimate`.
     """
     record, body = pending.record, pending.record.request.body
     path = record.flow.request.path.partition("?")[0].removeprefix(record.exchange.base_path)
@@ -290,7 +289,7 @@ async def count_tokens(pending: PendingRequest) -> Response:
     count = pending.upstream_client.count_tokens
     tokens = await count(record.upstream, pending.keys, record.server, *sent)
     counter = record.server.name
-    if tokens is None:  # the server does not count tokens for clients
+    if tokens is None:  # the server cannot count, or did not answer
         counter = "estimate"
         tokens = await run_aside(record.body_size, partial(estimate_tokens, body))
     response = http_messages.response_of(record.exchange.count_answer(tokens))
@@ -306,8 +305,8 @@ async def register_server(pending: PendingRequest) -> None:
 
 
 async def await_models(pending: PendingRequest) -> None:
-    """Set `record.awaited`, by which the list of models is rewritten. Request the whole list even
-    if the client wants one model, because some servers have no path for one model.
+    """Set `record.awaited`, by which the list of models is rewritten. If the addon takes the
+    client's one model from the list, request the list: some servers have no path for one model.
     """
     record = pending.record
     record.awaited = AwaitedReply(record.request, record.server)
@@ -362,8 +361,8 @@ async def enforce_limits(pending: PendingRequest) -> None:
 
 
 async def request_usage(pending: PendingRequest) -> None:
-    """Have the server send the counts of tokens at a stream's end, although the client has not
-    requested them. If no step has changed the body, add only `stream_options` to its bytes.
+    """Request the counts of a stream's tokens if the client does not, and the option `think_usage`
+    and the server allow it. If no step has changed the body, add only the field to its bytes.
     """
     sent, record = pending.sent_fields, pending.record
     if sent.get("stream") is not True or COUNTING in sent:
@@ -386,7 +385,9 @@ async def request_usage(pending: PendingRequest) -> None:
 
 
 async def write_body(pending: PendingRequest) -> None:
-    """Write the body for the server. If no step has changed it, the client's own bytes stay."""
+    """Write the body for the server, and for a translated request path and headers. If no step has
+    changed the body, the client's own bytes stay. Keep the request's turns for the next request.
+    """
     record, sent = pending.record, pending.sent_fields
     translated = record.exchange.is_translated
     if record.exchange.kind is Kind.TRANSLATED:
@@ -424,7 +425,7 @@ async def avoid_server_parser(pending: PendingRequest) -> None:
 
 
 async def probe_prompt_end(pending: PendingRequest) -> None:
-    """Start the probe for the prompt's end, which shows if the reply begins in a thought."""
+    """Start the probe for the prompt's end, if the beginning of the reply has to be guessed."""
     record, exchange = pending.record, pending.record.exchange
     if exchange.guesses_start and record.upstream.direct:
         server = record.server if exchange.is_translated else exchange.settings.server
@@ -434,7 +435,6 @@ async def probe_prompt_end(pending: PendingRequest) -> None:
 
 type Step = Callable[[PendingRequest], Awaitable[Response | None]]
 ALL_KINDS = frozenset(Kind)
-"""All kinds of exchange."""
 WRITTEN_KINDS = frozenset((Kind.TRANSLATED, Kind.COUNTED))
 """The kinds whose request the addon translates into a chat completion."""
 UNTRANSLATED_KINDS = frozenset((Kind.CHAT, Kind.NATIVE))
@@ -471,8 +471,8 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
 
 
 async def _find_server(pending: PendingRequest) -> Server:
-    """Return the profile that the option `think_server` names, else the one found by probes.
-    Probes may raise ConnectionError, and are not sent through an upstream proxy.
+    """Return the profile that the option `think_server` names, else the one found by probes, which
+    may raise ConnectionError. No probes go through an upstream proxy: then the profile stays.
     """
     record, chosen = pending.record, pending.record.exchange.settings.server
     if chosen or not record.upstream.direct:

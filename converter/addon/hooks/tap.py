@@ -50,9 +50,9 @@ class Tap(HeldStream):
     - `PendingPieces`: the end of a reply waits until the reply is stored in the memory.
     - `ContinuedReply`: if the addon ends a thought, the server goes on with the reply itself, or a
       second request of the addon continues it.
-    - `RefusalReader`: if the server refuses the request for a trait, such as a field, the addon
-      sends the request again and leaves the trait out.
-    - `SilentStream`: if the server's stream is empty, the addon's next request asks for the reason.
+    - `RefusalReader`: if the stream's first chunk is an error that refuses the request for a trait,
+      such as a field, the addon sends the request again and leaves the trait out.
+    - `SilentStream`: if a reply's stream is empty, the addon's next request asks for the reason.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class Tap(HeldStream):
         return self._pass_on(chunk, self._pending.take_due(self._rewrite(chunk, at), chunk), at)
 
     def _read_refusal(self, chunk: bytes) -> bool:
-        """Search the first chunk for an error by which the server refuses the request. Return True
-        if there is one, and the request can be sent again with the refused trait left out.
+        """If `chunk` is the reply's first, search it for an error by which the server refuses the
+        request. Return True if the first chunk had one, and the next request is ready.
         """
         if self._awaits_first_chunk:
             self._awaits_first_chunk = False
@@ -103,15 +103,15 @@ class Tap(HeldStream):
 
     @property
     def _is_refusal(self) -> bool:
-        """Return True if the server's stream is a refusal, and the next request, which leaves out
-        the refused trait, is ready.
+        """Return True if the server has refused the request or sent an empty stream, and the next
+        request is ready.
         """
         return self._refusal is not None and self._refusal.stopped
 
     @property
     def wants_next_request(self) -> bool:
-        """Return True if the addon sends the server another request after this response: the server
-        has refused the first one, or the response's body is empty. Read it only at the body's end,
+        """Return True if the layers have to call `next_request` at this response's end: the server
+        has refused the request, or a reply's stream is empty. Read it only at the body's end,
         because it is True before a reply's first chunk too.
         """
         return self._is_refusal or self._awaits_first_chunk
@@ -127,8 +127,9 @@ class Tap(HeldStream):
     @property
     def is_long(self) -> bool:
         """Return True if the next chunk must go to `call_in_thread`, because the call may take
-        long. The call may complete a long frame, wait until the reply is stored in a file or in
-        Redis, or wait for the server's answer to the request to end a thought.
+        long. The call may complete a long frame, write a last event that repeats the reply, wait
+        until the reply is stored in a file or in Redis, or wait for the server's answer to the
+        request to end a thought.
         """
         if self._continued.is_ending or (self._pending.may_wait and self._rewriter.finished):
             return True
@@ -136,8 +137,9 @@ class Tap(HeldStream):
         return self._rewriter.held() + again > LONG
 
     async def call_in_thread(self, chunk: bytes) -> list[bytes]:
-        """Do the same as a call of the tap, but rewrite in a thread beside mitmproxy's loop. The
-        events are passed to the watchers in the loop.
+        """Do the same as a call of the tap, but rewrite in a thread beside mitmproxy's loop. If the
+        server was asked to end a thought, first wait for its answer. At the end wait until the
+        reply is stored. The events are passed to the watchers in the loop.
         """
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
@@ -168,9 +170,9 @@ class Tap(HeldStream):
 
     def next_request(self, possible: bool) -> Request | None:
         """Return the request to send to the server after this response; `None` if there is none. It
-        continues a reply whose thought the addon has ended, repeats a refused request without the
-        refused trait, or asks why a stream was empty. `possible`: False if the protocol of the
-        server's connection allows no further request for this exchange.
+        continues a reply whose thought the addon has ended, takes the place of a refused request,
+        or asks why a stream was empty. `possible`: False if the protocol of the server's connection
+        allows no further request for this exchange.
         """
         if self._awaits_first_chunk:
             self._awaits_first_chunk, self._refusal = False, SilentStream(self._record)
@@ -182,10 +184,11 @@ class Tap(HeldStream):
     def take_second_response(self, status: int, body: bytes) -> None:
         """Close the reply with the response to the request of `next_request`, if this response came
         whole and not as a stream. The client's last pieces are then in `late_pieces`. If `status`
-        is 200, `body` is rewritten as the rest of the reply; after another status the reply ends.
+        is 200, `body` is rewritten as the rest of the reply; after another status the reply ends,
+        usually with an error.
 
-        If the request asked why a stream was empty (`is_silent`), the client gets only the
-        response's error; without an error the reply ends as an empty stream.
+        If the request asked why a stream was empty (`is_silent`), the client gets the response's
+        body only if `status` is not 200, as an error; else the reply ends as an empty stream.
         """
         if self.is_silent:
             error = json_text.write(json_text.object_in(body)) if status != OK else b""
@@ -212,8 +215,8 @@ class Tap(HeldStream):
 
     def abort(self, reason: str) -> list[bytes]:
         """Close a reply whose connection broke, and return its last pieces, with an error for the
-        client. If the reply was complete already, return only the pieces that waited until the
-        reply was stored. `reason`: mitmproxy's text for the fault.
+        client unless the reply's finish has come. If the reply was closed already, return only the
+        pieces that waited until the reply was stored. `reason`: mitmproxy's text for the fault.
         """
         if self._rewriter.closed:
             return self._pending.take_all([])
@@ -228,8 +231,9 @@ class Tap(HeldStream):
         return self._pass_on(b"", pieces, time() - self._requested_at)
 
     def _pass_on(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
-        """Record the chunk, and return its `pieces` for the client, joined into one. Also ask the
-        server to end the thought if the rewriter wants that, and pass the events to the watchers.
+        """Record the chunk, and return its `pieces` for the client, joined into one; `[]` if they
+        are empty. If the tap holds pieces, also keep them in `late_pieces`. Ask the server to end
+        the thought if the rewriter wants that, and pass the events to the watchers.
 
         `at`: when the chunk came, in seconds after the request.
         """

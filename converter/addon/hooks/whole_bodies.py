@@ -1,5 +1,6 @@
-"""Decides which bodies are held until they are complete, in traffic that the addon leaves alone and
-would stream: those that one of mitmproxy's options or a script of the user needs whole.
+"""Decides whether a body in traffic that the addon leaves alone is held until it is complete. It is
+held if one of mitmproxy's options (`NEED_WHOLE_REQUESTS`, `NEED_WHOLE_REPLIES`) or a script of the
+user needs it whole; else it is streamed.
 """
 
 from types import ModuleType

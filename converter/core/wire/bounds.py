@@ -1,8 +1,10 @@
 """Sets how much of a reply the addon reads, holds and notes: a `Bound` for each kind of data
 (`BODY_LIMIT`, `HELD_LIMIT`, `BLANKS_LIMIT` ...), and `TooMuchError` for a reply beyond one.
 
-`converter.addon.bounds` has bounds of requests, heads and probes. `docs/faults.md` tells which ones
-end a reply. Timeouts, and limits of searches for a pattern, stand in the modules that use them.
+`converter.addon.bounds` has the bounds of response heads, of answers to probes and of earlier
+requests. Timeouts, limits of searches for a pattern, and a few other bounds, such as
+`_LONGEST_RESPONSE` in `converter/addon/hooks/refused_request.py`, stand in the modules that use
+them. `docs/faults.md` tells which bounds end a reply.
 
 A bound is checked where a frame or a body arrives, and where text is held before it is emitted. A
 frame or body that is too long is not read.
