@@ -90,8 +90,8 @@ class Tap(HeldStream):
         return self._pass_on(chunk, self._pending.take_due(self._rewrite(chunk, at), chunk), at)
 
     def _read_refusal(self, chunk: bytes) -> bool:
-        """If `chunk` is the reply's first, search it for an error by which the server refuses the
-        request. Return True if the first chunk had one, and the next request is ready.
+        """Return True if the server has refused the request in the reply's first chunk, and the
+        next request is ready. If `chunk` is the first one, search it for the server's error.
         """
         if self._awaits_first_chunk:
             self._awaits_first_chunk = False
