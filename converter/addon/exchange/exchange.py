@@ -223,8 +223,7 @@ class Exchange:
         """Return the server's response (`status`, `body`) in the client's dialect; `None` if it
         goes to the client unchanged, as some errors do. The client's request, such as one for
         embeddings, was sent to the endpoint of OpenAI's API that has the same purpose
-        (`Endpoint.counterpart`).
-        `took`: how many nanoseconds the server needed for the response.
+        (`Endpoint.counterpart`). `took`: how many nanoseconds the server needed for the response.
         """
         if status == 200 and self.endpoint.counterpart:
             with suppress(RequestError):

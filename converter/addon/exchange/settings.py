@@ -261,8 +261,9 @@ class Settings:
         _read_history,
         _HISTORY_VALUES,
     )
-    """Where a translated request has earlier thoughts (in a field, in tags, or nowhere), and
-    whether tool results go before the text of their user turn.
+    """Where a request has earlier thoughts (in a field, in tags, or nowhere) if it is translated or
+    if the addon puts thoughts back; and, in a translated request, whether tool results go before
+    the text of their user turn.
     """
     restore: str = _choice(("auto", "off"), "put back earlier thoughts that a client has dropped")
     """`auto`: earlier thoughts that a client has dropped are put back; `off`: they are not."""

@@ -34,12 +34,12 @@ OWNER = "lessons"
 clients are hashes.
 """
 WAIT = 0.2
-"""The most seconds that the first request to a server waits for other processes' lessons. Later
-requests do not wait.
+"""The most seconds that the first request to a server waits for other processes' lessons, and so
+does a probe before it begins (`anew`). Later requests do not wait for a reading of their own.
 """
 AGAIN = 10.0
-"""The fewest seconds between two readings of other processes' lessons about a server. The first
-request after these seconds begins the next reading.
+"""The fewest seconds between two readings of other processes' lessons about a server, except
+readings for a probe (`anew`). The first request after these seconds begins the next reading.
 """
 _OWN_NAMES = ("localhost", "0.0.0.0", "::", "host.docker.internal", "host.containers.internal")
 """Names of hosts that mean the machine itself, as loopback addresses do."""

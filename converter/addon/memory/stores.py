@@ -12,8 +12,8 @@ from converter.core.model.memory import Bounds, ProcessStore, Store
 _DAY = 86_400
 """How many seconds a day has."""
 MOST_BYTES_OF_LESSONS = 10_000_000
-"""The most bytes of lessons in the file of lessons. The lessons about one server take at most 30
-kB.
+"""The most bytes of lessons in the file of lessons. The lessons about one server mostly take less
+than 30 kB.
 """
 
 

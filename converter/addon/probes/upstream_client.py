@@ -6,8 +6,8 @@ A server's kind, the end of its prompts and its list of models are stored, so th
 probed again for each request. If a client's request can be sent without the result, the request
 does not wait for the probe.
 
-A server that does not answer delays requests by `PATIENCE` seconds once. The client remembers that
-the server was silent, and probes it again only in the background.
+A server that does not answer within `PATIENCE` seconds is remembered as silent. Its kind and its
+counts of tokens are then probed only in the background, so that they delay requests only once.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ from converter.core.model.initial_state import InitialState
 from converter.core.wire.printable import bounded
 
 PATIENCE = 3.0
-"""The most seconds to wait for a server's answer to a probe. A client's request waits no longer."""
+"""The most seconds to wait for a server's answer to one request of a probe."""
 GRACE = 0.2
 """The most seconds to wait for a running probe of a request's prompt, because the end of the prompt
 will show whether the reply begins in a thought or in text.

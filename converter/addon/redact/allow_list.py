@@ -47,7 +47,9 @@ def _names(text: str) -> list[str]:
 
 
 def is_kept(name: str, value: str | None) -> bool:
-    """Return True if a recording may hold a request's header with this name and value."""
+    """Return True if a recording may hold a request's header with this name, in lower case, and
+    this value.
+    """
     return name in HEADERS and value is not None and _HEADER_VALUE.fullmatch(value) is not None
 
 

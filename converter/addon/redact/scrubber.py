@@ -41,8 +41,8 @@ class Scrubber:
     came in several frames can be cut into the same pieces again.
 
     Arguments:
-        secrets: Texts to hide, in all their `_spellings`. Those with fewer than `LEAST_SECRET`
-            characters, and words of `PROTOCOL`, are not hidden.
+        secrets: Texts to hide, in all their `_spellings`. Not hidden are texts with fewer than
+            `LEAST_SECRET` characters, words of `PROTOCOL`, and what has become `x` already.
         addresses: Hosts of servers, with a port or without. Those of `_LOOPBACK` stay.
         paths: Names of models. Those that are no path stay.
     """
@@ -314,8 +314,9 @@ def _secrets_of_address(link: str) -> Iterator[str]:
 
 
 def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """Yield the values of headers, or the parts of them, that may be secrets, because a recording
-    does not keep them. Headers that never hold a secret (`Content-Length`) give nothing.
+    """Yield the values of headers (name in lower case -> value), or the parts of them, that may be
+    secrets, because a recording does not keep them. Headers that never hold a secret
+    (`content-length`) give nothing.
     """
     for name, value in headers.items():
         if is_kept(name, value) or (name not in HEADERS and _HARMLESS_HEADERS.fullmatch(name)):

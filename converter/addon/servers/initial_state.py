@@ -160,9 +160,9 @@ def state_by_model(facts: Facts) -> InitialState | None:
 
 
 def mentions_closer(body: Mapping[str, object]) -> bool:
-    """Return True if a closer stands in a turn that is not the assistant's, or in a tool's
-    description. Then the reply may quote a closer, and a closer in the reply does not prove that
-    the reply began inside a thought.
+    """Return True if a closer stands in a turn that is not the assistant's, or in the description
+    or schema of a tool. Then the reply may quote a closer, and a closer in the reply does not prove
+    that the reply began inside a thought.
     """
     turns = [turn for turn in messages_of(body) if role_of(turn) != "assistant"]
     written = json_text.write([turns, body.get("tools")]).decode()

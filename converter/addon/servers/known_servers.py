@@ -94,7 +94,9 @@ def server_of_word(word: str) -> tuple[Server, bool]:
 
 
 _STATES = {state.value for state in InitialState} - {InitialState.AUTO.value}
-"""The words of `BEGINS` lessons: the states in which a reply may begin."""
+"""The states in which a reply may begin: the words of `BEGINS` lessons, and words of `PROMPT`
+lessons.
+"""
 _NAMES = {server_word(server, certain) for server in SERVERS for certain in (True, False)}
 """The words of `SERVER` lessons: `vllm`, `vllm?`, ..."""
 _IS_VALID: Mapping[str, Callable[[str], bool]] = {
@@ -344,9 +346,9 @@ class KnownServers:
         self, upstream: Upstream, body: Mapping[str, object], names: frozenset[str]
     ) -> None:
         """Remember that the server refused the traits `names` of this request (`pictures`, `field
-        seed`), except `PICTURES_ONCE`, and the field `stream_options` of a request for no stream.
-        To be called if these traits are surely the cause: the server has accepted the request
-        without them, or its failure shows them.
+        seed`). `PICTURES_ONCE` is not remembered, nor is the field `stream_options` if the request
+        wants no stream. To be called if these traits are surely the cause: the server has accepted
+        the request without them, or its failure shows them.
         """
         keys = names & refusals.KEYWORDS
         traits = names - keys - {refusals.PICTURES_ONCE}

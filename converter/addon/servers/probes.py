@@ -218,7 +218,7 @@ def prompt_pieces(server: Server, body: Mapping[str, object]) -> Probe[list[byte
 
 def rendered_prompt(body: Mapping[str, object]) -> Probe[str | None]:
     """Return the prompt that the server (llama.cpp) renders for a chat-completions request; `None`
-    if the server renders no prompts for clients.
+    if the server renders no prompts for clients, or sent no reply.
     """
     reply = yield ProbeRequest(TEMPLATE_PATH, json_text.write(body))
     prompt = _reply_field(reply, "prompt")
@@ -271,7 +271,7 @@ def _tokenize(body: Mapping[str, object], name: str, **more: object) -> Probe[ob
 
 def _vocabulary_bytes(token: str) -> bytes:
     """Return the bytes of a token from its spelling in the model's vocabulary: `<0x0A>` is one
-    byte, GPT-2's spelling has a character for each byte (`Ġ` for a blank), SentencePiece's spelling
+    byte; GPT-2's spelling has a character for each byte (`Ġ` for a blank); SentencePiece's spelling
     is text with `▁` for a blank.
     """
     if hexadecimal := _BYTE_TOKEN.fullmatch(token):

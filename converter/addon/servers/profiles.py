@@ -373,9 +373,8 @@ def thinking_fields(
     sent. The mode `enabled` becomes the fields `server.on`, with budget and effort beside them.
     Without a switch (`None`), and for `adaptive`, only budget and effort are sent: Claude Code
     2.1.197 sends `adaptive` for every unknown model, and vLLM with a Mistral tokenizer answers any
-    `chat_template_kwargs` with a 400.
-    `parses`: True if the server sends thoughts in a field of their own; it then gets the budget in
-    the fields `server.parser_budget` too.
+    `chat_template_kwargs` with a 400. `parses`: True if the server sends thoughts in a field of
+    their own; it then gets the budget in the fields `server.parser_budget` too.
 
     If the client sends a budget and no effort, the effort is the one for this budget
     (`BUDGET_EFFORTS`). No effort is sent to a server or a model that takes none, and none that

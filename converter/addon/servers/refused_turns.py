@@ -3,7 +3,7 @@ assistant turn at the end (a prefill, which the model continues). `TRAITS` in `r
 the trait that each function removes.
 
 Orders that some templates refuse are a system turn behind other turns, and two neighbouring turns
-of one role. Each function returns `body` itself if nothing changes.
+of one role. Each function returns `body` itself if the request does not have the refused form.
 """
 
 from collections.abc import Mapping
@@ -50,8 +50,8 @@ def with_continuation(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def with_one_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat-completions request with the assistant turns at its end joined into one, back
-    to the first that cannot be joined because it has more than role and content (such as calls).
+    """Return a chat-completions request with the assistant turns at its end joined into one. A turn
+    that has more than role and content (such as calls) is not joined, nor are the turns before it.
     """
     messages = [*messages_of(body)]
     while len(messages) > 1 and role_of(messages[-2]) == "assistant" and _ends_with_prefill(body):

@@ -52,7 +52,7 @@ _CHAT_FIELDS = frozenset(
     )
 )
 """Fields of a chat-completions request that a text completion lacks: their effect is already in the
-rendered prompt.
+rendered prompt, or concerns the reader, which is avoided.
 """
 
 
