@@ -78,8 +78,8 @@ def usable_port(
 
 def free_port(option: str, usual: int, host: str, taken: int | None = None) -> int:
     """Return the first port from `usual` upwards, except `taken`, at which a proxy at `host` can
-    listen. Raises CommandError when `PORTS_TRIED` ports are in use; the error asks the user to
-    choose a port with `option`.
+    listen. Raises CommandError if none of `PORTS_TRIED` ports can be used; the error asks the user
+    to choose a port with `option`.
     """
     reason = ""
     for port in range(usual, usual + PORTS_TRIED):

@@ -267,9 +267,9 @@ def _models_finding(models: Sequence[str], model: str) -> Finding:
 
 
 def _ask_for_thinking(link: ServerLink, server: Server, model: str) -> tuple[StreamedReply, bool]:
-    """Ask the model a question. If no thinking comes, ask again, with the server's fields that
-    switch thinking on. Return the reply to the second request and True. Return the first reply and
-    False if there was no second request, or the server refused it.
+    """Ask the model a question. If no thinking comes, and the server has fields that switch
+    thinking on, ask again with these fields. Return the reply to the second request and True.
+    Return the first reply and False if there was no second request, or the server refused it.
     """
     body = _question_body(model, QUESTION)
     streamed = link.stream(body, _has_begun_answer)
@@ -314,7 +314,8 @@ def thinking_finding(
     """Return the finding on the model's thinking: it came in a field of its own, in the text
     between marks, or not at all.
 
-    `asks_for_thinking`: True if fields of the request switched thinking on.
+    `streamed`: the reply to `QUESTION`, from the model of this name. `asks_for_thinking`: True if
+    fields of the request switched thinking on.
     """
     seconds = streamed.seconds_to_first_token
     when = f"; the first words came after {seconds:.1f} s" if seconds is not None else ""

@@ -273,8 +273,8 @@ def _variables(needs: Mapping[str, object], folder: Path | None = None) -> dict[
 
 
 def client_facts(proxy: str, wanted: str = "") -> ClientFacts:
-    """Ask the server behind `proxy`, and return the facts for a client: proxy, model, and the
-    model's context window.
+    """Ask the server behind `proxy`, and return the facts for a client: proxy, model, the model's
+    context window, and whether it reads pictures.
 
     The model is `wanted` if the server lists this model, or lists no models; else the first model
     of the list whose name can be printed. Raises CommandError if there is no such model, or the

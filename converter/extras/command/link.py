@@ -122,8 +122,8 @@ class ServerLink:
         return reply
 
     def json_at(self, path: str, body: Mapping[str, object] | None = None) -> object:
-        """Return the value of the JSON response at `path`, None if no JSON came. Raises
-        CommandError as `response` does.
+        """Send a request as `response` does; return the value of the JSON that came, None if none
+        did. Raises CommandError as `response` does.
         """
         reply = self.response(path, body)
         return reply.value() if reply else None

@@ -30,10 +30,10 @@ _BLOCK = re.compile(r"(?m)^# think-addon: begin\b.*\n(?:.*\n)*?# think-addon: en
 
 
 def save(name: str, facts: ClientFacts) -> str:
-    """Write a client's settings for this proxy and model into the client's file; return lines for
-    the user. Settings that an earlier call wrote are removed first. Raises CommandError, and
-    changes nothing of the user's own, if the user has set one of
-    the keys: in JSON to another value, in TOML or YAML to any value.
+    """Write the settings of the client `name`, for the proxy and model in `facts`, into the
+    client's file; return lines for the user. Settings that an earlier call wrote are removed first.
+    Raises CommandError, and changes nothing of the user's own, if the user has set one of the keys:
+    in JSON to another value, in TOML or YAML to any value.
     """
     saved = _settings_of(name)
     if name in _stored():
@@ -59,9 +59,9 @@ def save(name: str, facts: ClientFacts) -> str:
 
 
 def unsave(name: str) -> str:
-    """Remove the settings that `save` has written; return lines for the user. Entries of a JSON
-    file that somebody has changed since then stay. A file that `save` has created is deleted if
-    nothing else is in it. Raises CommandError if nothing was saved.
+    """Remove the settings that `save` has written for the client `name`; return lines for the
+    user. Entries of a JSON file that somebody has changed since then stay. A file that `save` has
+    created is deleted if nothing else is in it. Raises CommandError if nothing was saved.
     """
     saved, record = _settings_of(name), _stored()
     entry = record.pop(name, None)

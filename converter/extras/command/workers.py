@@ -105,7 +105,9 @@ def _end_with_parent(parent: Connection) -> None:
 
 
 class _Crew:
-    """Starts, replaces and stops the worker processes, in their parent process."""
+    """Starts, replaces and stops the worker processes, in their parent process. The parameters are
+    those of `run_workers`.
+    """
 
     def __init__(self, count: int, arguments: Sequence[str], first: Sequence[str]) -> None:
         self._count, self._arguments, self._first = count, list(arguments), list(first)

@@ -67,8 +67,8 @@ class ExchangeFile:
         return [flow for [packed] in rows if (flow := _decompressed(packed))]
 
     def forget(self, name: str) -> None:
-        """Delete an exchange from the file, and from SQLite's write-ahead log beside it, which may
-        hold a copy.
+        """Delete the exchange with the id `name` from the file, and from SQLite's write-ahead log
+        beside it, which may hold a copy.
         """
         with self._transaction() as run:
             run.execute("DELETE FROM exchanges WHERE id = ?", (name,))

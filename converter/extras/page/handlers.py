@@ -119,7 +119,9 @@ class PageFile(_PageHandler):
     """
 
     def auth_fail(self, invalid_password: bool) -> None:
-        """Show mitmweb's form for the password."""
+        """Show mitmweb's form for the password. `invalid_password`: True if the person has given a
+        wrong one.
+        """
         self.render("login.html", invalid_password=invalid_password)
 
     def get(self, flow_id: str = "") -> None:

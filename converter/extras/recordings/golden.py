@@ -1,10 +1,10 @@
 """`golden` writes a reply as text: each chunk of the server (after `>>`), and the bytes that a
 client of one dialect gets for it (after `<<`). `library.py` keeps and compares the files.
 
-Each line of a body has one blank added before it. Bytes that are not UTF-8 and invisible characters
-are written in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line means that the
-chunk ended without a line feed. ⟨#1⟩ replaces a run of fields that occurs more than once; the
-golden's head lists these runs.
+A blank is added before each line of a body, except an empty line. Bytes that are not UTF-8 and
+invisible characters are written in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a
+line means that the chunk ended without a line feed. ⟨#1⟩ replaces a run of fields that occurs more
+than once; the golden's head lists these runs.
 """
 
 import re

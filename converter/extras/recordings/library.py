@@ -63,8 +63,8 @@ class Expectation:
 
 
 class Library:
-    """Reads, writes and checks the recordings of one folder. Every method with a parameter `name`
-    raises RecordingError if the text cannot be a recording's name.
+    """Reads, writes and checks the recordings of one folder. The methods that return or open files
+    raise RecordingError for a text that cannot be a recording's name; `check` returns the error.
     """
 
     def __init__(self, folder: Path) -> None:

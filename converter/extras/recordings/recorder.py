@@ -178,7 +178,8 @@ class Recorder(Watcher):
         self, flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None
     ) -> Future[str]:
         """Have the recorder's thread write a flow as a recording. Return a future, whose result has
-        two lines: the recording's path, and a command that checks it.
+        two lines: the recording's path, and a command that checks it. `folder`, `name` and
+        `expected` are parameters of `recording_work.keep`.
         """
         future = self._worker.submit(_write_recording, _copy_flow(flow), folder, name, expected)
         self._waiting.add(future)

@@ -2,9 +2,8 @@
 servers did, with the same chunks at the same times, or at another pace.
 
 - A recording answers a request with the same method, endpoint, messages, system text, tools and
-  form (stream or whole).
-  If several recordings match, the recording with the most equal fields answers; equally good
-  recordings answer in turn.
+  form (stream or whole). If several recordings match, the recording with the most equal fields
+  answers; equally good recordings answer in turn.
 - A path that begins with a recording's name (`/NAME/v1/chat/completions`) reaches this recording
   alone.
 - A request as the addon sent it gets the server's reply. A request as the client sent it gets the

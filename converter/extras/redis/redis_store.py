@@ -170,8 +170,8 @@ if nothing was repaired).
 
 class RedisStore(Store):
     """A store whose entries are on the Redis server at `address`, for example
-    `redis://127.0.0.1:6379/0`. `patience`: the most seconds to wait for a connection, and for each
-    answer.
+    `redis://127.0.0.1:6379/0`. `bounds`: the most entries, bytes and seconds. `patience`: the most
+    seconds to wait for a connection, and for each answer.
     """
 
     elsewhere = True
@@ -251,6 +251,7 @@ class RedisStore(Store):
 def _client_factory(address: str, patience: float) -> Callable[[], Any]:
     """Return a function that creates a client of the package `redis` for one server, a cluster or
     sentinels, as the address says. Raises ValueError for an address that cannot be read.
+    `patience`: the most seconds to wait for a connection, and for each answer.
     """
     chosen: dict[str, Any] = {
         "socket_timeout": patience,

@@ -1,5 +1,5 @@
 """`create_span` makes the span of a reply with its attributes, by OpenTelemetry's conventions for
-generative AI. `TracedText` collects the reply's content for the span.
+generative AI. `TracedText` collects the reply's content for the span. `sender.py` sends it.
 """
 
 import time

@@ -30,7 +30,9 @@ LIVE_LIMIT = Bound(
 """A stream of 60,000 tokens has 16 MB. Nobody reads more of a reply while it comes."""
 
 INTERVAL = 0.25
-"""Seconds between two updates of a running reply. Four updates a second look like steady growth."""
+"""The least seconds between two updates of a running reply; `PACE` adds to them. Four updates a
+second look like steady growth.
+"""
 PACE = 1 << 21
 """Each further `PACE` bytes of a reply make the time between two updates longer by one `INTERVAL`,
 because an update of a long reply takes long: at 17 MB it takes 57 ms, and comes every 2 s.
