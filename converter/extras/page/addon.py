@@ -120,7 +120,7 @@ class Page:
 
     async def session_json(self, flow: HTTPFlow, before: str, now: str) -> str:
         """Return the flow's session as JSON, with the differences between the requests of two
-        exchanges, whose ids are `before` and `now`.
+        exchanges, whose ids are `before` and `now`; without differences if an id is unknown.
         """
         exchanges = await self.session_exchanges(flow)
         size = sum(len(each.request_body) for each in exchanges)

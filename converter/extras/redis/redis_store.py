@@ -217,7 +217,9 @@ class RedisStore(Store):
         return bool(self._run(_FORGET, utf8(key)))
 
     def find(self, name: str) -> str:
-        """Return the id of the entry that has this further name; empty if there is none."""
+        """Return the id of the entry that was kept with `name` among its `names`; empty if there is
+        none.
+        """
         try:
             return decode_key(self._client.get(f"{_PREFIX}n".encode() + utf8(name)) or b"")
         except Exception as error:

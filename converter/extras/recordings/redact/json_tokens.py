@@ -73,9 +73,9 @@ class Pieces(NamedTuple):
 
 
 def cut_body(body: bytes, stream: bool) -> Pieces:
-    """Cut a body into gaps and tokens. Its JSON may be incomplete. Text that is not JSON has no
-    tokens: it is a part of a gap. `stream`: True if each line of the body may hold JSON, False if
-    the body is one JSON value.
+    """Cut a body into gaps and tokens. Its JSON may be incomplete. A line of a stream that begins
+    as none of `_DATA`, and a body that does not begin as JSON, have no tokens: they are parts of a
+    gap. `stream`: True if each line of the body may hold JSON, False if the body is one JSON value.
     """
     reader = _BodyReader()
     if stream:

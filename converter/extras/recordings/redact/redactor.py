@@ -106,7 +106,9 @@ def redacted(recording: Recording) -> Recording:
 
 
 def redacted_text(recording: Recording, text: str) -> str:
-    """Return a text about a recording, such as an expectation, without the recording's secrets."""
+    """Return a text about a recording, such as an expectation, without the recording's secrets and
+    host names.
+    """
     return _scrubber(recording).text(text)
 
 
