@@ -64,7 +64,7 @@ THINKING_FIELDS: Mapping[str, Use] = {
     "reasoning": Use.WISH | Use.BEGINNING,
     "thinking_mode": Use.WISH | Use.BEGINNING,
     "thinking_token_budget": Use.BUDGET | Use.SHAPING,  # vLLM's field for a thought's budget
-    "thinking_budget_tokens": Use.BUDGET | Use.SHAPING | Use.RENDERED,  # llama.cpp's field for it
+    "thinking_budget_tokens": Use.BUDGET | Use.SHAPING | Use.RENDERED,  # the same of llama.cpp
 }
 """Field of a chat-completions request that says whether or how long to think -> the uses that the
 addon makes of its value.

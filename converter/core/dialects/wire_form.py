@@ -127,9 +127,9 @@ class Encoder(Protocol):
     def record_unparsed_text(self, kind: TextKind, text: str, frame_count: int) -> int:
         """Record text that the encoder did not get, because the fast path rewrote its frames
         without parsing them. Except for their text they are like the last frame of this kind that
-        the encoder wrote. `frame_count`: how many frames the fast path rewrote. Return the number
-        that the first of these frames has in the stream; 0 if the dialect does not number its
-        frames.
+        the encoder wrote. `kind`: the type of the events that would have had the text.
+        `frame_count`: how many frames the fast path rewrote. Return the number that the first of
+        these frames has in the stream; 0 if the dialect does not number its frames.
         """
         return 0
 

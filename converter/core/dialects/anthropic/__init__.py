@@ -1,6 +1,6 @@
-"""`ANTHROPIC`, the record of Anthropic's Messages API for the table of dialects: its headers,
-decoder and encoder, requests, errors and endpoints. Claude Code, Anthropic's SDKs and some servers
-speak it.
+"""Fills in `ANTHROPIC`, the record of Anthropic's Messages API for the table of dialects: its
+headers, decoder and encoder, requests, errors and endpoints. Claude Code, Anthropic's SDKs and some
+servers speak it.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""The content blocks of a Messages request: `read_blocks`, and tables of readers by the type of
-block (`ROLE_BLOCKS`, `RESULT_BLOCKS`).
+"""Reads the content blocks of a Messages request (`read_blocks`), by tables of readers with a row
+for each type of block (`ROLE_BLOCKS`, `RESULT_BLOCKS`).
 
 A reader turns the JSON of one type of block into a block of the model. Each field that may hold
 blocks (a user's message, an assistant's message, a tool result, a document) has its own table:

@@ -167,8 +167,8 @@ class AnthropicDecoder(DialectDecoder):
             )
 
     def _finish(self, delta: dict[str, object], usage: dict[str, object]) -> Iterator[Event]:
-        """Yield the finish, if `delta` has a `stop_reason`, and the token counts. `delta`: the
-        changes in a `message_delta`, or a whole message.
+        """Yield the finish, if `delta` has a `stop_reason`, and all token counts so far. `delta`:
+        the changes in a `message_delta`, or a whole message. `usage`: the counts that it has.
         """
         if reason := delta.get("stop_reason"):
             stop, word = delta.get("stop_sequence"), str(reason)

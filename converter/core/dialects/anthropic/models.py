@@ -1,4 +1,4 @@
-"""Translation of a server's list of models, or of its entry of one model, into the format of the
+"""Translates a server's list of models, or its entry of one model, into the format of the
 Anthropic API. `model_facts` reads the facts of an entry.
 """
 

@@ -159,7 +159,10 @@ def _turn(
 ) -> tuple[Turn, bool]:
     """Return the turn of the message `value`, and True if one of its blocks was left out. Then the
     message is read again when the next request repeats it, so that the next request's notes to the
-    user name the block, too. `path`: the message's address in errors, such as `messages.0`.
+    user name the block, too. The type of such a block is appended to `left_out`.
+
+    `path`: the message's address in errors, such as `messages.0`. `readers`: role -> the readers of
+    the blocks that a message of this role may have.
     """
     message, before = Fields(value, path), len(left_out)
     role = message.row("role", ROLES)
@@ -276,8 +279,9 @@ def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
 
 
 def _choice(choice: Fields, request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolChoice:
-    """Return the tool choice. A choice of a tool that was left out becomes `auto`, and a note to
-    the user is appended to `notes`.
+    """Return the tool choice, for the request's object `tool_choice` (`choice`). A choice of a tool
+    that is not among `tools`, because it was left out, becomes `auto`, and a note to the user is
+    appended to `notes`. Raises RequestError for a tool that the request does not list.
     """
     read = choice.row("type", CHOICES)
     if read.mode != "named":

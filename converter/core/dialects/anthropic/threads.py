@@ -1,5 +1,6 @@
-"""Message threads: conversations whose earlier turns the server keeps for the client
-(`anthropic-beta: message-threads-2026-08-12`). Here the addon keeps them, in its memory.
+"""Keeps message threads: conversations whose earlier turns the server keeps for the client
+(`anthropic-beta: message-threads-2026-08-12`). Here the addon keeps them, in its memory
+(`core/model/memory.py`).
 
 A request continues a thread by naming the id of the thread's last reply. Anthropic's SDKs use
 threads by default in `tool_runner` and `thread()`, from 2.12 on. Two error codes tell the SDKs how

@@ -1,4 +1,4 @@
-"""`OLLAMA`, the record of Ollama's API for the table of dialects: its decoder and encoder,
+"""Fills in `OLLAMA`, the record of Ollama's API for the table of dialects: its decoder and encoder,
 requests, answers and endpoints. Home Assistant, VS Code Copilot, LangChain's ChatOllama and many
 more clients speak it.
 """

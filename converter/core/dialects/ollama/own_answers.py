@@ -1,6 +1,6 @@
-"""Answers of Ollama's API that are no reply of a chat model: errors, the list and facts of models,
-the version, the refusal to pull or delete models, and embeddings, for which the server's
-`/v1/embeddings` is asked.
+"""Writes the answers of Ollama's API that are no reply of a chat model: errors, the list and facts
+of models, the version, the refusal to pull or delete models, and embeddings, for which the server's
+`/v1/embeddings` is asked. `model_facts` reads the facts.
 """
 
 import hashlib

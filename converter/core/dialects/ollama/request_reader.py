@@ -53,7 +53,7 @@ LEFT_OUT = "left out, because no server takes it with a request: {}"
 class EmptyRequestError(RequestError):
     """Raised for a request without a prompt, by which a client has a model loaded or unloaded. No
     server is asked, because model servers keep their models loaded: `answer` is the body that the
-    client gets.
+    client gets. `generates`: True for a request to `/api/generate`, False for `/api/chat`.
     """
 
     def __init__(self, request: Fields, generates: bool) -> None:

@@ -136,7 +136,7 @@ def usage_of(entry: dict[str, object]) -> Usage:
         counted + apart,
         as_count(entry, "completion_tokens") or 0,
         cached=cached,
-        created=as_count(prompt, "created_cache_tokens"),  # the field of vLLM 0.32 for it
+        created=as_count(prompt, "created_cache_tokens"),  # a field of vLLM 0.32
         thinking=as_count(details, "reasoning_tokens") or as_count(entry, "reasoning_tokens"),
         own=Own(NAME, entry),
     )
@@ -213,8 +213,9 @@ class OpenAIDecoder(DialectDecoder):
         return merger.names == names and merger.feed(names[0], event.text) == event.text
 
     def _failure(self, error: Failure, parsed: object, frame: Frame) -> Failure:
-        """Return the event for an error in a frame. An error in OpenAI's own format keeps the frame
-        in `own`, so that the encoder can send it as it came. `parsed`: the frame's JSON.
+        """Return the event for an error in a frame. An error in OpenAI's own format, in a `data:`
+        line or a whole body, keeps the frame in `own`, so that the encoder can send it as it came.
+        `parsed`: the frame's JSON.
         """
         as_usual = as_object(as_object(parsed).get("error")).get("message") == error.message
         own = self._own(frame) if as_usual and not frame.raw.startswith(b"error") else None

@@ -242,7 +242,7 @@ class OpenAIEncoder(Encoder):
         for event in [own for each in events for own in self._expand(each)]:
             self._record_boundary(event)
             if isinstance(event, (Start, ThinkingEnd, DialectBlock, MappedField)):
-                pass  # Such an event gets no frame: it changes later frames, or is left out.
+                pass  # It gets no frame of its own: it changes later ones, or is left out.
             elif isinstance(event, (OpaqueFrame, End, Failure)):
                 yield from self._write_frame(frame)
                 frame = _OpenFrame()

@@ -1,5 +1,5 @@
-"""Errors in the format of OpenAI's chat completions: for what the addon reports, and in place of a
-server's answer that is no reply of a model.
+"""Writes errors in the format of OpenAI's chat completions: for what the addon reports, and in
+place of a server's answer that is no reply of a model. `error_words` reads the servers' errors.
 """
 
 from collections.abc import Mapping

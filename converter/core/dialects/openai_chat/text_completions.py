@@ -21,7 +21,8 @@ class TextCompletionDecoder(OpenAIDecoder):
 
     def _read(self, parsed: object, frame: Frame) -> list[Event]:
         """Return the events of the frame, which is turned into a frame of a chat completion and
-        then read. The first frame gets a role, as in a chat completion.
+        then read; a frame without `choices` is read as it is. The first frame with a choice gets a
+        role, as in a chat completion.
         """
         body, choices = as_object(parsed), as_object(parsed).get("choices")
         if not isinstance(choices, list):

@@ -1,5 +1,6 @@
-"""`RESPONSES`, the record of OpenAI's Responses API for the table of dialects: its decoder and
-encoder, requests, errors and endpoints. Codex, the Agents SDK and newer OpenAI clients speak it.
+"""Fills in `RESPONSES`, the record of OpenAI's Responses API for the table of dialects: its decoder
+and encoder, requests, errors and endpoints. Codex, the Agents SDK and newer OpenAI clients speak
+it.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""Compaction: the model writes a summary of the conversation, which from then on stands in place of
-the conversation. The client gets an item `compaction` with the encoded summary, and sends this item
-back in its later requests.
+"""Requests, writes and reads a compaction: the model writes a summary of the conversation, which
+from then on stands in place of the conversation. The client gets an item `compaction` with the
+encoded summary, and sends this item back in its later requests.
 
 Codex 0.169 requests a compaction with an item `compaction_trigger` if the provider in its settings
 has the name OpenAI; it ends the session unless it gets exactly one item `compaction`. If the

@@ -1,4 +1,4 @@
-"""Errors of the Responses API, with the statuses and codes on which its clients act.
+"""Writes errors of the Responses API, with the statuses and codes on which its clients act.
 
 Observed with Codex 0.169:
 
@@ -55,9 +55,14 @@ vLLM's name.
 def error_body(
     message: str, status: int = 400, param: str = "", code: str = ""
 ) -> dict[str, object]:
-    """Return the body of an error. `param`: the path of the wrong field of the request, such as
-    `input.0.content`. `code`: the code of the error; if it is empty, the code follows from the
-    status.
+    """Return the body of an error. If `message` says that the request is too long for the context,
+    message and code are replaced (`_length_error`).
+
+    Arguments:
+        status: the HTTP status that the client gets.
+        param: the path of the wrong field of the request, such as `input.0.content`; empty for
+            none.
+        code: the code of the error; if it is empty, it follows from the status (`_CODES`).
     """
     if too_long := context_length.overflow_in(message):
         message, code = _length_error(too_long)

@@ -1,6 +1,6 @@
-"""Output items of a response (`TextItem`, `FunctionCall`, `OtherCall`), and the events that begin,
-fill and end each item. `shown_item` completes an item of a request's input (id, type, status) for
-answers that list it.
+"""Writes the output items of a response (`TextItem`, `FunctionCall`, `OtherCall`), and the events
+that begin, fill and end each item; `response_events` opens an item for each block. `shown_item`
+completes an item of a request's input (id, type, status) for answers that list it.
 
 An item is sent three times: at its beginning with empty fields, then its text in pieces, and at its
 end complete. Some clients (OpenAI's SDKs, agents) read the pieces; Codex and the AI SDK read only
@@ -119,7 +119,7 @@ show a raw text (`reasoning_text`).
 
 
 class TextItem(OutputItem):
-    """An item for text of the answer, or for a thought.
+    """An item for text of the answer, or for a thought: `form` is `MESSAGE` or `THOUGHT`.
 
     `suffix`: the part of the item's id behind its prefix: `7_0` in `msg_7_0`. `sealed`: True if the
     complete item also has its text as `encrypted_content`, so that a client can send it back.
@@ -161,7 +161,8 @@ class OtherCall(OutputItem):
     """A call of a custom tool or of a tool search. No event is sent before the call is complete,
     because clients cannot read such a call in pieces. The subclass `FunctionCall` sends pieces.
 
-    `suffix`: the part of the item's id behind its prefix: `7_0` in `ctc_7_0`.
+    `suffix`: the part of the item's id behind its prefix: `7_0` in `ctc_7_0`. `call_id`: the id of
+    the call, which its output repeats; an item's own id is another one.
     """
 
     def __init__(self, suffix: str, index: int, call_id: str, tool: ToolName) -> None:

@@ -1,6 +1,6 @@
-"""Kept responses and conversations, for clients that leave their history with the server
-(`previous_response_id`, `conversation`, `item_reference`), and the answers to requests that show or
-change what is kept.
+"""Keeps responses and conversations for clients that leave their history with the server
+(`previous_response_id`, `conversation`, `item_reference`), and answers the requests that show or
+change what is kept. `core/model/memory.py` has the memory.
 
 These requests need no model: they show and delete responses and conversations, add items to a
 conversation or remove one. The sessions of the Agents SDK use them.
@@ -76,7 +76,9 @@ number says, and Python refuses to parse a number of thousands of digits.
 
 
 class UnknownError(RequestError):
-    """Raised if a request names a response, a conversation or an item that is not kept here."""
+    """Raised if a request names a response, a conversation or an item that is not kept here. Its
+    `message` is `problem` alone, without the path of the field.
+    """
 
     def __init__(self, field: str, problem: str, status: int = 404, code: str = "") -> None:
         super().__init__(field, problem, status, code=code)

@@ -1,5 +1,6 @@
-"""Thoughts in the field `encrypted_content` of an item `reasoning` (`encode`, `decode`), which a
-client sends back unchanged. `native_request` fits a request to a server's own Responses endpoint.
+"""Writes and reads thoughts in the field `encrypted_content` of an item `reasoning` (`encode`,
+`decode`), which a client sends back unchanged. `native_request` fits a request to a server's own
+Responses endpoint.
 
 By this field the model gets its whole thought, even if the client did not keep the summary. The
 text is encoded (base64) but not encrypted. The summary beside it has the same text, so that
