@@ -147,8 +147,8 @@ class ListRows:
         return read if messages_of(read) else {}
 
     def _request(self, flow: HTTPFlow) -> Request:
-        """Return the request that the client sent. While an exchange is running, `flow.request` is
-        the request to the server, which may be of another dialect.
+        """Return the request that the client sent. Until the server's response begins,
+        `flow.request` is the request to the server, which may be of another dialect.
         """
         running = RUNNING_RECORDS.get(flow.id)
         return running.sides.client_request or flow.request if running else flow.request

@@ -86,8 +86,8 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     """
     noted = notes_of(flow) if running is None else {}
     facts = running.reply_summary if running else facts_of(flow)
-    # The request that the client sent. In a running flow `flow.request` is the request to the
-    # server.
+    # The request that the client sent. Until the server's response begins, `flow.request` is the
+    # request to the server.
     own = running.sides.client_request if running else None
     model = _shortened(str(facts.get("model") or ""))
     if not model:
