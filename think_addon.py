@@ -119,8 +119,10 @@ class ThinkAddon:
             ctx.options.update(store_streamed_bodies=True)
 
     def requestheaders(self, flow: HTTPFlow) -> Awaitable[None] | None:
-        """Decide by the request's head whether the addon acts on the exchange. If it does not, the
-        request's body passes through the proxy as it comes, and need not be complete first.
+        """Refuse a request that `AccessRules` does not allow, and answer the question whether the
+        addon runs here. Decide by the head of any other request whether the addon acts on the
+        exchange. If it does not, the request's body passes through the proxy as it comes, unless it
+        must be held for an option of mitmproxy or a script (`must_hold_request`).
         """
         if not flow.live or flow.response:
             # The flow comes from a file, or another addon (such as proxyauth) has answered it.
@@ -149,7 +151,7 @@ class ThinkAddon:
 
     def _begin_exchange(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
         """Make the record of the exchange, with which the later hooks go on. If `exchange` is
-        `None`, the addon does not act on the request: make no record, and let it pass as it comes.
+        `None`, the addon does not act on the request: make no record, and let it pass.
 
         Remove the headers that the server must not get. In a forward proxy, a request on which the
         addon does not act keeps them.
@@ -187,21 +189,23 @@ class ThinkAddon:
 
     async def responseheaders(self, flow: HTTPFlow) -> None:
         """Set the stream function that will rewrite a streamed reply. A response that the addon
-        does not rewrite passes as it comes.
+        does not rewrite passes as it comes, or is held for an option of mitmproxy or a script.
         """
         if flow.live and flow.response and not flow.error:
             await self._replies.begin(flow, RUNNING_RECORDS.get(flow.id))
 
     async def response(self, flow: HTTPFlow) -> None:
         """Finish the exchange, because the response is complete: rewrite a reply that came whole,
-        and log the notes on the exchange in one line.
+        and log the notes on the exchange in one line. Hide the server's key in the flow.
         """
         if record := RUNNING_RECORDS.pop(flow.id, None):
             await self._replies.complete(record)
         hide_key(flow.request.headers)
 
     def error(self, flow: HTTPFlow) -> None:
-        """Finish the exchange, because its connection to the server or to the client broke."""
+        """Finish the exchange, because its connection to the server or to the client broke. Hide
+        the server's key in the flow.
+        """
         record = RUNNING_RECORDS.pop(flow.id, None)
         if record and flow.error:
             self._replies.break_off(record)

@@ -108,7 +108,8 @@ def rewriter(
         request: the result of `translate`; None if the request is not known. A stream then stays a
             stream, a whole reply stays whole, and no tool calls are read from the reply's text.
         stream: True if the server sends a stream, False if it sends a whole body.
-        reading: how thinking is searched for in text.
+        reading: how thinking is searched for in text. Its `expected` is replaced by that of
+            `request`, if `request` is known.
 
     Raises ValueError for an unknown name of a dialect.
     """
@@ -137,8 +138,8 @@ def rewrite(
 
     Thinking, text and tool calls are in the fields where the client expects them. No yielded bytes
     are empty. The chunks may be cut anywhere. A reply that is not whole ends with an error in the
-    client's dialect. If `chunks` raises an exception, the reply also ends with such an error, and
-    the exception is raised again.
+    client's dialect. If `chunks` raises an exception, the reply also ends with such an error,
+    unless its finish has come, and the exception is raised again.
 
     `chunks`: the server's bytes. The other arguments are those of `rewriter`.
     """
@@ -157,8 +158,8 @@ def rewrite(
 def read(reply: bytes, *, content_type: str = "", reading: Reading = READING) -> Message:
     """Read a complete reply of any dialect, whole or streamed, as one message.
 
-    The message has thoughts, text and tool calls in their order. If the reply has several choices,
-    only the first is read.
+    The message has thoughts, text and tool calls in their order. Calls that the model wrote in its
+    text stay text. If the reply has several choices, only the first is read.
 
     `reply`: the response's body. `content_type`: the response's header of this name. It decides
     whether the body is a stream, if the body itself does not show it. Raises `UnknownReplyError`

@@ -1,6 +1,6 @@
-"""A client's request as values of no dialect: a `Conversation` with turns, blocks (`TextBlock`,
-`ThinkingBlock`, `ToolUse` ...), tools and settings. Whole replies have such blocks too.
-`RequestError`: an invalid request.
+"""Defines a client's request as values of no dialect: a `Conversation` with turns, blocks
+(`TextBlock`, `ThinkingBlock`, `ToolUse` ...), tools and settings; also `RequestError`, the error
+for an invalid request. Whole replies have such blocks too.
 
 Each dialect has a module that reads its requests into a `Conversation`. One module writes a
 `Conversation` as a request of chat completions, so it need not know the client's dialect. All
@@ -139,7 +139,7 @@ class ToolUse:
     name: str
     """The name of the tool."""
     arguments: str = ""
-    """The arguments as JSON text."""
+    """The arguments as JSON text; in a reply that was cut, perhaps only its beginning."""
     read_from: str = ""
     """The place where the call was read, and its form: `text (hermes)`. Empty if it was not read
     from text, because the server itself sent it as a tool call.

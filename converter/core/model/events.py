@@ -1,5 +1,5 @@
-"""Events: a model's reply as values that are free of any dialect, such as `Text`, `Thinking`,
-`ToolCall`, `Finish` and `Usage`.
+"""Defines events, the values of which a model's reply consists in every dialect, such as `Text`,
+`Thinking`, `ToolCall`, `Finish` and `Usage`. `joined` joins their pieces.
 
 A decoder makes events from frames. The stages turn `Text` into `Text`, `Thinking` and `ToolCall`.
 An encoder writes events as frames. The deltas of a stream become events one by one; a whole reply
@@ -24,7 +24,7 @@ class Own:
     fields: Mapping[str, object] = field(default_factory=dict)
     """The fields as the server sent them, by name."""
     raw: bytes = b""
-    """All bytes of a frame as the server sent it; empty if `fields` has the data."""
+    """All bytes of a frame as the server sent it; empty if `fields` or an `Opaque` has the data."""
 
 
 def own_fields(own: Own | None, dialect: str) -> Mapping[str, object] | None:
@@ -45,7 +45,9 @@ class Start:
     model: str
     """The name of the model."""
     own: Own | None = None
-    """Further fields of the frame or body that begins the reply, as the server sent them."""
+    """Fields of the frame or body that begins the reply, as the server sent them; `None` if the
+    dialect needs none to be written back.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Text:
     own: Own | None = None
     """`None` for nearly all text. Set if the server sent the content as a list that has other parts
     than text and thinking (images). An `Opaque` then holds the whole list, and this text is a copy
-    from it: it is not searched for tags, and the encoder of this dialect writes only the list.
+    from it: it is not searched for tags, and the encoder of chat completions writes only the list.
     """
 
 
@@ -97,7 +99,8 @@ class ThinkingEnd:
     signature: str = ""
     """The vendor's proof that its model wrote the thought; empty for none."""
     around: tuple[str, str] = field(default=("", ""), compare=False)
-    """The line ends that were removed from the thought: at its beginning, and at its end."""
+    """The line ends that were removed from a thought in the text: at its beginning, and at its end.
+    """
 
     @property
     def note(self) -> str:
@@ -132,8 +135,8 @@ class ToolCall:
     """
 
     index: int
-    """The number that tells this call from the reply's other calls; `NO_INDEX` if the server sent
-    none.
+    """The number that tells this call from the other calls of its choice; `NO_INDEX` if the server
+    sent none and the decoder could not count the calls.
     """
     id: str
     """The id of the call; empty in a piece without it."""
@@ -152,8 +155,9 @@ class ToolCall:
     not read from text, because the server itself sent it as a tool call.
     """
     ends: bool = field(default=False, compare=False)
-    """True in the last piece of a call. If the piece comes from the assembler (the stage that joins
-    calls), the call's arguments are whole; if it comes from a decoder, they may be cut off.
+    """True if no piece of the call follows; False if the sender of the piece does not know. If the
+    piece comes from the assembler (the stage that joins calls), True also says that the arguments
+    are whole. If it comes from a decoder, they may be cut off.
     """
     misshapen: bool = False
     """True if the server's piece breaks the format of its dialect, so that `own` cannot be sent on.
@@ -164,8 +168,8 @@ class ToolCall:
     holds it.
     """
     is_value: bool = field(default=False, compare=False)
-    """True if the server sent the arguments as an object and not as JSON text, so that the
-    arguments are whole.
+    """True if the server broke the format of chat completions by sending the arguments as an object
+    and not as JSON text. The arguments are then whole.
     """
 
 
@@ -184,8 +188,8 @@ class Finish:
     not whole. A word that means none of these stays as it is.
     """
     stop_sequence: str | None = None
-    """The stop string that ended the choice, one of those in the request. Empty if the server does
-    not say which one; `None` if no stop string ended the choice.
+    """The stop string that ended the choice, one of those in the request. Empty if the server says
+    that one did, but not which; `None` if it says nothing of a stop string, as many servers do.
     """
     choice: int = 0
     """The index of the choice: 0, unless the request asks for several replies (`n`)."""
@@ -255,14 +259,17 @@ class End:
     """
 
     own: Own | None = None
-    """The server's frame that ends the stream. In the Responses API: the fields of the whole
-    response. `None` for other whole bodies, for Ollama, and if the addon ends the reply.
+    """The server's frame that ends the stream. In the Responses API, streamed or whole: the fields
+    of the response that no other event has. `None` for other whole bodies, for Ollama, and if the
+    addon ends the reply.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Fields of a choice for which there is no other event, such as `logprobs`."""
+    """Fields of a choice for which there is no other event, such as `logprobs`. If it has none, the
+    event only keeps the place of the frame's counts or own fields in the stream.
+    """
 
     dialect: str
     """The name of the dialect that has the fields."""
@@ -296,19 +303,24 @@ class MappedField:
 
 @dataclass(frozen=True, slots=True)
 class DialectBlock:
-    """A server-sent event about a block that only one dialect has (`redacted_thinking`), as the
-    server sent it. Encoders of other dialects leave it out.
+    """A part of a reply that only one dialect has: in the Messages API an event about a block
+    (`redacted_thinking`), in the Responses API a whole item. Encoders of other dialects leave it
+    out.
     """
 
     dialect: str
     """The name of the dialect that has the block, such as `anthropic`."""
     event: Mapping[str, object]
-    """The server-sent event's data, parsed."""
+    """The JSON of the server-sent event's data, or of the item. For a block of a whole message, it
+    is the event that a stream would have for the block.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class OpaqueFrame:
-    """A frame from which the decoder makes no other event: a ping, or one that it cannot read."""
+    """A frame from which the decoder makes no other event: a ping, JSON that is no part of a reply,
+    or one that it cannot read.
+    """
 
     own: Own
     """The bytes of the frame, with the dialect that can send them on."""
@@ -339,11 +351,13 @@ _IN_PIECES = (Text, Thinking, ToolCall)
 
 
 def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> list[Joined]:
-    """Return the events, with neighbours of one kind joined into one: text, thinking, or pieces of
-    one call. `[Text("a"), Text("b"), Thinking("c")]` -> `[Text("ab"), Thinking("c")]`.
+    """Return the events, with neighbours of one kind and choice joined into one: text, refusals,
+    thinking, or pieces of one call. `[Text("a"), Text("b"), Thinking("c")]` -> `[Text("ab"),
+    Thinking("c")]`.
 
-    An event with `own` is not joined. But if `fields` is True, text and thinking with `own` are
-    joined if both have the same field names in it; the first event's `own` stays.
+    A piece with a call's name or id is not joined to the piece before it. An event with `own` is
+    not joined. But if `fields` is True, text and thinking with `own` are joined if both have the
+    same field names in it; the first event's `own` stays.
     """
     groups: list[list[Joined]] = []
     for event in events:
@@ -389,7 +403,9 @@ def _joined_event(group: Sequence[Any]) -> Any:
 
 
 def model_text(event: Event) -> str:
-    """Return the text that the model wrote in an event: its text, or the arguments of a call."""
+    """Return the text that the model wrote in an event: its text, or the arguments of a call. Empty
+    for all other events.
+    """
     if isinstance(event, Text | Thinking):
         return event.text
     return event.arguments if isinstance(event, ToolCall) else ""

@@ -46,9 +46,10 @@ def housekeeping_of(body: Mapping[str, object], path: str = "") -> str:
     asks for a summary, and an empty string for all other requests.
 
     A request to a path that ends with `/compact`, or whose last item is a `compaction_trigger`,
-    always counts as `COMPACTION`. In other requests, `_PATTERNS` are searched for in the system
-    text, and in the last message if it is not the model's. A request with tools never counts as
-    `TITLE` by a pattern, and one without any reply of the model never as `COMPACTION`.
+    always counts as `COMPACTION`. In other requests, `_PATTERNS` are searched for at the beginning
+    (`_HEAD_LENGTH`) of each system text, and of the last message if it is not the model's. A
+    request with tools never counts as `TITLE` by a pattern, and one without any reply of the model
+    never as `COMPACTION`.
 
     `path`: the path to which the request was sent.
     """

@@ -1,5 +1,6 @@
-"""`InitialState`: whether a reply begins in the answer or in a thought. The option `think_start`,
-the stages and the rules that choose a state share its values.
+"""Defines `InitialState`: whether a reply begins in the answer or in a thought. The option
+`think_start` and the stages share its values; `converter.addon.servers.initial_state` has the rules
+that choose one.
 """
 
 import enum

@@ -1,8 +1,9 @@
-"""`Memory`, one owner's replies by their ids, and what keeps them: `Store` and `BoundedStore`, the
-base classes of all stores (in this process, in SQLite, in Redis), `Bounds`, and `AwayError`.
+"""Keeps replies by their ids: those of one owner in a `Memory`, all together in a `Store` with
+`Bounds`. `Store` and `BoundedStore` are the base classes of all stores; `converter.addon.memory`
+and `converter.extras.redis` have those in SQLite and Redis, which may raise `AwayError`.
 
-It serves clients that do not repeat earlier turns: a request of the Responses API may name only the
-reply before it (`previous_response_id`).
+Kept replies serve clients that do not repeat earlier turns: a request of the Responses API may name
+only the reply before it (`previous_response_id`).
 
 An entry has only the messages that one request and its reply added to a conversation, and the id of
 the entry before. The history of an entry is this entry with all entries before it.
@@ -38,7 +39,7 @@ class Bounds:
     size: int
     """The most bytes of all entries together."""
     seconds: float = 1e9
-    """How many seconds an entry is kept after its last use."""
+    """How many seconds an entry is kept at most after its last use."""
 
     @property
     def keeps(self) -> bool:
@@ -242,7 +243,9 @@ class BoundedStore(Store):
 
 
 class ProcessStore(BoundedStore):
-    """A store that keeps its entries in this process. `now` returns the time in seconds."""
+    """A store that keeps its entries in this process. `now` returns the time in seconds; by default
+    it is always 0, so that no entry is too old.
+    """
 
     def __init__(self, bounds: Bounds, now: Callable[[], float] = lambda: 0.0) -> None:
         super().__init__(bounds)

@@ -119,7 +119,7 @@ def map_parts(message: object, change: Callable[[object], object]) -> object:
 
 def content_texts(message: object) -> Iterator[str]:
     """Yield the texts of a message's content: the content itself if it is plain text, or the text
-    of each part.
+    of each part that has one.
     """
     content = content_of(message)
     if isinstance(content, str):
@@ -146,7 +146,8 @@ def entries_of(message: object) -> list[Mapping[str, object]]:
 
 def texts_in(message: object) -> Iterator[tuple[bool, str]]:
     """Yield each text of a message as a pair: True if the text is a thought, and the text. Other
-    values, such as calls, are yielded as JSON. The role is left out.
+    values, such as calls, are yielded as JSON. The role, the cache mark and empty texts are left
+    out.
     """
     fields = message if isinstance(message, dict) else {"content": message}
     for key in sorted(fields.keys() - {"role", _CACHE_FIELD}):

@@ -1,4 +1,4 @@
-"""`RepeatedTurns`: a cache for a conversation's messages, so that each message is read and
+"""`RepeatedTurns` caches what was made of a conversation's messages, so that each one is read and
 translated only once. `converter.addon.memory.known_turns` keeps the caches, and bounds them.
 
 An agent's request repeats all messages of the agent's previous request and adds some at the end.

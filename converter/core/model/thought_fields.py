@@ -1,5 +1,6 @@
-"""The names of the fields in which servers and clients send thinking, in messages and deltas of any
-dialect (`FIELDS`), and the types of parts that hold thinking (`PARTS`).
+"""Lists the fields of messages and deltas in which servers and clients send thinking (`FIELDS`), in
+any dialect, and the types of parts that hold thinking (`PARTS`).
+`converter.core.dialects.reasoning_fields` reads their values.
 """
 
 FIELDS = (
@@ -11,8 +12,8 @@ FIELDS = (
     "reasoning_details",  # a list that OpenRouter sends beside the same text in `reasoning`
     "thinking_blocks",  # a list that LiteLLM sends beside the same text in `reasoning_content`
 )
-"""The names of fields with thinking. If two fields hold the same thinking, the one that stands
-first in this list is read.
+"""The names of fields with thinking. If two fields of a delta or message hold the same thinking, it
+is read from the one that stands first in this list.
 """
 PARTS = ("thinking", "redacted_thinking", "reasoning")
 """The values of `type` by which a part of a message's content is known to hold thinking."""

@@ -49,8 +49,8 @@ def _stop_strings(choice: Choice) -> Stage | None:
 
 
 def _thought_ender(choice: Choice) -> Stage | None:
-    """Return the stage that ends thoughts that are too long or repeat themselves; `None` if the
-    settings have no limit for thoughts and the request has none for the reply.
+    """Return the stage that acts on thoughts that are too long, repeat themselves or have no answer
+    behind them; `None` if no setting wants that and the request has no limit of tokens.
     """
     limits, ends = choice.expected.thoughts.limits, choice.expected.limit
     return ThoughtEnder(limits, choice.findings) if ends or limits != NO_LIMITS else None
