@@ -109,10 +109,11 @@ class Assembler:
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return `kind`, if text of this kind may skip the assembler now (see `Stage.plain`), and
-        the characters that it must not have: none for thinking and text.
+        the characters that it must not have then: none for thinking and text.
 
-        Arguments may skip it only while exactly one call is open, and a string is open in it. Else
-        return None, because the arguments may need a change.
+        Arguments may skip it only while exactly one call is open, and a string is open in it that
+        needs no change; they must not have the characters of `Call.not_plain`. Else return None for
+        arguments.
         """
         if kind is not ToolCall:
             return kind, ""
@@ -126,7 +127,8 @@ class Assembler:
 
     def _feed_piece(self, event: ToolCall) -> Sequence[Event]:
         """Add a piece to its call; return the events of all calls that can be emitted now. Raises
-        TooMuchError if the reply has too many calls, or too much of them is held.
+        TooMuchError if the choice has more calls than `MOST_CALLS`, or too much of them is held
+        (`WAITING_LIMIT`, and the bounds in `Arguments.feed`).
         """
         self._choice = event.choice
         out: list[Event] = []
@@ -258,7 +260,7 @@ class Assembler:
         if self._held > WAITING_LIMIT:
             raise TooMuchError(WAITING_LIMIT)
 
-    # The methods below are used at the finish of the choice.
+    # The methods below end calls, most of them at the finish of the choice.
 
     def _last_event(self, call: Call, rest: str) -> Sequence[Event]:
         """Return an event with `rest`, the last text of a call's arguments, and with the text that

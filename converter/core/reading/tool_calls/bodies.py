@@ -140,8 +140,8 @@ class Keyed:
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """Calls in Python's syntax: `[f(city="Oslo"), g()]`, or, without `[` and `]`, one call on each
-    line.
+    """Calls in Python's syntax: `[f(city="Oslo"), g()]`; or calls without `[` and `]`, usually each
+    on its own line.
     """
 
     starts: Sequence[str] = ("[",)

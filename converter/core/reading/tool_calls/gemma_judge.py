@@ -128,7 +128,7 @@ class GemmaCalls:
 
 
 class _Values:
-    """The reading of the arguments of one call.
+    """Reads the arguments of one call (`read_items`), and writes them as JSON.
 
     Attributes:
         out: the JSON of the arguments so far, in pieces.

@@ -1,6 +1,6 @@
 """`head_of` decides by the head of a text whether the text may be a call (`Head`). The head is the
-text up to the tool's name and the mark behind it. `Expectations`: the facts about a reply's calls
-that are known before it comes, such as the offered tools.
+text up to the tool's name and the mark behind it. `Expectations` has the facts about a reply's
+calls that are known before it comes, such as the offered tools.
 
 `{"name": "f"` is a complete head of a body in JSON, `<function=f>` of a body with tags. A candidate
 begins if its head is complete, or is the beginning of an object in which other keys stand before
@@ -48,7 +48,7 @@ class Expectations:
     tools: Schemas
     """Name of an offered tool -> the schema of its parameters."""
     id_prefix: str = "call_"
-    """The beginning of the id that each call gets."""
+    """The beginning of the id of a call for which the model wrote no id; its number follows."""
     choice: int = 0
     """The index, among the reply's choices, of the choice to which the calls belong."""
     most: int = MOST_CALLS

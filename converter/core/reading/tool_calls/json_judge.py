@@ -165,8 +165,8 @@ class _Call:
 
     def take_object(self, read: JsonObject) -> int:
         """Set name and arguments from `read`, the call's object. Return the offset behind the
-        object. Raises NoCall if it names no offered tool, or has not the keys that the form needs
-        (`name_is_key`, `only_call_keys`); and what `close_object` raises.
+        object. Raises NoCall if it names no offered tool, or if its keys do not fit the form
+        (`name_is_key`, `only_call_keys`). `close_object` may raise NoCall, Broken or Unclosed too.
         """
         self.close_object(read)
         members = read.members

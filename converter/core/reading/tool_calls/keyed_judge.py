@@ -1,5 +1,5 @@
-"""`KeyedCalls`, the reader of calls with keys and values between marks (`Keyed`, `keyed_marks`):
-`<parameter=days>3</parameter>`. A value is bare text, and gets its type from the tool's schema.
+"""`KeyedCalls` reads calls with keys and values between marks, which `keyed_marks` finds:
+`<parameter=days>3</parameter>`. A value is bare text; the schema or its key's tag has its type.
 
 The text may contain such marks itself: a file with `<parameter=x>1</parameter>` in it. Here `1` is
 called an inner value. A mark that closes a value therefore counts only under two conditions:
@@ -67,8 +67,7 @@ _PARTS = (Kind.KEY, Kind.VALUE_END, Kind.BODY_END, Kind.CALL_END, Kind.KEY_BEGUN
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 """The pattern of a CDATA section. Its group is the text in it."""
 _REPEATS = 8
-"""How often models may repeat a value's closing mark directly behind it. If they repeat it more
-often, only the last marks close the value; the marks before them are text of the value.
+"""How often a value's closing mark may be repeated. Of more, the first ones are text of the value.
 """
 _NESTED_LIMIT = 64
 """The most levels of nested elements; models write four. Text with more has no clear meaning."""
@@ -118,8 +117,8 @@ def _bare_name(span: Span, body: Keyed) -> tuple[str, int, Mark | None]:
     `Keyed.name_separator`), and `None`. The name is empty if no offered tool's name stands there.
 
     GLM-4.7 may leave out the mark before the first key: `f city</arg_key>` or `fcity</arg_key>`.
-    Then return the tool's name, the offset behind the key, and the key as a `Mark`; an empty name
-    if not exactly one offered tool fits that has this parameter.
+    If just one offered tool with this parameter fits, return its name, the offset behind the key,
+    and the key as a `Mark`; else an empty name.
     """
     text = span.text
     match = _WORD.match(text)
@@ -349,7 +348,7 @@ class _Call:
     def _closer_ends_value(self, at: int) -> bool:
         """Return True if the mark with the index `at`, which closes the call, also ends a value
         that lacks its own closing mark. Return False while a later mark may close the value, if the
-        reply was cut off, or if the mark seems to be text of the value: not only calls follow.
+        reply was cut off, or if the mark is text of the value: something other than calls follows.
         """
         marks, span = self._marks, self._span
         if not span.is_last or span.end is End.CUT:
@@ -481,9 +480,9 @@ class _Call:
 
 
 def _types_in_tag(written: str) -> frozenset[str]:
-    """Return the JSON types of a value by the attributes `written` in the tag of its key:
-    `string="true"` or `type="str"` -> a string; `string="false"` or any other type -> all types but
-    string. Return an empty set if the attributes name no type.
+    """Return the JSON types that the attributes `written` in a key's tag name for its value: string
+    for `string="true"` and `type="str"`; all others for `string="false"` and any other type. Return
+    an empty set if they name none.
     """
     if _IS_STRING.search(written):
         return frozenset({"string"})
@@ -492,8 +491,9 @@ def _types_in_tag(written: str) -> frozenset[str]:
 
 def _json_of_text(text: str, types: frozenset[str]) -> str:
     """Return the JSON of a value that the model wrote as bare text. If `types` allow a string or
-    are empty, the value becomes a string, even if it looks like a number (`007`); but `null` is
-    null if `types` allow it. Text of more than `HELD_LIMIT` characters always becomes a string.
+    are empty, it becomes a string, even if it looks like a number (`007`); but `null` is null if
+    `types` allow it. Else it becomes a value of one of the types, if it can be read as one and has
+    at most `HELD_LIMIT` characters, else a string.
     """
     if not types or "string" in types:
         return "null" if "null" in types and text in NULLS else as_json(text)

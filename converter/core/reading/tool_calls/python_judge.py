@@ -1,5 +1,6 @@
 """`PythonCalls` reads calls in Python's syntax:
-`[get_weather(city="Oslo", days=3), get_time()]`, or one call on each line.
+`[get_weather(city="Oslo", days=3), get_time()]`; or without `[` and `]`, usually each call on its
+own line.
 
 Arguments are literals, each with its name, or a dictionary of them (`**{"city": "Oslo"}`). Some
 deviations from Python's syntax are read too: among others, arguments with the name of a Python

@@ -38,7 +38,7 @@ class Broken(Exception):  # noqa: N818 - as above
 
 class Unclosed(Exception):  # noqa: N818 - as above
     """Raised while a span is read, if a value or a bracket of the call is open at the end of the
-    text. What then becomes of the call says `judge._unclosed_verdict`.
+    text. `judge._unclosed_verdict` then decides what the text is.
 
     Attributes:
         name: the tool's name; empty if the text ends before it.
