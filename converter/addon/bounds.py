@@ -1,5 +1,5 @@
-"""The bounds on response heads, on servers' answers to probes, and on earlier requests that are
-kept or compared. The bounds on a reply are in `converter.core.wire.bounds`.
+"""Sets the bounds of response heads, of servers' answers to probes, and of earlier requests that
+are kept or compared. The bounds of a reply are in `converter.core.wire.bounds`.
 """
 
 from converter.core.wire.bounds import Bound

@@ -31,7 +31,9 @@ class BodyReader(Protocol):
 
     @property
     def stopped(self) -> bool:
-        """Return True if the layers must leave the server now."""
+        """Return True if the layers must leave the server now. While a stream function streams, the
+        layers ask this only if its `may_leave_server` is True.
+        """
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Read a chunk of the response's body. The returned list is ignored."""
@@ -175,7 +177,7 @@ class Connections(Protocol):
     listener: Listener
     """The addon's answers to the layers' questions."""
     connection_handler: Any
-    """mitmproxy's object that reads and writes the sockets."""
+    """mitmproxy's object that reads and writes the sockets; None: the layers know none."""
     last_read_bytes: int
     """How many bytes the last read from a socket returned."""
     last_read_from: Connection | None

@@ -1,6 +1,6 @@
-"""Command lines, for people to copy, that send this proxy a request or start a client that uses it,
-and the context window that a client needs (`NEEDS`). The program prints the lines at its start; the
-page at /think shows them before the first exchange.
+"""Makes the command lines that people copy to send this proxy a request, or to start a client that
+uses it. `NEEDS` has the context window that a client needs. The program prints the lines at its
+start; the page at /think shows them before the first exchange.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Answers to the questions of our layers about an exchange (the methods of `Listener`): who reads a
+"""Answers the questions of our layers about an exchange (the methods of `Listener`): who reads a
 response's body, which error a client gets for a request without a response, which head begins a
 stream before the server answers, how long a request may be, and when a ping is due.
 """

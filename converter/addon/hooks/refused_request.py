@@ -171,8 +171,9 @@ class NextRequest(Refusal):
             _log.exception("think: a refusal could not be read")
 
     def _make_next(self, answer: bytes, status: int) -> None:
-        """Set `_next_body` to the body of the next request, if `answer`, the body of the server's
-        response, shows that the server needs another request. May raise any exception.
+        """Set `_next_body` to the body of the next request, if the server's response shows that the
+        server needs another request. `answer`: the response's body, `status`: its status. May raise
+        any exception.
         """
         raise NotImplementedError
 

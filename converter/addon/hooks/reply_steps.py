@@ -62,7 +62,7 @@ class ReplySteps:
             return
         reader = record.refusal
         if reader and reader.left_out_traits and flow.response.status_code == 200:
-            # the server has accepted the request without these traits: it refuses just them
+            # the server has refused the request with these traits, and accepts it without them
             self._servers.learn_refusal(record.upstream, reader.first_body, reader.left_out_traits)
         streams = streamed and flow.response.status_code == 200
         readable = streams and not http_messages.is_compressed(flow.response)
@@ -242,7 +242,7 @@ class ReplySteps:
     ) -> None:
         """Rewrite a whole response for the client. An error about a prompt that is too long gets
         the prompt's number of tokens; an error that every request would get, such as one about a
-        missing key, gets a remedy.
+        missing key, gets a remedy. Append lines for the log to `notes`.
         """
         at = time.time() - record.flow.request.timestamp_start
         body, status = http_messages.read_body(response, notes), response.status_code

@@ -1,6 +1,6 @@
-"""`BothSides`: both sides of an exchange. The client's side is the request that the client sent and
-the reply that it got; the server's side is the request that the server got and the reply that it
-sent.
+"""`BothSides` keeps both sides of an exchange. The client's side is the request that the client
+sent and the reply that it got; the server's side is the request that the server got and the reply
+that it sent.
 
 The flow itself shows the client's side. The server's side becomes the flow's backup, which
 mitmproxy's *Revert* shows. Both are saved with the flow, and so are the times of the chunks.
@@ -36,7 +36,7 @@ class BothSides:
     """For each chunk its length, and the seconds from the request to its arrival."""
     client_bytes: bytearray | None = None
     """The bytes that the client has got so far of a streamed reply, or that are collected for a
-    client that wants one whole body; None before the first bytes.
+    client that wants one whole body; None before the first bytes, and empty if bodies are not kept.
     """
     client_lengths: list[int] = field(default_factory=list)
     """The length of `client_bytes` after each chunk, and at the end."""
@@ -45,7 +45,8 @@ class BothSides:
 
     def keep_response_head(self, flow: HTTPFlow) -> None:
         """Copy the head of the server's response from the flow. Put the client's request back into
-        the flow, where the request to the server has stood until now.
+        the flow, where the request to the server has stood until now. Do nothing if a head is kept
+        already.
         """
         if flow.response and self.client_request and self.server_response is None:
             self.server_response = copy_message(flow.response)
@@ -53,8 +54,9 @@ class BothSides:
                 self.server_request, flow.request = flow.request, self.client_request
 
     def keep_chunk(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
-        """Keep a chunk of the server's stream, and the pieces of bytes that the client got for it.
-        `at`: the seconds from the request to the chunk.
+        """Keep a chunk of the server's stream, and the pieces of bytes that the client got for it,
+        if bodies are kept and the client's bytes have not exceeded `BODY_LIMIT`. `at`: the seconds
+        from the request to the chunk.
         """
         self.client_bytes = bytearray() if self.client_bytes is None else self.client_bytes
         self.is_truncated = self.is_truncated or len(self.client_bytes) > BODY_LIMIT
@@ -64,7 +66,9 @@ class BothSides:
             self.client_lengths.append(len(self.client_bytes))
 
     def keep_body(self, body: bytes, at: float) -> None:
-        """Keep a chunk of the server's body. `at`: the seconds from the request to the chunk."""
+        """Keep a chunk of the server's body, if bodies are kept. `at`: the seconds from the request
+        to the chunk.
+        """
         if body and self.keeps_bodies:
             self.chunks.append(body)
             self.cuts.append((len(body), round(at, 4)))

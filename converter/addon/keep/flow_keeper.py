@@ -4,8 +4,9 @@ limits the flows that mitmweb and the console keep, so that a proxy can run for 
 mitmproxy itself keeps all flows. When they take more memory than the option `think_limits` allows,
 the addon first removes the server's side of the oldest flows (their backup: the request that the
 server got and the reply that it sent), because it is a second copy. Then it removes whole flows,
-the oldest first. It never removes flows that a person has marked, running flows, flows from a file,
-and the flow that the console shows.
+the oldest first, also if there are more of them than the option allows. It never removes flows that
+a person has marked, running or intercepted flows, flows from a file, and the flow that the console
+shows.
 """
 
 from collections.abc import Callable
@@ -51,7 +52,8 @@ class FlowKeeper(Watcher):
 
     def response(self, flow: HTTPFlow) -> None:
         """Count a finished flow towards the limits. If the flows then exceed them, first remove the
-        server's side of the oldest flows; if that is not enough, remove the oldest flows.
+        server's side of the oldest flows; if that is not enough, remove the oldest flows. If one of
+        the two limits is 0, neither holds.
         """
         view = flow_list()
         if not flow.live or view is None:  # `is None`, because an empty list is false too
@@ -119,7 +121,8 @@ def size_of(flow: HTTPFlow) -> int:
 
 def drop_server_bytes(flow: HTTPFlow) -> None:
     """Remove the server's side, which is the backup, from a flow. The flow keeps the client's
-    request and reply, and a note that the server's side was removed.
+    request and reply, and a note that the server's side was removed. Do nothing if the flow has no
+    backup, or no notes of the addon.
     """
     if not (flow_backup(flow) and notes_of(flow)):
         return

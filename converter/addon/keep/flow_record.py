@@ -94,7 +94,8 @@ class FlowRecord:
     memory: Memory | None = None
     """Keeps the reply for later requests; `None` before the request's steps run."""
     tap: HeldStream | None = None
-    """The function through which the bytes of a streamed reply go; `None` for any other response.
+    """The function through which the bytes of a streamed reply go; `None` for any other response,
+    and once the exchange has ended.
     """
     refusal: Refusal | None = None
     """Reads a response that is not for the client, such as a server's refusal. The addon may then
@@ -111,8 +112,8 @@ class FlowRecord:
         return self.sides.client_request or self.flow.request
 
     def finish(self) -> None:
-        """Write the outcome of the finished exchange onto the flow: both sides, comment, marker,
-        notes.
+        """Write the outcome of the finished exchange onto the flow: comment, marker and the
+        client's request; if bodies are kept, also the notes and both sides' bodies.
         """
         flow = self.flow
         self.sides.show(flow)
@@ -184,7 +185,8 @@ def client_left(flow: HTTPFlow) -> bool:
 
 def outcome_of(flow: HTTPFlow, summary: Mapping[str, object]) -> str:
     """Return how an exchange ended: `ok`, `failed` (an error in the reply, or no finish), `refused`
-    (an HTTP error), `client left` or `broke off` (the connection to the server).
+    (an HTTP error), `client left` or `broke off` (the connection to the server). `summary`: the
+    reply's summary; empty if it has none.
     """
     if flow.error and not summary.get("finish"):
         return "client left" if client_left(flow) else "broke off"
@@ -206,7 +208,7 @@ def refusal_of(response: Response | None) -> str:
 
 RUNNING_RECORDS: dict[str, FlowRecord] = {}
 """Id of a flow -> the record of its running exchange. After a reload of the script, exchanges that
-the old script began are here, too; the old script finishes them.
+the old script began are here, too; the new script's hooks finish them.
 """
 
 
@@ -226,7 +228,8 @@ def forget(flow: HTTPFlow) -> None:
     sends again (*Replay*), because the new exchange writes its own. A person's comment and marker
     stay.
 
-    Do nothing if mitmproxy only replays the flow's reply, because this reply is rewritten already.
+    Do nothing if the flow has no notes, or if mitmproxy only replays the flow's reply, because this
+    reply is rewritten already.
     """
     if flow.is_replay != "request" or METADATA not in flow.metadata:
         return

@@ -1,6 +1,6 @@
-"""The form of a flow's notes, one JSON text in its metadata: the lengths and times of the server's
-chunks, the options, the facts by which the reply was read (`NotedFacts`), and its summary.
-Recordings are made from them; the page and the views read them by `flow_record.notes_of`.
+"""Writes and reads a flow's notes, one JSON text in its metadata: the lengths and times of the
+server's chunks, the options, the facts by which the reply was read (`NotedFacts`), and the reply's
+summary. Recordings are made from them; the page and the views read them by `flow_record.notes_of`.
 """
 
 import json
@@ -90,7 +90,8 @@ def without_chunks(text: str) -> str:
 
 
 def write_notes(noted: Noted, summary: Mapping[str, object], **more: object) -> str:
-    """Return the notes of a flow as JSON text. `more`: further keys and values.
+    """Return the notes of a flow as JSON text. `summary`: the reply's counts and times. `more`:
+    further keys and values.
 
     The text is ASCII, because servers may send half surrogate pairs (`"\\ud83d"` alone), which a
     flow file cannot hold.

@@ -23,8 +23,8 @@ from converter.core.reading.reading import Expected
 
 def sent_of(flow: Flow | None) -> Request | None:
     """Return the request that the server got: from the record of a running exchange, else from the
-    flow's backup. None if this request is the same as the client's, which the flow has, or is no
-    longer kept.
+    flow's backup. None if the flow itself has this request, because it is the same as the client's
+    or the server has not answered yet, or if it is no longer kept.
     """
     if flow and (running := RUNNING_RECORDS.get(flow.id)):
         return running.sides.server_request
@@ -76,7 +76,7 @@ def facts_of(flow: Flow | None) -> dict[str, object]:
     noted, began, response = notes_of(flow), flow.request.timestamp_start, flow.response
     times = {"first_byte": response.timestamp_start, "end": response.timestamp_end}
     facts = {name: round(at - began, 3) for name, at in times.items() if at} | summary_of(noted)
-    # A reply with a finish is complete even if its connection broke, because SDKs close the
+    # A reply with a finish is complete even if its connection broke then: SDKs close the
     # connection at the last event.
     if (ended := noted.get("ended")) and not facts.get("finish"):
         facts["broke_off"] = ended

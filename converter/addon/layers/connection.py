@@ -51,7 +51,7 @@ class Quit(events.Event):
 
 def join_writes(handling: CommandGenerator[None]) -> CommandGenerator[None]:
     """Yield the commands of `handling` (the handling of one event), but join successive writes to
-    one connection into one write.
+    one connection into one write of at most `LONGEST_JOINED` bytes.
 
     Without this, mitmproxy writes a response's head and its body in two system calls. If `handling`
     raises an error, as a script's stream function may, data that it has yielded is still sent.
@@ -207,8 +207,9 @@ class ReplyLayer(HttpLayer):
                     yield self._opening_timer
 
     def _drop_closed_layers(self) -> None:
-        """Drop the layers of closed server connections. mitmproxy 12.2.3 keeps each of them, with
-        its last reply, as long as the client stays connected: 15 kB for an exchange.
+        """Drop the layers of closed server connections that no exchange uses. mitmproxy 12.2.3
+        keeps each of them, with its last reply, as long as the client stays connected: 15 kB for an
+        exchange.
         """
         in_use = {self.context.server, *(stream.context.server for stream in self.streams.values())}
         for connection in self._closed_servers - in_use:

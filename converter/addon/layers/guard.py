@@ -82,7 +82,7 @@ class GuardedPart:
         loses: what users lose without the part, as a line of the log.
         built_upon: the members that the part overrides, calls or reads: path -> parameters, as
             `Http1Client.send` -> `self, event`.
-        lacks: the paths of the members that this mitmproxy lacks.
+        lacks: the paths of the members that this mitmproxy lacks, or has with other parameters.
 
     `table`: the members in lines such as `Http1Client: send(self, event) state`, which has a class
     or module, and its members with their parameters.
@@ -120,7 +120,7 @@ def _is_member(path: str, parameters: str) -> bool:
 
 def _is_field(owner: type, name: str) -> bool:
     """Return True if objects of a class have this member although the class itself does not: it is
-    annotated only, or set in `__init__`.
+    annotated only, or its name occurs in `__init__`, which probably sets it.
     """
     begins = [vars(base).get("__init__") for base in owner.mro()]
     sets = [begin.__code__.co_names for begin in begins if inspect.isfunction(begin)]

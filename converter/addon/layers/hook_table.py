@@ -60,7 +60,8 @@ class HookTable:
 
     async def trigger_event(self, event: Hook) -> None:
         """Call a hook's functions in all addons that have it, one after another, and wait for each
-        that is asynchronous.
+        that is asynchronous. If an addon raises an error, log it and call the next addon; after an
+        `AddonHalt` call no further addon.
         """
         arguments = self._arguments(event)
         for _, functions in self.addons_with(event.name):

@@ -65,7 +65,8 @@ class OwnLayers:
             layer.listener = self._listener
 
     def configure(self, updated: set[str]) -> None:
-        """Change three of mitmproxy's options. The last two keep a value that the user has set.
+        """Change three of mitmproxy's options; only the first if our layers are switched off. The
+        last two keep a value that the user has set.
 
         - `stream_large_bodies` is switched off, because a body that is rewritten must be complete,
           and the addon streams all other bodies anyway.

@@ -4,7 +4,8 @@ and failures are reported in the client's dialect.
 
 The layer calls mitmproxy's own methods. If such a method is about to send the client an error,
 `_report_in_dialect` replaces the command that sends it: by the last pieces of the stream function
-if the reply is a running stream, else by an error in the client's dialect.
+if the reply is a running stream, else by the error that the listener makes in the client's dialect.
+mitmproxy's error stays if the listener makes none, or if a person has killed the flow.
 """
 
 import asyncio
@@ -128,7 +129,8 @@ class StreamLayer(HttpStream):
 
     def _end_silence(self) -> CommandGenerator[None]:
         """Send the client a ping if it has got no byte for too long. If the client has no response
-        head yet, first send it the head that the listener returns; if there is none, send nothing.
+        head yet, first send it the head that the listener returns. Send nothing if there is none,
+        or if no `StreamFunction` makes the client's stream.
         """
         if monotonic() < self.last_sent_at + self._layer.listener.seconds_of_silence:
             return
@@ -156,7 +158,7 @@ class StreamLayer(HttpStream):
 
     def start_response_stream(self) -> CommandGenerator[None]:
         """Send the client the response's head, unless it got one early, and begin to stream the
-        body.
+        body, in the splice if possible (`move_to_splice`).
         """
         if self._early_head is None:
             yield from super().start_response_stream()
@@ -170,8 +172,9 @@ class StreamLayer(HttpStream):
 
     def state_stream_response_body(self, event: events.Event) -> CommandGenerator[None]:
         """Handle an event of a response's body that is streamed: send the client the pieces that
-        the stream function returns for the data. Leave the server if the function needs no more of
-        this response (`stopped`), or has a request to send after it (`wants_next_request`).
+        the stream function returns for the data. Leave the server in the middle of the body if the
+        function needs no more of it (`may_leave_server` and `stopped`), or at the body's end if the
+        function then has a request to send (`wants_next_request`).
         """
         function = self._function
         if function and isinstance(event, ResponseData):
@@ -231,7 +234,8 @@ class StreamLayer(HttpStream):
         yield from super().state_consume_request_body(event)
 
     def state_consume_response_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Collect the body of a server's response that is not streamed, up to `BODY_LIMIT`. If the
+        """Collect the body of a server's response that is not streamed. If it is longer than
+        `BODY_LIMIT`, the client gets an error, and the server's connection is closed. If the
         listener has a reader for the body, the reader gets each chunk. The reader may keep the body
         itself (`holds`), or have the layers leave the server (`stopped`).
         """
@@ -258,9 +262,9 @@ class StreamLayer(HttpStream):
             yield commands.CloseConnection(self.context.server)
 
     def send_response(self, already_streamed: bool = False) -> CommandGenerator[None]:
-        """Send the client a whole response. If the client's stream began early, send the body as
-        the rest of this stream. `already_streamed`: True if the client has got the body as a
-        stream, so that only its end is to be sent.
+        """Send the client a whole response. If the client has got a head and the beginning of a
+        stream, send the listener's `last_pieces` as the rest of this stream. `already_streamed`:
+        True if the client has got the body as a stream, so that only its end is to be sent.
         """
         self._function = None
         if already_streamed or self._early_head is None:
@@ -313,7 +317,7 @@ class StreamLayer(HttpStream):
     def _report_in_dialect[T](self, failing: CommandGenerator[T]) -> Generator[Any, Any, T]:
         """Run `failing`, a method of mitmproxy's that may report a failure, and return its result.
         If the method is about to send the client mitmproxy's error, call the function that
-        `_end_failed_response` returns instead.
+        `_end_failed_response` returns, if any, instead.
         """
         ending: Ending | None = None
         answer = None

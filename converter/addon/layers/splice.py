@@ -7,11 +7,11 @@ For a reply with pauses between its tokens this is more than half of the process
 reply streams, the asyncio protocol of the server's connection is a `Splice`, which does all of this
 in its `data_received`.
 
-The layers still handle a reply's end, and each read that has to wait. A read waits in four cases: a
-task still handles an earlier read, the exchange is paused, the client has not taken all its bytes,
-or the read is so long that other streams must get a turn first. So mitmproxy's code still decides
-about back pressure, order and ends. Both lanes read with one `WholeReads` from one buffer, so that
-a stream can change lanes at any read.
+The layers still handle a reply's end, and each read that has to wait: a task still handles an
+earlier read, the exchange is paused, the client has not taken all its bytes, the read is so long
+that other streams must get a turn first, or the stream function needs a thread for it. So
+mitmproxy's code still decides about back pressure, order and ends. Both lanes read with one
+`WholeReads` from one buffer, so that a stream can change lanes at any read.
 """
 
 import asyncio
@@ -160,8 +160,8 @@ def _set_read_size(transport: Any, size: int | None) -> None:
 
 def move_to_splice(handler: Any, layer: HttpLayer, stream: Stream) -> None:
     """Move a streamed reply, whose head is sent, from the lane of the layers to the splice, if a
-    `Carrier` can do all the work on its bytes. `handler`: mitmproxy's handler of the client's
-    connection; without a handler the reply stays in the layers.
+    `Carrier` can do all the work on its bytes (`is_outermost`, `make_carrier`). `handler`:
+    mitmproxy's handler of the client's connection; None: the reply stays in the layers.
     """
     if SPEED.lacks or handler is None:
         return
@@ -178,8 +178,8 @@ def start_splice(handler: Any, server: Connection, carrier: Carrier) -> None:
 
 def make_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
     """Return a carrier for the body of a reply. Return `None` if the reply must stay in the layers:
-    a side is not HTTP/1, another addon streams the body, or the addon may have to leave the server
-    in the middle of the reply.
+    a side is not plain HTTP/1, another addon streams the body, the addon may have to leave the
+    server in the middle of the reply, or mitmproxy logs each event of the layer (`debug`).
     """
     response = stream.flow.response
     server = getattr(layer.connections.get(stream.context.server), "child_layer", None)

@@ -72,8 +72,9 @@ async def wait_while_paused(layer: Connections, read: Connection | None) -> None
 
 
 def call_in_turns(function: StreamFunction, chunk: bytes) -> CommandGenerator[list[bytes]]:
-    """Call a stream function with a chunk, and return its pieces. A call that may take long runs in
-    a task; until the task ends, the exchange is paused, and its server is not read.
+    """Call a stream function with a chunk, and return its pieces. A call that may take long, or has
+    more than `LONG_READ` bytes, runs in a task; until the task ends, the exchange is paused, and
+    its server is not read.
     """
     if not function.is_long and len(chunk) <= LONG_READ:
         return function(chunk)
@@ -84,7 +85,8 @@ def call_in_turns(function: StreamFunction, chunk: bytes) -> CommandGenerator[li
 
 async def _call_in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
     """Call a stream function with one part of a chunk after another, and give other tasks a turn
-    between the calls. Return the pieces of all calls.
+    between the calls. As soon as a call may take long, call it with all that is left of the chunk,
+    in a thread. Return the pieces of all calls.
     """
     pieces: list[bytes] = []
     for at in range(0, max(len(chunk), 1), LONG_READ):

@@ -68,7 +68,7 @@ class FieldAccumulator:
 
 
 class Accumulator:
-    """Collects the parts of one choice of a reply.
+    """Collects the parts of one choice of a reply. `choice`: the choice's index.
 
     `feed` returns text and thoughts as they come. It returns calls only at the choice's finish or
     at an error, because further events may bring more of a call's arguments.

@@ -50,7 +50,8 @@ def turns_of(messages: object, split: Split = lambda text: [TextBlock(text)]) ->
     list of messages and items, or anything else.
 
     `split` cuts an assistant's text into thinking and text, at the marks of a thought. It is called
-    only for messages that have no thinking in a field.
+    only for messages that have no thinking in a field. Successive messages of one speaker become
+    one turn if `message_walk.JOINED` has the speaker.
     """
     turns: list[tuple[str, list[Part]]] = []
     for item in message_walk.walk_items(messages):

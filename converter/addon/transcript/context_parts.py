@@ -2,7 +2,8 @@
 each with its number of tokens, so that people see on the page what fills the context window.
 
 If a server returns the list of the prompt's tokens, the tokens of each part are counted. Other
-servers report only the number of all tokens: it is shared among the parts by their lengths.
+servers report at most the number of all tokens: this number, or else an estimate, is shared among
+the parts by their lengths.
 """
 
 from bisect import bisect, bisect_left, insort
@@ -29,7 +30,9 @@ MOST = 500
 their tokens.
 """
 _PICTURE_TOKENS = 1000
-"""The tokens of a picture of medium size, as an estimate for servers that report no count."""
+"""The estimated tokens of a picture of medium size. They count if the server reports no count, and
+stand for the picture's length where tokens are shared by length.
+"""
 _TOOL, _PICTURES = "tool", "picture"
 """Kinds of parts."""
 _UNCALLED = " (never called)"
@@ -55,8 +58,9 @@ class ContextPart(NamedTuple):
     name: str
     """The part's name for people. `3 read_file` is a call of the tool `read_file` in turn 3."""
     tokens: int
-    """How many tokens the part has, if the server returns the list of the prompt's tokens. For any
-    other server it is the part's share of all tokens, by its length.
+    """How many tokens the part has, if the server returns the list of the prompt's tokens (which
+    has no pictures: their tokens are estimated). For any other server it is the part's share of all
+    tokens, by its length.
     """
 
 
@@ -117,7 +121,7 @@ def _count_parts(
 
     Tokens that belong to no part are the chat template's own, and are yielded last. Pictures are
     not in the prompt's text: if the reply reports more tokens (`counted`) than the text has, the
-    pictures share the difference.
+    pictures share the difference. If it reports no count, each has `_PICTURE_TOKENS`.
     """
     strings, tools = [row.strings for row in rows], sum(row.kind == _TOOL for row in rows)
     pictures = sum(row.kind == _PICTURES for row in rows)

@@ -1,4 +1,4 @@
-"""Texts of facts (name -> value): the lines at the end of a reply's transcript with its model,
+"""Write facts (name -> value) as text: the lines at the end of a reply's transcript with its model,
 finish, tokens and times (`fact_lines`), and the value of any fact or setting (`as_text`).
 """
 
@@ -26,8 +26,9 @@ def merge_facts(own: Facts, more: Facts | None) -> Facts:
 
 
 def fact_lines(facts: Facts) -> list[tuple[str, str]]:
-    """Return the label and the text of each line. Known facts come first (`("tokens", "1,200 in, 40
-    out")`), then a line for each other fact, with the fact's name as its label.
+    """Return the label and the text of each line. The facts of `_ROWS` come first (`("tokens",
+    "1,200 in, 40 out")`), then a line for each other fact, with the fact's name as its label. Facts
+    that are None or in `_WITHOUT_LINE` get no line.
     """
     rows = [(label, text) for label, _, say in _ROWS if (text := say(facts))]
     names_in_rows = {name for _, names, _ in _ROWS for name in names} | set(_WITHOUT_LINE)

@@ -47,7 +47,8 @@ class ReplyReader:
 
     `chosen`: the settings in force; None: the defaults. `complete`: True if the whole reply is fed
     before the transcript is read. Then a closer without an opener shows that the reply began in a
-    thought. `expected`: other facts that show whether the reply begins in a thought.
+    thought. `expected`: what is known of the reply, such as the state in which it begins and the
+    model's name; None: nothing.
 
     Attributes:
         content_type: the content type of the response.
@@ -214,7 +215,8 @@ def read(
     expected: Expected | None = None,
 ) -> Transcript:
     """Return the transcript of a complete reply. `chosen`: the settings in force; None: the
-    defaults. `expected`: other facts that show whether the reply begins in a thought.
+    defaults. `expected`: what is known of the reply, such as the state in which it begins; None:
+    nothing.
     """
     reader = ReplyReader(chosen, content_type, expected=expected, complete=True)
     reader.feed(body)

@@ -74,7 +74,7 @@ def read_fields(body: Mapping[str, object], chosen: Settings | None = None) -> T
 
 def tool_name(tool: object) -> str:
     """Return the name of an offered tool from its definition, in the JSON of any dialect; its type
-    if it has no name.
+    if it has no name; empty if it has neither.
     """
     if not isinstance(tool, dict):
         return ""

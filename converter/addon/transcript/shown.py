@@ -1,5 +1,5 @@
-"""A transcript as JSON values for the page at /think: each part has its kind and its text, in which
-JSON is indented. `text` and `terminal` write most parts from the same values (`part_json`).
+"""Write a transcript as JSON values for the page at /think: each part has its kind and its text, in
+which JSON is indented. `text` and `terminal` write most parts from the same values (`part_json`).
 
 The texts are not escaped. The page must make control characters visible, and must never insert a
 text as HTML.

@@ -31,7 +31,8 @@ type _Styled = tuple[str, str]
 
 class TerminalWriter:
     """Turns new parts of a reply (`News`) into text for the terminal. Text and thinking are written
-    as they come; every other part is written when it is complete, in lines of its own.
+    as they come; every other part is written when it is complete, in lines of its own. `colour`:
+    True to mark styles by escape sequences.
     """
 
     def __init__(self, colour: bool = False) -> None:

@@ -82,7 +82,7 @@ def _quote(line: str) -> str:
 
 def _yaml_turn(turn: ShownTurn) -> str:
     """Return a turn as YAML: a key with the turn's role (`assistant:`), and the turn's parts as its
-    value.
+    value, without texts of blanks alone.
     """
     label = turn.role if not turn.choice else f"{turn.role} {turn.choice + 1}"
     parts = [part for part in turn.parts if not isinstance(part, TextBlock) or part.text.strip()]

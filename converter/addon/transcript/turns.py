@@ -1,8 +1,9 @@
-"""The values of a transcript, free of any dialect: turns, and the parts of turns.
+"""Defines the values of a transcript, free of any dialect: `Transcript`, its turns (`ShownTurn`),
+and those parts of a turn that a conversation lacks (`Field`, `Media`, `FailurePart`, `Raw`).
 
-Text, thoughts, calls and results are the blocks of `converter.core.model.conversation`. This file
-defines the other parts, and turns of any role. Text is kept as it came; each rendering handles
-control characters and texts that are too long.
+The other parts (text, thoughts, calls, results) are the blocks of
+`converter.core.model.conversation`. Text is kept as it came; each rendering handles control
+characters and texts that are too long.
 """
 
 from collections.abc import Mapping

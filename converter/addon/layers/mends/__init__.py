@@ -1,5 +1,5 @@
-"""Corrections of mitmproxy's faults, now in one file, for the server's side. It names mitmproxy's
-version, the faults, and the condition under which the corrections can be deleted.
+"""Corrections of mitmproxy's faults, now in one file, `http1_server`, for the server's side. It
+names mitmproxy's version, the faults, and when the corrections can be deleted.
 
 Other corrections are methods of our layers. In `connection`, `_drop_closed_layers` drops the layers
 of closed server connections, `_check_openings` reports a connection that the server reset while it

@@ -78,8 +78,8 @@ class ServerConnection(Http1Client):
 
 def fault_of_head(received: bytes, request: Request | None = None) -> str:
     """Return the reason why the bytes that were received so far cannot become the head of a
-    response; empty if they can. A switch of protocols (101) is such a reason, unless the client's
-    `request` asks for it. `request`: None if there is none, so that nobody asks.
+    response; empty if they can. The head may have at most `LONGEST_HEAD` bytes, and may switch
+    protocols (101) only if the client's `request` asks for it. `request`: None if there is none.
     """
     start = received.lstrip(b"\r\n")[:7]
     if not b"HTTP/1.".startswith(start):
