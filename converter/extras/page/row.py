@@ -52,7 +52,9 @@ _SHOWN_FACTS = (
     "first_thought",
     "first_text",
 )
-"""The facts of a reply (counts, and times in seconds) that a row has under the same names."""
+"""The facts of a reply that a row has under the same names: counts, True for estimated tokens, and
+times in seconds.
+"""
 _TITLE_LENGTH = 70
 """The most characters of a row's title."""
 _CLIENT_TAG = re.compile(r"\n\s*<[a-z][\w-]*>")

@@ -20,8 +20,8 @@ from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.recording import RecordingError
 
 FAILED, BAD_USE = 1, 2
-"""Exit codes: `FAILED` if a recording breaks a law or an expectation, `BAD_USE` if the command
-cannot be carried out.
+"""Exit codes: `FAILED` if `check` finds a fault in a recording, or `bless` leaves an expectation
+unmet; `BAD_USE` if the command cannot be carried out.
 """
 _OPTIONS = {option.name: option for option in settings.OPTIONS}
 """The addon's options by their names without `think_`."""

@@ -75,7 +75,8 @@ class Sender:
 
     def add_span(self, record: FlowRecord, outcome: str, text: TracedText | None) -> None:
         """Create the span of a finished exchange, for the thread to send; drop it if `MOST_SPANS`
-        are waiting. `text`: the reply's content; None if the span is not to have it.
+        are waiting. `outcome`: how the reply ended (`outcome_of`). `text`: the reply's content;
+        None if the span is not to have it.
         """
         with self._counting:
             self.waiting += 1

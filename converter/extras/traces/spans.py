@@ -95,8 +95,9 @@ def _message_part(part: Part) -> Iterator[Mapping[str, object]]:
 def create_span(
     tracer: Tracer, record: FlowRecord, outcome: str, text: TracedText | None = None
 ) -> None:
-    """Create and end the span of a finished exchange. `outcome`: how the reply ended; any but `ok`
-    makes the span an error. `text`: the reply's content for the span, None to leave it out.
+    """Create and end the span of a finished exchange. `outcome`: how the reply ended
+    (`outcome_of`); any but `ok` makes the span an error. `text`: the reply's content for the span,
+    None to leave it out.
     """
     summary, request = record.reply_summary, record.flow.request
     server, dialect = record.server, record.exchange.server_dialect.label.title

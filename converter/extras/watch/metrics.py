@@ -127,8 +127,8 @@ class Metrics(Collector):
         self, summary: Mapping[str, object], server: str, outcome: str, notes: Iterable[str]
     ) -> None:
         """Count a reply, from its summary and the addon's notes about the reply. `server`: the
-        server's address. `outcome`: how the reply ended, such as `ok`. Of a reply that came in one
-        piece only the time of its end is counted.
+        server's address. `outcome`: how the reply ended (`outcome_of`), such as `ok`. Of a reply
+        that came in one piece only the time of its end is counted.
         """
         key = (encodable(summary.get("model") or "-")[:LONGEST_NAME], encodable(server or "-"))
         if key not in self._times and len(self._times) >= MOST_SERIES:

@@ -2,9 +2,9 @@
 (`normaliser.py`). `converter.addon.redact` has the fields that stay and the patterns of secrets.
 
 Equal exchanges give equal bytes. Of a request only the fields and headers on the allow-list stay.
-The values of all other fields are hidden in the rest of the recording too, because a server may
-have repeated them. A second redaction changes nothing. If the server's redacted reply is rewritten,
-the result is the client's redacted reply.
+Values of all other fields that may be secrets are hidden in the rest of the recording too, because
+a server may have repeated them. A second redaction changes nothing. If the server's redacted reply
+is rewritten, the result is the client's redacted reply.
 """
 
 import re
