@@ -1,5 +1,5 @@
-"""`Mode`: where the engine begins to read a reply, in the answer or in a thought. `Grammar`: the
-kind of grammar to which the server constrains the answer.
+"""`Mode` says where the engine begins to read a reply, in the answer or in a thought;
+`Reading.mode` chooses it. `Grammar` says to what kind of grammar the server constrains the answer.
 """
 
 import enum
@@ -9,10 +9,11 @@ class Mode(enum.Enum):
     """The mode in which the engine begins to read a reply: in the answer or in a thought."""
 
     ANSWERING = enum.auto()
-    """In the answer. A closer with which the reply begins is dropped."""
+    """In the answer. A closer with which the reply begins is dropped; one of `Lone.TEXT` is text.
+    """
     CLOSED = enum.auto()
     """In the answer, because thinking is turned off. A closer with which the reply begins is text,
-    unless it is a special token.
+    except special tokens that are dropped: ignored marks, and closers of `Lone.NOTHING`.
     """
     THINKING = enum.auto()
     """In a thought, certainly."""
@@ -21,12 +22,15 @@ class Mode(enum.Enum):
     UNDECIDED = enum.auto()
     """In the answer or in a thought. The text is held up to the first mark that has an effect: if
     this mark is a closer, the text is a thought, else it is the answer. This mode is used only for
-    replies that come whole, and for replies whose answer is constrained by a grammar.
+    replies that come whole, and for replies that are expected to begin in a thought although a
+    grammar constrains the answer (`Grammar`).
     """
 
 
 JSON_BEGINS = ("[", "{", '"')
-"""The characters with which an answer in JSON may begin. A thought begins with a word instead."""
+"""The characters with which an answer in JSON begins, if it is a list, an object or a string. Other
+JSON (`5`, `true`) is not recognised, because a thought may begin like it.
+"""
 
 
 class Grammar(enum.Enum):
@@ -40,7 +44,8 @@ class Grammar(enum.Enum):
     """The answer is not constrained."""
     JSON = enum.auto()
     """The answer must be JSON. If the reply was expected to begin in a thought, its first character
-    decides: with one of `JSON_BEGINS` the answer begins, with any other a thought.
+    that is not blank decides: with one of `JSON_BEGINS` the answer begins, with any other a
+    thought.
     """
     OTHER = enum.auto()
     """A grammar other than JSON constrains the answer, such as a regular expression."""

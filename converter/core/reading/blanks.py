@@ -1,9 +1,10 @@
-"""A stage that removes from the answer the blanks before and behind thoughts.
+"""`BlanksTrimmer`, a stage, removes from the answer the blanks before and behind thoughts.
 
 Models write blank lines between a thought and the answer, and a client that prints the answer would
 show them. Blank lines at the beginning of a reply are removed too, because an empty thought may
-have stood before them: Qwen3 writes an empty thought if thinking is off. Blanks before the first
-word of a line stay, so that code keeps its indentation: `</think>\\n\\n  x = 1` becomes `  x = 1`.
+have stood before them: Qwen3 writes an empty thought if thinking is off. Blanks between a line end
+and the first word stay, so that code keeps its indentation: `</think>\\n\\n  x = 1` becomes
+`  x = 1`.
 """
 
 import re
@@ -27,8 +28,9 @@ the first word; or, if the answer has no line end before this word, all blanks b
 
 
 class BlanksTrimmer:
-    """The stage, for one choice: it removes the blanks with which text ends before thinking, and
-    those with which text begins behind thinking or at the beginning of the reply.
+    """The stage, for one choice: it removes the blanks (at most `BLANKS_LIMIT`) with which text
+    ends before thinking, and those with which text begins behind thinking or at the beginning of
+    the reply.
     """
 
     def __init__(self) -> None:
@@ -37,8 +39,9 @@ class BlanksTrimmer:
         self._behind_thought = True
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event. Text gets the held blanks before it, and loses the blanks that must be
-        removed. Blanks at the end of text are held until the next event.
+        """Return the event, and before it the held blanks as text, unless they must be removed.
+        Text loses the blanks that must be removed; if nothing is left, no event is returned. Blanks
+        at the end of text are held until the next event that is not a `ThinkingEnd`.
         """
         match event:
             case Text(refusal=False):
@@ -73,7 +76,8 @@ class BlanksTrimmer:
     def plain(self, kind: TextKind) -> tuple[type[Thinking], str] | None:
         """Return `Thinking` if thinking may now skip this stage on the fast path (`Stage.plain`):
         no blanks are held, and no answer has come since the last thought. Else return `None`. For
-        text, return `None` always, because blanks at its end must be held.
+        other kinds, return `None` always: blanks at the end of text must be held, and a call must
+        come behind them.
         """
         passes = self._behind_thought and self._held is None and kind is Thinking
         return (Thinking, "") if passes else None

@@ -32,7 +32,8 @@ def call_in_name(name: str, tools: Schemas) -> tuple[str, str]:
     """Read the call that a server has put into the field `name`. Return the tool's name, and the
     arguments as JSON: `get_weather({"city": "Oslo"})` -> `get_weather`, `{"city": "Oslo"}`.
 
-    Return two empty strings unless `name` consists of exactly one whole call of an offered tool.
+    Return two empty strings unless `name` consists of exactly one whole call of an offered tool,
+    with arguments or braces: a bare name is no call.
     """
     for row, text in _possible_calls(name) if len(name) <= _LONGEST else ():
         verdict = judge(row, text, End.CLOSER, tools, last=True)
@@ -44,7 +45,8 @@ def call_in_name(name: str, tools: Schemas) -> tuple[str, str]:
 
 
 def _possible_calls(name: str) -> Iterator[tuple[CallRow, str]]:
-    """Yield each form of `_FORMS`, and the text in `name` as the body of a call in this form.
+    """Yield each form of `_FORMS`, once or several times, with a text made from `name` that may be
+    the body of a call in this form.
 
     The form's openers and closers are left out. Marks of the body that the server may have removed
     are added: for `qwen3-coder`, `get_weather` -> `<function=get_weather> ... </function>`.

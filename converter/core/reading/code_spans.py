@@ -1,11 +1,11 @@
-"""`CodeSpans`: it finds Markdown code in text that arrives in pieces. A tag within code is quoted,
-and does not begin a thought.
+"""`CodeSpans` finds Markdown code in text that arrives in pieces. A tag within code is quoted, and
+does not begin a thought.
 
-Fenced blocks and inline spans are those of CommonMark, with one difference: backticks open a span
+Fenced blocks and inline spans are those of CommonMark, with two differences. Backticks open a span
 at once, while CommonMark first looks for the end of the span, which has not arrived yet in a
-stream. A span ends with its paragraph in any case. A fence may stand behind the marks of a list or
-a quotation. Three backticks with another backtick behind them in the line are not a fence but begin
-an inline span.
+stream. A fence may stand behind any blanks, and behind the marks of a list or a quotation. As in
+CommonMark, a span ends with its paragraph, and three backticks with another backtick behind them in
+the line are not a fence but begin an inline span. Indented code is not recognised.
 
 The text is read by lines, and only lines with backticks or tildes are examined, so that text which
 consists of line ends is read fast.

@@ -25,7 +25,8 @@ def choose(names: Sequence[str]) -> tuple[ThoughtRow, ...]:
     closer with a blank between: `<mine> </mine>`.
 
     If two families have an opener in common, only the later one is returned. Raises ValueError for
-    any other name, and if a mark of one family is the beginning of a mark of another.
+    any other name, and if a mark of one family is the beginning of a mark of another, and one of
+    the two is an opener.
     """
     return _parse_names(tuple(filter(None, map(str.strip, names))))
 
@@ -55,7 +56,8 @@ def joined(families: tuple[ThoughtRow, ...], more: Iterable[ThoughtRow]) -> tupl
     """Return `families` together with the rows of `more`.
 
     A row of `more` replaces the rows that have an opener in common with it. But it is left out if
-    one of its marks is the beginning of a mark of another row, or begins with such a mark.
+    one of its marks is the beginning of a mark of another row, or begins with such a mark, and one
+    of the two is an opener (`_find_confused_marks`).
     """
     for family in more:
         merged = _merge_families([*families, family])

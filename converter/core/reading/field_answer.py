@@ -1,4 +1,5 @@
-"""A stage that turns an answer into text if the server has sent it in the field for thinking.
+"""`FieldAnswer`, a stage, turns an answer into text if the server has sent it in the field for
+thinking.
 
 The reasoning parsers of some servers take a reply without a closer for one long thought: SGLang
 0.5.23 with `--reasoning-parser deepseek-r1`, vLLM 0.32 with `deepseek_r1` in whole replies, LM
@@ -6,9 +7,10 @@ Studio if a grammar constrains the answer. mlx-lm leaves the closer and the answ
 the reasoning field.
 
 The stage holds the thinking if there is a sign that it may be the answer (`_Sign`): no thought is
-expected, the thinking may be an answer by the request's grammar, or a closer stands in it. The held
-thinking becomes the answer if the model ends the reply without text or a call; else it is a
-thought.
+expected, the thinking may be an answer by the request's grammar, or a closer stands in it. If the
+model ends the reply without text or a call, the held thinking is the answer: behind a closer, only
+the text behind it; by a grammar, only an answer that the grammar allows. Else it is a thought.
+Thinking of more than `LONGEST` characters is not held.
 """
 
 import enum
@@ -50,7 +52,9 @@ class _Sign(enum.Enum):
     CLOSER = enum.auto()
     """A closer of a thought stands in the thinking; the answer may stand behind it."""
     DECIDED = enum.auto()
-    """It is certain that the thinking is a thought."""
+    """It is certain that the thinking is a thought, because text, a call or a finish has come, or
+    because it is long (`LONGEST`).
+    """
 
 
 class FieldAnswer:

@@ -1,6 +1,6 @@
-"""`Findings`: the facts that the stages learn from a reply, such as where it began (`Beginning`),
-which thoughts the addon ended (`EndedThoughts`), and the calls in its text. They serve the log, the
-continuing of the reply, and the reading of the next one.
+"""`Findings` has the facts that the stages learn from a reply, such as where it began
+(`Beginning`), which thoughts the addon ended (`EndedThoughts`), and the calls in its text
+(`CallsRead`). They serve the log, the continuing of the reply, and the reading of the next one.
 """
 
 from dataclasses import dataclass, field
@@ -32,8 +32,8 @@ class Beginning:
     """
     closer_apart: bool = False
     """True if the closer that showed the state stood at the beginning or end of a line, or behind a
-    sentence, as models write closers. False if it stood amid other words, as in text about tags:
-    then the model's next reply is read as before.
+    sentence, as models write closers. False if it stood amid other words, as in text about tags, or
+    if no closer came. If False, a closer does not change how the model's next reply is read.
     """
 
 
@@ -84,8 +84,8 @@ class Findings:
     beginning: Beginning = field(default_factory=Beginning)
     """Facts from the reply about where it began: in the answer or in a thought."""
     unclosed: set[int] = field(default_factory=set)
-    """The indexes of the choices whose last thought began with a phrase ("Let me think") and has
-    not ended.
+    """The indexes of the choices with a thought that a phrase ("Let me think") began, if neither a
+    phrase nor a closer has ended the last one.
     """
     calls: CallsRead = field(default_factory=CallsRead)
     """The notes on tool calls that were read from the text."""

@@ -1,5 +1,5 @@
-"""`ThoughtFolder`: a stage for clients that show only text. It makes each thought a folded block of
-Markdown (`<details>`) in the answer; `without_folds` removes such blocks from texts.
+"""`ThoughtFolder`, a stage for clients that show only text, makes each thought a folded block
+(`<details>`) in the answer. `without_folds` removes such blocks from texts.
 """
 
 import re

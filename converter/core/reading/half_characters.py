@@ -1,4 +1,5 @@
-"""A stage that joins the halves of a character which a server has cut between two frames.
+"""`HalfCharacters`, a stage, joins the halves of a character which a server has cut between two
+frames.
 
 JSON can write a character as two escapes (a surrogate pair, `\\ud83d\\ude00`). Servers in Python
 and JavaScript may cut between the two, and models may write only one of them. A half without its
@@ -30,8 +31,9 @@ class HalfCharacters:
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the event with the held half before its text; if it is an event of another kind,
-        with U+FFFD before it in place of the half. If its text ends with the first half of a
-        character, this half is held.
+        or of another call, with U+FFFD before it in place of the half. If its text ends with the
+        first half of a character, this half is held; an event of which nothing is left is not
+        returned.
         """
         if not isinstance(event, Text | Thinking | ToolCall):
             return [*self.close(), event]

@@ -1,5 +1,5 @@
-"""`JsonExtent`: it finds the end of a JSON value, or of a list of Python calls, in text that
-arrives in pieces.
+"""`JsonExtent` finds the end of a JSON value, or of a list of Python calls, in text that arrives in
+pieces.
 
 It reads only strings and brackets, because models also write Python, or text that is neither JSON
 nor Python. A single quote begins a string only behind an opening bracket, a comma, a colon or `=`;

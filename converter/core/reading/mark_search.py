@@ -1,6 +1,6 @@
-"""The search for marks (`<think>`) in text that arrives in pieces: `MarkSearch`, and `PhraseSearch`
-for phrases too ("Let me think"). `Mark` has the kinds of marks; `NeedMore` is raised if more text
-must come to decide a step.
+"""`MarkSearch` finds marks (`<think>`) in text that arrives in pieces; `PhraseSearch` finds phrases
+too ("Let me think"). `Mark` has the kinds of marks; `NeedMore` is raised if more text must come to
+decide a step. The marks themselves stand in `families` and `tool_calls.forms`.
 """
 
 import enum
@@ -72,7 +72,7 @@ class Mark(enum.Enum):
     ANSWER_OPEN = enum.auto()
     """The opener of an answer (`<answer>`), which is dropped."""
     ANSWER_CLOSE = enum.auto()
-    """The closer of an answer (`</answer>`), which is dropped."""
+    """The closer of an answer (`</answer>`), which is dropped at the end of the reply."""
     TOOL = enum.auto()
     """A mark with which a call may begin."""
     TOOL_END = enum.auto()

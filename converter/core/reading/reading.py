@@ -1,5 +1,6 @@
-"""`Reading`: the settings by which one reply is read. `Expected`: the facts about the reply that
-are known before it comes, also about its thoughts (`ThoughtLimits`) and calls (`ExpectedCalls`).
+"""`Reading` has the settings by which one reply is read. `Expected` has the facts about the reply
+that are known before it comes, also about its thoughts (`ExpectedThoughts`, `ThoughtLimits`) and
+calls (`ExpectedCalls`).
 """
 
 from collections.abc import Mapping
@@ -22,8 +23,8 @@ class ThoughtLimits:
     thoughts are not searched for repetitions.
     """
     goes_on: bool = False
-    """True if the server can continue a reply that is cut off. If the addon has ended a thought,
-    it then asks the server to continue the reply.
+    """True if the server can continue a reply that is cut off. After the addon has ended a thought
+    itself, it then asks the server to continue the reply, unless the reply has a tool call.
     """
     sentence: str = ""
     """The text that is put at the end of a thought that was ended at a limit; empty for none."""
@@ -72,7 +73,9 @@ class ExpectedThoughts:
     limits: ThoughtLimits = NO_LIMITS
     """The limits at which the addon ends thoughts."""
     hidden: bool = False
-    """True if the client gets no thinking, because it did not ask for any."""
+    """True if the client gets no thinking, because it did not ask for any and `think_unasked` is
+    `hide`.
+    """
     folds: bool = False
     """True if the client gets thinking as folded text (`<details>`) in the answer."""
     task: str = ""
@@ -115,7 +118,8 @@ class Expected:
     """Facts about the tool calls of the reply."""
     off: bool = False
     """True if thinking is turned off, by the request or by the user's option. A closer in the reply
-    is then text, unless it is a special token (`Mode.CLOSED`).
+    is then text, unless it is a special token (`Mode.CLOSED`). But False if the model's template
+    then writes a closer into the prompt, because the model may repeat this closer.
     """
     no_thought_due: bool = False
     """True if the server should send no thought, because a field of the request turns thinking off,

@@ -1,5 +1,5 @@
-"""`RepeatedThought`: a filter that drops the thought with which the content of a reply begins, if
-the server has sent the same thought in a field.
+"""`RepeatedThought` drops the thought with which the content of a reply begins, if the server has
+sent the same thought in a field.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,8 @@ class RepeatedThought:
             of this thought; else empty.
 
     Attributes:
-        over: True once it is decided whether the content repeats the thought.
+        over: True once `feed` returns all content unchanged, because no more is compared or
+            dropped.
     """
 
     def __init__(self, families: Iterable[ThoughtRow], closers: tuple[str, ...] = ()) -> None:

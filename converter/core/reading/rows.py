@@ -1,6 +1,6 @@
-"""`Row`, the base of `ThoughtRow` and `CallRow`: the marks with which some models enclose a thought
-or a tool call. `Counts`: the positions at which its openers count. Also wildcards in marks
-(`SUFFIX`, `GAP`), and `pair` and `tag`, which return the marks of a row.
+"""`Row`, the base of `ThoughtRow` and `CallRow`, has the marks with which some models enclose a
+thought or a tool call. `Counts` says where its openers count. `SUFFIX` and `GAP` are wildcards in
+marks; `pair` and `tag` return the marks of a row.
 
 There are two tables of rows: `families` for thoughts, `tool_calls.forms` for calls. The rows of
 both have the fields of `Row`: name, openers, closers, and marks that are dropped. Only rows of

@@ -1,4 +1,5 @@
-"""A stage that ends the reply at the first stop string in the answer, in place of the server.
+"""`StopStrings`, a stage, ends the reply at the first stop string in the answer, in place of the
+server.
 
 Servers also end a reply at a stop string in a thought: if an evaluation sends the stop string
 `Question:` and the model thinks this word, the reply has no answer. Other servers ignore stop
@@ -22,8 +23,8 @@ strings. Evaluations send about ten strings.
 class StopStrings:
     """The stage, for one choice: it drops all events behind the first stop string in the answer.
 
-    Stop strings in thoughts and calls do not count, nor does a stop string of blanks before the
-    answer's first word. `included`: True if the stop string itself stays in the answer.
+    Stop strings in thoughts, calls and refusals do not count, nor does a stop string of blanks
+    before the answer's first word. `included`: True if the stop string itself stays in the answer.
     """
 
     def __init__(self, strings: Sequence[str], included: bool, findings: Findings) -> None:
@@ -68,7 +69,8 @@ class StopStrings:
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return `kind`, if text of this kind may now skip this stage on the fast path
         (`Stage.plain`), and the characters that such text must not have: in the answer, the first
-        characters of stop strings. Return `None` if it must be fed, as while text is held.
+        characters of stop strings. Return `None` if it must be fed: while text is held, behind a
+        stop string, and, in the answer, before its first word.
         """
         if self._held or self._is_over:
             return None

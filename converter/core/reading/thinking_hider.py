@@ -1,5 +1,5 @@
-"""A stage that drops all thinking, for clients that do not want it. It stands behind the stages
-that need the thinking.
+"""`ThinkingHider`, a stage, drops all thinking, for clients that do not want it. It stands behind
+the stages that need the thinking.
 """
 
 from converter.core.model.events import Event, TextKind, Thinking, ThinkingEnd

@@ -1,6 +1,6 @@
-"""`Thought`: it turns the text of thoughts, and the attributes of their tags, into events. `Guess`:
-it holds the end of a thought that is only guessed. `part_of` returns a thinking event with a part
-of its text.
+"""`Thought` turns the text of thoughts, and the attributes of their tags, into events. `Guess`
+holds the end of a thought that is only guessed. `part_of` returns a thinking event with a part of
+its text.
 """
 
 import math
@@ -14,7 +14,9 @@ from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT, GUESS_LIMI
 type ThoughtEvent = Text | Thinking | ThinkingEnd
 
 UNREADABLE_CONFIDENCE = 0.5
-"""The confidence of a thought whose attribute `confidence` is missing or is no finite number."""
+"""The confidence of a thought whose tag has attributes, but no `confidence` that is a finite
+number. A tag without attributes gives no confidence.
+"""
 NAME = r"[A-Za-z_][\w.:-]*+"
 """The pattern of the name of an attribute in a tag."""
 _PAIR = re.compile(rf"""\s({NAME})\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
@@ -25,7 +27,7 @@ class Thought:
     """A filter that turns the text of thoughts, one after another, into events.
 
     CR and LF at the beginning and end of a thought are dropped. A thought that consists of blanks
-    makes no event. All other text is returned unchanged.
+    makes no event. All other text is returned unchanged; so are blanks beyond `BLANKS_LIMIT`.
     """
 
     def __init__(self, choice: int = 0) -> None:
@@ -59,15 +61,16 @@ class Thought:
 
     def read_attributes(self, tag: str) -> list[Thinking]:
         """Begin a thought with `tag`, an opener with attributes: `<thinking thought="Hm">`. Return
-        the value of its attribute `thought` as an event. Text behind the tag is fed later, and a
-        blank line then stands between the two.
+        the value of its attribute `thought` as an event; nothing if it has none. Text behind the
+        tag is fed later, and a blank line then stands between the two.
         """
         self._attributes = {name: double or single for name, double, single in _PAIR.findall(tag)}
         return [*self.feed(self._attributes.get("thought", "")), *self.feed("\n\n")]
 
     def end(self) -> list[ThinkingEnd]:
-        """End the thought. Return the event for its end, with the attributes of the tag; nothing if
-        the thought had only blanks.
+        """End the thought. Return the event for its end; nothing if the thought had only blanks. If
+        its tag had attributes, the event has the type and confidence from them
+        (`UNREADABLE_CONFIDENCE`).
         """
         begun, attributes, around = self._begun, self._attributes, (self._head, self._held)
         self._begun, self._head, self._held, self._attributes = False, "", "", None
@@ -135,12 +138,13 @@ class Guess:
     the end of the thinking, which may be the answer.
 
     If the guess is wrong, the whole reply is an answer, and a client that gets it as thinking has
-    no answer. So the end of the thinking is held: a short reply as a whole, of a longer one the
-    last paragraph.
+    no answer. So the end of the thinking is held: a reply of up to `GUESS_LIMIT` characters as a
+    whole, of a longer one the last paragraph, at most so many characters of it.
 
-    - If a closer comes, the guess was right, and the held text is thinking.
-    - If the reply stops without a closer, the held text is the answer: all of a short reply, or the
-      last paragraph of a longer one, because a thought without a closer often ends with the answer.
+    - If a closer comes, the guess was right, and the held text is thinking. It is also thinking if
+      a call comes, or if the reply is cut off.
+    - If the reply stops without a closer, the held text is the answer, because a thought without a
+      closer often ends with the answer.
 
     Attributes:
         rest: the held text.

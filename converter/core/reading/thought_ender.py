@@ -1,13 +1,14 @@
-"""`ThoughtEnder`: a stage that ends a thought which has spent its budget or repeats itself
-(`LoopFinder`), and a reply that is a thought without an answer. Its limits are `ThoughtLimits`
-(`reading`).
+"""`ThoughtEnder`, a stage, ends a thought that has spent its budget or repeats itself
+(`LoopFinder`), and a reply that is a thought without an answer. `ThoughtLimits` (`reading`) says
+which of these steps it takes:
 
 - At its limit the thought is cut, a sentence is put at its end, and the rest of the reply is
-  dropped. The addon (`continued_reply`) then asks the server to continue the turn.
+  dropped. The addon (`continued_reply`) then asks the server to continue the turn, if it can.
 - Some servers can end a running thought when the addon asks them to. Then only the rest of the
   thought is dropped, and the reply goes on.
-- If the whole reply is a thought, the addon asks the server to continue it, but only once.
-- By its settings, the stage can only report a repetition, or also send lone thoughts as the answer.
+- If the whole reply is a thought, its text is also sent as the answer, or the addon asks the server
+  once to continue the reply.
+- A repetition is only reported.
 
 The result does not depend on where the stream was cut into pieces.
 """
@@ -153,7 +154,9 @@ class ThoughtEnder:
     def feed(self, event: Event) -> list[Event]:
         """Return the event. If it makes a thought exceed its limit, return it cut at the limit, and
         behind it the sentence (`ThoughtLimits.sentence`) and the thought's end. All later events
-        are dropped; but if the server itself ends the thought, only those of this thought.
+        are dropped; but if the server itself ends the thought, only those of this thought. A finish
+        may be replaced too: by `length`, if the limit of tokens cut a thought, and by
+        `_finish_unanswered`.
         """
         if self._is_over or (self._ends.pending and self._must_drop(event)):
             return []

@@ -1,5 +1,5 @@
-"""`ThoughtRow`, a row of the table `families`: the marks with which some models enclose thinking.
-`Lone`: the meaning of a closer to which no opener belongs.
+"""`ThoughtRow` is a row of the table `families`: the marks with which some models enclose thinking.
+`Lone` is the meaning of a closer to which no opener belongs.
 """
 
 import enum
@@ -50,8 +50,8 @@ class ThoughtRow(Row):
     """
     answer_tags: tuple[str, str] | None = None
     """The opener and closer around an answer; `None` if models write none. The opener is dropped
-    directly behind a thought. If the opener was dropped, the closer is dropped at the end of the
-    reply.
+    directly behind a thought. If the opener was dropped, or the thought came in a field, the closer
+    is dropped at the end of the reply.
     """
     lone: Lone = Lone.THOUGHT
     """The meaning of a closer to which no opener belongs."""

@@ -1,4 +1,5 @@
-"""A stage that removes the model's end-of-turn token (`<|im_end|>`) from the end of an answer.
+"""`TurnEnd`, a stage, removes the model's end-of-turn token (`<|im_end|>`) from the end of an
+answer, and from text before a tool call.
 
 vLLM 0.33 can be set to leave special tokens in the text, so that calls can be read from the text.
 The token with which the model ends its turn is then in the text too.
@@ -18,7 +19,7 @@ TOKENS = (
     *("<|close|>response<|sep|>", "<|close|>message<|sep|>", "<|end_of_msg|>"),  # Kimi-K3
     *("<|endofturn|>", "<|end_of_turn|>", "<|eot|>"),
 )
-"""The tokens with which models end their turn. Each comment names the models that write them."""
+"""The tokens with which models end their turn. The comments name models that write them."""
 _WHOLE = "|".join(map(re.escape, TOKENS))
 """The pattern of a complete end-of-turn token."""
 _PARTS = "|".join(
@@ -37,7 +38,8 @@ tokens with blanks between them.
 
 class TurnEnd:
     """The stage, for one choice. End-of-turn tokens at the end of a text are held until the next
-    event: they are dropped if the choice ends or a tool call follows; else they stay text.
+    event: they are dropped if the choice ends or a tool call follows; else they stay text. An
+    incomplete token stays text in any case.
     """
 
     def __init__(self) -> None:

@@ -1,10 +1,10 @@
-"""`Candidate`: text that may be a call, and is held until that is decided. `find_start` decides
-whether one begins at a mark; `tool_calls` finds the call's end, and reads it.
+"""`Candidate` holds text that may be a call until that is decided. `find_start` decides whether a
+call may begin at a mark; `tool_calls` has the forms, finds a call's end, and reads it.
 
-It begins with a mark and the head of a call: the text up to the tool's name (`head`). `Extent`
-finds the points at which it may end. At such a point the judge reads the calls in the candidate. At
-some positions in a reply, the text behind the candidate then decides whether these calls count
-(`COUNTED`).
+A candidate begins with a mark and the head of a call: the text up to the tool's name (`head`).
+`Extent` finds the points at which it may end. At such a point the judge reads the calls in the
+candidate. At some positions in a reply, the text behind the candidate then decides whether these
+calls count (`COUNTED`).
 """
 
 import re
@@ -204,8 +204,8 @@ def marks_of_row(row: CallRow, whole: bool) -> EndMarks:
 
 @dataclass(slots=True)
 class Candidate:
-    """Text from a mark on that may be a call, or that only looks like a call. Tags of thoughts do
-    not count in it.
+    """Text from a mark on that may be a call, or that only looks like a call. Tags of thoughts have
+    no effect in it, except that a thought's closer may end a candidate that stands in a thought.
     """
 
     mark: CallMark
@@ -283,8 +283,8 @@ class Candidate:
         return self.start.row
 
     def is_half_closer(self, rest: str) -> bool:
-        """Return True if `rest`, the end of the reply, is an incomplete closer of the call, of at
-        least two characters (`</`). The reply was then cut off in the closer.
+        """Return True if `rest`, the end of the reply, is the beginning of a closer of the call or
+        its section, of at least two characters (`</`). The reply was then cut off in the closer.
         """
         return len(rest) > 1 and any(mark.startswith(rest) for mark in self.row.ends)
 
@@ -303,8 +303,8 @@ class Candidate:
 
     @property
     def is_text(self) -> bool:
-        """True if it is certain that this is no call: no offered tool has the name in its head, or
-        the addon reads no calls.
+        """True if it is certain that this is no call: no offered tool has the name in its head, no
+        more calls are allowed, or the addon reads no calls.
         """
         return self.start.head is Head.UNOFFERED
 
@@ -315,7 +315,8 @@ class Candidate:
 
     def in_value(self, point: Point) -> bool:
         """Return True if an argument's value is open at `point`, in a form whose values stand in
-        tags (`Keyed`): `<parameter=city>Os`.
+        tags (`Keyed`): `<parameter=city>Os`. Always return False for other forms, and for the two
+        kinds of `Keyed` that are `bare` or have `nested_values`.
 
         Each use of this method counts only the tags behind the point of its previous use. So each
         point must lie behind the previous one.
@@ -368,7 +369,8 @@ class Candidate:
 
     def verdict(self, point: Point, tools: Schemas) -> Verdict | None:
         """Return the judge's verdict on the text up to `point`. Return `None` if the candidate does
-        not end there, because a value is open; or if `MOST_TRIES` points were judged already.
+        not end there, because a value or bracket is open; or if `MOST_TRIES` points of its kind (in
+        a string, or not) were judged already.
         """
         if point.reason is End.CUT:
             return None if self.in_value(point) else _TEXT_VERDICT

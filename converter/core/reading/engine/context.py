@@ -1,9 +1,9 @@
-"""`Context`: the position of the next character of a reply: in code, in a quotation, in a sentence,
-or at the beginning of a line, sentence or paragraph. Also `BLANKS`, the characters that count as
-blanks.
+"""`Context` tells the position of the next character of a reply: in code, in a quotation, in a
+sentence, or at the beginning of a line, sentence or paragraph. Also `BLANKS`, the characters that
+count as blanks.
 
-The text behind the last mark decides the position. This text is examined only when the engine asks
-for the position, because most text has no mark in it.
+The text before the position decides, in most cases only that behind the last mark. It is examined
+only when the engine asks for the position, because most text has no mark in it.
 """
 
 import re
@@ -58,8 +58,8 @@ class Context:
             self._examine()
 
     def close_code(self) -> None:
-        """End the Markdown code that is open, because a mark that counts stands here. The present
-        line does not end: it goes on behind the mark.
+        """End the Markdown code that is open, because a mark that counts, or a candidate that
+        proved to be text, ends here. The present line does not end: it goes on behind it.
         """
         self._examine()
         self._code = CodeSpans()
@@ -72,7 +72,8 @@ class Context:
 
     def stands_at(self, position: str, blanks: str = "") -> bool:
         """Return True if the text, with `blanks` behind it, ends at a position of this kind
-        (`POSITIONS`), so that a phrase counts there.
+        (`POSITIONS`), so that a phrase counts there. Where no text stands before, a paragraph
+        begins.
         """
         before = self.text_before
         start = "\n\n" if len(before) < REMEMBERED else ""
@@ -102,8 +103,8 @@ class Context:
 
     @property
     def in_sentence(self) -> bool:
-        """True in the middle of a sentence: blanks stand before the position, and before them a
-        word, a comma or a semicolon.
+        """True in the middle of a sentence: blanks stand before the position, and before them, in
+        the same line, a letter, a digit, a comma or a semicolon.
         """
         line = self.text_before.rpartition("\n")[2]
         last = line.rstrip()[-1:]
@@ -113,9 +114,9 @@ class Context:
     def shows_calls(self) -> bool:
         """True if a call at this position is only shown to the user.
 
-        That is the case in Markdown code, in a line of a diff or a quotation, directly behind a
-        quotation mark, and in the same line behind `call:NAME{`. An inline span of code counts only
-        up to the end of its line.
+        That is the case in Markdown code, in a line that begins with `+`, `-` or `>` (as in a diff
+        or a quotation), directly behind a quotation mark or opening bracket, and in the same line
+        behind `call:NAME{`. An inline span of code counts only up to the end of its line.
         """
         self._examine()
         quoted = self.quoted and not self._tail.endswith("`")

@@ -1,30 +1,34 @@
 """`Engine` reads the text of a reply, and returns text, thinking and tool calls. Here are the loop
-and the steps at a mark; `states` and `mark_table` have the tables of marks that it follows.
+and the steps at a mark; `states` and `mark_table` have the tables that it follows. A new mark is a
+row of `families` or `tool_calls.forms`.
 
-The loop. `Engine` has the text that was not emitted yet (`Source`) and a state (`states`). It
-searches for the marks that count in this state, emits the text before the first mark, and looks up
-the next state for the mark. A mark without an entry in the table is ordinary text. If a step cannot
-be decided yet, it raises `NeedMore`, and the undecided text stays held. The loop then ends, and the
+The loop. `Engine` has the text that was not read yet (`Source`) and a state (`states`). It searches
+for the marks that count in this state, emits the text before the first mark, and looks up the next
+state for the mark. A mark without an entry in the table is ordinary text. If a step cannot be
+decided yet, it raises `NeedMore`, and the undecided text stays held. The loop then ends, and the
 step is tried again when more text has come, or when the reply has ended.
 
-Calls. A mark begins a `Candidate` if the head of a call stands behind it. While a candidate is
-held, the table is not used, and all text goes to the candidate, until the judge has a verdict at a
-point where it may end. It then becomes calls (`_emit_calls`), text (`_emit_as_text`), or a call
-that must not run (`_break_reply`). At some positions in a reply, the text behind the candidate
-decides whether its calls count (`COUNTED`). Calls in a thought wait in a `Draft`.
+Calls. A mark of calls begins a `Candidate` if the head of a call stands behind it, and if the text
+does not only show the call. While a candidate is held, the table is not used, and all text goes to
+the candidate, until the judge has a verdict at a point where it may end, or it is too long
+(`_limit_of`). It then becomes calls (`_emit_calls`), text (`_emit_as_text`,
+`_emit_unoffered_call`), or a call that must not run (`_break_reply`). At some positions in a reply,
+the text behind the candidate decides whether its calls count (`COUNTED`). Calls in a thought wait
+in a `Draft`.
 
 Nothing is lost: thinking, text, calls and marks together are the text that came in. The exceptions
-are CR and LF around a thought, thoughts of nothing but blanks, and `_EDGES` around a call.
+are CR and LF around a thought, thoughts of nothing but blanks, blanks before a call, `_EDGES`
+behind it, and all text behind a call that must not run.
 
 The decisions at a mark, and where each is made, by the numbers of `docs/reading.md`:
 
 1. Text that may become a mark is held: `_scan`.
 2. In Markdown code, a mark of a thought is text. So is a phrase at a position where it does not
-   count: `_mark_is_text`. In JSON (`_read_up_to_json`) only marks of calls count, and in a string
-   of JSON only those that are special tokens.
+   count: `_mark_is_text`. In JSON (`_read_up_to_json`) only marks of calls count, if calls are
+   read, and in a string of JSON only those that are special tokens.
 3. to 5. The effect of a mark: the tables in `states`.
-6. Special tokens without an effect are dropped: the fields `ignored` and `again` of the rows, and
-   `_is_empty_section`.
+6. Special tokens without an effect are dropped: the fields `ignored`, `again` and `torn` of the
+   rows, and `_is_empty_section`.
 7. A call is read, or is text that only shows a call: `_take_call`. At some positions, the text
    behind the call decides: `COUNTED`.
 8. Once a thought has come in a field, another table of marks counts: `begin_answer`.
@@ -109,8 +113,8 @@ long text that is added in one piece would take quadratic time.
 """
 RESCAN_LIMIT = 4096
 """The most characters of a candidate that is searched for further marks after it proved to be no
-call. A longer one becomes text as a whole, so that no text is searched many times. So does one with
-the name of an offered tool in its head.
+call. A longer one becomes text as a whole, so that no text is searched many times. A candidate with
+the name of an offered tool in its head becomes text as a whole too.
 """
 UNDECIDED_LIMIT = 4096
 """How many characters of a reply are held until a mark comes, if a grammar other than JSON
@@ -118,8 +122,9 @@ constrains the answer. If no closer comes within the limit, the text is the answ
 short: a choice, a number, some lines.
 """
 _LINE_LIMIT = 400
-"""How many characters behind a mark that begins no call are searched for a call in the same line.
-If a call is found, the mark before it was a stray one, and is dropped (`_call_follows`).
+"""How many characters behind a mark that begins no call are searched for a call of an offered tool
+in the same line. If a call is found, the mark before it was a stray one, and is dropped
+(`_call_follows`).
 """
 _NO_CALLS = Expectations({})
 """The expectations for a text in which no tool is offered and no calls are read."""
@@ -129,7 +134,7 @@ _BLANKS = re.compile(f"[{BLANKS}]*+")
 """The pattern of any number of blanks, also none."""
 _EDGES = BLANKS + ",;}]"
 """Blanks and characters of JSON. Text between a call and its closer is dropped if it consists of
-these characters alone; else the whole of this text is ordinary text.
+these characters alone; else all of it is read as text behind the call.
 """
 _ON_A_LINE = (Mark.SILENT, Mark.UNMATCHED, Mark.TOOL_END, Mark.PHRASE, Mark.PHRASE_END)
 """The kinds of marks behind which a line goes on. Behind a mark of another kind, text is read as if
@@ -160,9 +165,10 @@ class Engine:
         start: where the reply begins: in the answer, in a thought, or undecided.
         choice: the index of the choice.
         json_answer: True if the request asks for an answer in JSON.
-        expectations: the offered tools, and other facts about calls; `None` if none are read.
-        whole_calls: True if a reply may consist of calls alone, without special marks (`WHOLE`).
-        grammar: the grammar to which the server constrains the answer.
+        expectations: the offered tools, and other facts about calls; `None` if no calls are read.
+        whole_calls: True if the forms of `WHOLE` are read too, whose calls must be the whole reply.
+        grammar: the grammar to which the server constrains the answer. It matters only if `start`
+            is a thought (THINKING, GUESSED).
     """
 
     def __init__(
@@ -191,7 +197,7 @@ class Engine:
         self.thought = OpenThought(choice, self._guessed and not constrained)
         self.answer = Answer(choice)
         self.calls = CallLog()
-        # True while calls may still be the whole reply, because no text has come.
+        # True while calls may still be the whole reply, because no text of an answer has come.
         self._at_head = table.reads_calls and whole_calls
         self._value: JsonExtent | None = None  # the open JSON in the answer
         self._candidate: Candidate | None = None
@@ -237,7 +243,7 @@ class Engine:
         """Decide all text that is held, and return it as events. Text that is fed later begins a
         new block.
 
-        `finish`: the finish reason of the reply; empty if the reply has not ended. `cut`: the reply
+        `finish`: the finish reason of the reply; empty if none has come. `cut`: True if the reply
         was cut off.
         """
         self._source.end = End.STOP if not cut and finish in (*BY_ITSELF, "") else End.CUT
@@ -280,7 +286,8 @@ class Engine:
         path (`Stage.plain`), and the characters that such text must not have. Return `None` if the
         text must be fed.
 
-        While a call is held, the kind is `ToolCall`: the text belongs to this call.
+        While a call of an offered tool is held, the kind is `ToolCall`: the text belongs to this
+        call.
         """
         if (candidate := self._candidate) and self.held_call_length and not self._source.rest:
             not_plain = None if candidate.pending_verdict else candidate.extent.not_plain
@@ -301,7 +308,7 @@ class Engine:
 
     @property
     def at_head(self) -> bool:
-        """True if the answer has not begun and no text is held."""
+        """True at the beginning of the answer (`State.HEAD`), if no text is held."""
         return self._state is State.HEAD and not self.holds
 
     @property
@@ -316,8 +323,8 @@ class Engine:
 
     @property
     def in_thought(self) -> bool:
-        """True if a thought is open. Behind a call in the thought, the thought counts as open while
-        the call is held as a draft.
+        """True if a thought is open, but not one that a phrase has begun. Behind a call in the
+        thought, the thought counts as open while the call is held as a draft.
         """
         return self._state in IN_THOUGHT or self._draft is not None
 
@@ -331,14 +338,16 @@ class Engine:
     @property
     def held_length(self) -> int:
         """The number of held characters: of unread text, blanks before a possible call, and a
-        candidate.
+        candidate. Other held text (`Draft`, `Guess`, `Answer.waiting`) is not counted.
         """
         held = self._candidate.length if self._candidate else 0
         return len(self._source.rest) + len(self.answer.held_blanks) + held
 
     @property
     def holds(self) -> bool:
-        """True if any text is held."""
+        """True if unread text, blanks before a possible call, a candidate or a draft is held. Text
+        in a guess (`Guess`), and of an undecided reply (`Answer.waiting`), does not count.
+        """
         return bool(self._source.rest or self.answer.held_blanks or self._candidate or self._draft)
 
     def _read_pieces(self, text: str) -> None:
@@ -358,8 +367,9 @@ class Engine:
             self._read_unread()
 
     def _has_no_mark(self, text: str) -> bool:
-        """Return True if `text` can be emitted at once: nothing is held, and in the text there can
-        begin no mark, no JSON, and no line end that would have to be held.
+        """Return True if `text` can be emitted at once: nothing is held, no JSON is open or may
+        begin, no call stands directly before, and in the text there is no beginning of a mark, and
+        no line end that would have to be held. Return False for text that is longer than `PIECE`.
         """
         if self.holds or self._value or self._json_pattern or self._section is not None:
             return False
@@ -389,8 +399,9 @@ class Engine:
             return  # the undecided text stays in the source until more text has come
 
     def _scan(self) -> None:
-        """Emit the unread text up to the next mark, and read the mark. Raises `NeedMore` if the
-        text that is left may be the beginning of a mark.
+        """Emit the unread text up to the next mark, and read the mark. If JSON begins or ends
+        before the mark, or the emitted text leads to another state, stop there: the loop then goes
+        on. Raises `NeedMore` if no mark has come; text that is left may be the beginning of one.
         """
         if self._section is not None:
             self._skip_behind_call()
@@ -420,7 +431,9 @@ class Engine:
 
     def _is_repeated(self, match: re.Match[str]) -> bool:
         """Return True if `match` is a mark of calls that stands directly behind other text of its
-        line, and the same mark follows twice: `x<tool_call><tool_call><tool_call>`.
+        line, and the same mark follows twice: `x<tool_call><tool_call><tool_call>`. Return False if
+        the mark does not begin with `<`, if it is an ignored mark, and in a thought while no calls
+        are read, because a call then needs no name.
 
         Such a mark is text, because no tool's name stands behind it. The search skips it to save
         time: a model that repeats a mark without end may write thousands of them into one frame.
@@ -454,8 +467,8 @@ class Engine:
     def _emit_if_no_phrase(self, lead: int) -> None:
         """Emit the first character of the unread text, with the `lead` blanks before it, if this
         text can only be the beginning of a phrase, and the phrase does not count at this position.
-
-        Raises `NeedMore` if the text may be the beginning of a mark, or of a phrase that counts.
+        Else raise `NeedMore`: no text is left, or it may be the beginning of a mark, or of a phrase
+        that counts.
         """
         text, marks = self._source.rest, self._marks
         positions = marks.positions(text[lead:]) if isinstance(marks, PhraseSearch) and text else ()
@@ -464,8 +477,9 @@ class Engine:
         self._emit(self._source.take(lead + 1))
 
     def _skip_behind_call(self) -> None:
-        """Drop the blanks and closers directly behind a call, at the beginning of the unread text.
-        Raises `NeedMore` if then no text is left, or if it may be the beginning of a closer.
+        """Drop the blanks and closers (`MarkTable.behind_calls`) directly behind a call, at the
+        beginning of the unread text; at the reply's end also an incomplete closer. Raises
+        `NeedMore` if then no text is left, or if it may be the beginning of a closer.
         """
         source, offset, closer = self._source, 0, " "
         closers = ALL_CLOSERS if self._value else self._table.behind_calls
@@ -483,9 +497,10 @@ class Engine:
             raise NeedMore
 
     def _count_blanks(self, text: str, stop: int, match: re.Match[str] | None) -> int:
-        """Return how many blanks directly before the offset `stop` of `text` must be held: they are
-        dropped if a call follows. `match`: the match of the mark at `stop`, or `None` if there is
-        no mark.
+        """Return how many characters directly before the offset `stop` of `text` must be held: a
+        line end and the blanks behind it (`_LINE_END`), which are dropped if a call follows. Return
+        0 if none need be held. `match`: the match of the mark at `stop`, or `None` if there is no
+        mark.
         """
         if not self._table.reads_calls or self._state in EMITTED_AS_THINKING:
             return 0
@@ -554,7 +569,9 @@ class Engine:
         return True
 
     def _emit(self, text: str) -> None:
-        """Add ordinary text to the answer, the thought or the draft, whichever is open."""
+        """Add ordinary text to the answer, the thought or the draft, whichever is open. In a state
+        of `SILENT_SO_FAR`, text that is not blank leads to the next state.
+        """
         if not text:
             return
         self._section = None
@@ -626,7 +643,8 @@ class Engine:
 
     def _take_mark(self, literal: str) -> None:
         """Read the mark `literal`, with which the unread text begins. If it does not count here,
-        emit its first character as text.
+        emit its first character as text. If it decides the state of an undecided reply
+        (`_decide_state_by`), do no more: the mark is then searched for again.
         """
         if self._decide_state_by(literal):
             return
@@ -673,7 +691,8 @@ class Engine:
         the position that its first character names.
 
         In code, marks of calls and the answer's closer are not text here: other functions decide
-        about them. In a string, special tokens of calls are not text.
+        about them. In a string, special tokens of calls are not text. Outside the states of
+        `IN_TEXT`, as in a thought, no position makes a mark text.
 
         `literal`: the mark as its row has it.
         """
@@ -691,6 +710,7 @@ class Engine:
     def _take_attributes(self, literal: str) -> None:
         """Read a tag with attributes, which begins a thought: `<thinking thought="Hm">`. `literal`
         is its beginning, `<thinking `. If no such tag stands there, emit one character as text.
+        Raises `NeedMore` if the tag is incomplete.
         """
         text = self._source.rest
         match = match_attributes(text, len(literal))
@@ -721,7 +741,7 @@ class Engine:
 
     def _take_answer_close(self, literal: str) -> None:
         """Drop the answer's closer if nothing but blanks follows up to the reply's end; else emit
-        it as text.
+        its first character as text. Raises `NeedMore` while the reply may go on.
         """
         behind = self._source.rest[len(literal) : len(literal) + BLANKS_LIMIT + 1]
         if len(behind) > BLANKS_LIMIT or behind.strip():
@@ -767,7 +787,7 @@ class Engine:
 
     def _settle_before(self, mark: Mark) -> None:
         """Emit the text that was held in an undecided reply: as a thought if `mark`, the kind of
-        its first mark, is a closer, else as text.
+        the mark that decides, is a closer, else as text. Blanks alone are emitted as text.
         """
         before = self.answer.take_waiting()
         if mark is Mark.CLOSE and self._state is not State.UNDECIDED_HEAD:
@@ -792,10 +812,12 @@ class Engine:
         return self._state in IN_THOUGHT or self._state is State.CALLED_INSIDE
 
     def _take_call(self, literal: str) -> None:
-        """Begin a candidate at `literal`, a mark of calls, or emit the mark as text.
+        """Begin a candidate at `literal`, a mark of calls. Emit or drop the mark if no call that
+        counts begins with it.
 
-        A call that is only shown to the user is text. A special token counts everywhere, even in
-        code, because ordinary text never has one.
+        A call that is only shown to the user does not count. A special token counts even in code
+        and behind a quotation mark, because ordinary text never has one. But behind a header for
+        the user (`ThoughtRow.shown`) no mark of calls counts.
         """
         rows = self._section or ()
         counts = rows[0].counts if rows else Counts.AS_WHOLE_REPLY
@@ -827,11 +849,13 @@ class Engine:
         """Emit a mark of calls as text, or drop it, because no call that counts begins with it.
         `behind`: the text behind the mark.
 
-        - The mark is dropped if it begins a line in which a call follows, or if it is one of
-          `Row.ignored`.
+        - In a thought, in JSON and in Markdown code, only its first character is emitted, and marks
+          are searched for behind it.
+        - Elsewhere the mark is dropped if it begins a line in which a call follows, or if it is one
+          of `Row.ignored`.
         - In a sentence, with JSON behind it, the whole mark is emitted. The JSON is then read as
           text; tags in its strings do not count.
-        - Else only its first character is emitted, and marks are searched for behind it.
+        - In all other cases only its first character is emitted.
         """
         if self._state not in IN_TEXT or self._value or self._context.in_code:
             return self._emit_character()
@@ -847,7 +871,8 @@ class Engine:
 
     def _call_follows(self, behind: str) -> bool:
         """Return True if a call of an offered tool stands in the first line of `behind`, the text
-        behind a mark. Raises `NeedMore` if more text must come to decide it.
+        behind a mark. Only `_LINE_LIMIT` characters are searched. Raises `NeedMore` if more text
+        must come to decide it.
         """
         line = behind[:_LINE_LIMIT].partition("\n")[0]
         for match in self._table.calls.finditer(line):
@@ -861,8 +886,8 @@ class Engine:
 
     def _is_empty_section(self, mark: CallMark, behind: str) -> bool:
         """Return True if the mark opens a section of calls, is a special token, and has ordinary
-        text behind it in place of calls. Such a mark is dropped. Raises `NeedMore` if more text
-        must come to decide it.
+        text behind it in place of calls. Such a mark is dropped. Return False in Markdown code and
+        in a thought. Raises `NeedMore` if more text must come to decide it.
         """
         if not mark.special or mark.begins not in SECTIONS or self._context.in_code:
             return False
@@ -871,8 +896,8 @@ class Engine:
         return begins_prose(behind, self._source.last)
 
     def _drop_mark(self, length: int) -> None:
-        """Drop the next `length` characters, an ignored mark, and go to the state behind such a
-        mark (`Mark.SILENT`).
+        """Drop the next `length` characters, a mark without an effect, and go to the state behind
+        such a mark (`Mark.SILENT`).
         """
         self._source.take(length)
         self._step_behind(Mark.SILENT)
@@ -881,8 +906,8 @@ class Engine:
         """Begin a candidate if the reply begins with a call in a form whose calls must be the whole
         reply (`WHOLE`). Return False if it does not.
 
-        `stop`: the offset of the next mark in the unread text. Raises `NeedMore` if more text must
-        come to decide it.
+        `stop`: the offset of the next mark, or of the beginning of one, in the unread text; the
+        text's length if there is none. Raises `NeedMore` if more text must come to decide it.
         """
         if self._state not in IN_TEXT or self._state not in SILENT_SO_FAR or self._value:
             return False
@@ -914,8 +939,9 @@ class Engine:
     # The text of a candidate, and its end.
 
     def _feed_candidate(self, candidate: Candidate) -> None:
-        """Add the unread text to the candidate, and end the candidate if the judge has a verdict.
-        Raises `NeedMore` if more text must come for a verdict.
+        """Add the unread text to the candidate. End the candidate if the judge has a verdict, if it
+        is too long, or if the reply ends. If its calls are whole already, only decide by the text
+        behind it whether they count. Raises `NeedMore` if more text must come for this.
         """
         source, tools = self._source, self._tools or {}
         if candidate.pending_verdict:
@@ -947,9 +973,9 @@ class Engine:
         return WAITING_LIMIT if candidate.names_tool and self._may_break(candidate) else HELD_LIMIT
 
     def _end_at_limit(self, candidate: Candidate) -> None:
-        """End a candidate that is longer than its limit. If the limit is `WAITING_LIMIT`, because
-        the candidate names an offered tool, it is a call that must not run; else it is text. It
-        ends exactly at the limit, wherever the stream was cut into pieces.
+        """End a candidate that is longer than its limit. If the limit is `WAITING_LIMIT`
+        (`_limit_of`), it is a call that must not run; else it is text. It ends exactly at the
+        limit, wherever the stream was cut into pieces.
         """
         end, verdict = self._limit_of(candidate), Verdict(failed=Failed.TEXT)
         if end == WAITING_LIMIT:
@@ -994,9 +1020,9 @@ class Engine:
             self._emit_as_text(candidate, candidate.text[: point.end])
 
     def _emit_unoffered_call(self, candidate: Candidate, point: Point) -> None:
-        """Emit the text of a candidate that only looks like a call (`Candidate.is_text`); in a
-        thought, add the text to the draft. If the request allows no call, drop the marks before and
-        behind the body.
+        """Emit the rest of the text of a candidate that only looks like a call
+        (`Candidate.is_text`); in a thought, add it to the draft. If the request allows no call,
+        drop the marks before and behind the body.
         """
         text = candidate.text
         text_left = text[candidate.emitted_length : point.end]
@@ -1026,9 +1052,9 @@ class Engine:
         self._source.rest = ""
 
     def _emit_calls(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
-        """Emit the calls of a candidate; in a thought, add them to the draft. Text between the last
-        call and its closer becomes unread text again; if it has only characters of `_EDGES`, it is
-        dropped.
+        """Emit the calls of a candidate; in a thought, add them to the draft. Calls beyond
+        `Expectations.most` are dropped. Text between the last call and its closer becomes unread
+        text again; if it has only characters of `_EDGES`, it is dropped.
         """
         row, text = candidate.row, candidate.text
         behind = text[candidate.start.body_offset + verdict.length : point.body_end]
@@ -1065,11 +1091,13 @@ class Engine:
             self._break_reply(verdict.broken_tool)
 
     def _emit_as_text(self, candidate: Candidate, text: str) -> None:
-        """Emit `text`, the text of a candidate that is not a call, as ordinary text.
+        """Emit `text`, the text of a candidate that is not a call, as ordinary text, or make it
+        unread text again.
 
         All of it is emitted if its head has an offered name, if it is longer than `RESCAN_LIMIT`,
-        or if, outside a thought, it ends with the mark's closer. Else at most its mark is emitted,
-        and the text behind becomes unread text again, because further marks may stand in it.
+        or if, outside a thought, it ends with the mark's closer. Ignored marks in it are then left
+        out, except in a thought. Else at most its mark is emitted, and the text behind becomes
+        unread text again, because further marks may stand in it.
         """
         mark, source = candidate.mark, self._source
         is_span = candidate.names_tool or len(text) > RESCAN_LIMIT

@@ -1,8 +1,8 @@
 """`Evidence` collects facts that show where a reply began, in the answer or in a thought, and
 writes the result into `Beginning` (`findings`).
 
-The facts confirm a guess, or show that the reply was read wrongly. The model's next reply is then
-read rightly.
+The facts confirm a guess, or show that the reply was read wrongly. The addon may learn from them
+how to read the model's next reply (`AwaitedReply.learn`).
 """
 
 from converter.core.model.events import Event, LateCloser, Text, Thinking, ThinkingEnd
@@ -49,17 +49,18 @@ class Evidence:
     @property
     def unread_tag(self) -> Pair | None:
         """The tag at the reply's beginning, and its probable closer, if the tag seems to begin a
-        thought but belongs to no family that was read (`unread_tag`).
+        thought (`unread_tag`). The caller must know that no family which was read has this tag.
 
-        `None` if there is no such tag, or if the reply ends with this closer: then the tag encloses
-        the whole reply, which is an answer.
+        `None` if there is no such tag, if no tags are read, or if the reply ends with this closer:
+        then the tag encloses the whole reply, which is an answer.
         """
         pair = tag_at_beginning(self._head) if self._reading.tags else None
         return None if pair and self._tail.rstrip().endswith(pair[1]) else pair
 
     def note_event(self, event: Event) -> None:
-        """Note from an emitted event whether the choice has thinking and an answer, and where the
-        closer of the first thought stands (`Beginning.closer_apart`).
+        """Note from an emitted event whether the choice has thinking and an answer, and, if the
+        reply was read as beginning in a thought, where the closer of the first thought stands
+        (`Beginning.closer_apart`).
         """
         if isinstance(event, Thinking):
             self._thought = True
@@ -94,8 +95,8 @@ class Evidence:
         ended, the reply began in the answer; but a reply that was cut off shows nothing.
 
         `finish`: the finish reason. `openers`: all openers that count. Nothing is noted if the
-        reply begins with an opener, because a server such as llama.cpp may repeat the opener of the
-        chat template.
+        reply begins with one of them, because a server such as llama.cpp may repeat the opener of
+        the chat template; nor if a grammar constrains the answer.
         """
         inside = self._reading.inside and (self._thought or self.answered)
         # If a grammar constrains the answer, the grammar decides where the reply begins. The reply

@@ -1,5 +1,5 @@
-"""`MarkTable`: the marks that count in each state of the engine, made from the rows of `families`
-and `forms` by the table `COUNTING` (`states`). `CallMark`: a mark that begins a call.
+"""`MarkTable` has the marks that count in each state of the engine. It makes them from the rows of
+`families` and `forms` by the table `COUNTING` (`states`). `CallMark` is a mark that begins a call.
 
 `MarkTable.state_search` returns the search for the marks that count in a state. `mark_table`
 returns the same table for equal arguments.
@@ -121,8 +121,9 @@ class MarkTable:
         families: the rows of the families whose marks count.
         attributes: True if openers may have attributes.
         offered: True if the request offers tools, so that the text may have calls.
-        reads_calls: True if calls are read. Else their marks count all the same, because no tag of
-            a thought counts within a call, but the call stays text.
+        reads_calls: True if calls are read. If not, their marks count all the same if tools are
+            offered or calls are forbidden, because no tag of a thought counts within a call; but
+            the call stays text.
         forbids_calls: True if the request allows no call, so that the marks of calls are dropped.
         behind_field: True if a thought came in a field. Of the marks of thoughts, then only those
             count that the server may have left in the text: closers at its beginning, and the tags
@@ -207,8 +208,10 @@ class MarkTable:
                 dropped.
             next_calls: the marks with which another call may begin directly behind a call, because
                 a section is open.
-            thought: True if the reply has had a thought, so that a closer in the answer is text.
-            emitted: True if text of a thought was emitted, so that phrases are text.
+            thought: True if the reply has had an opener of a thought, so that a closer in the
+                answer is text.
+            emitted: True if text of a thought was emitted, so that no phrase begins a thought
+                (`OpenThought.emitted`).
         """
         key = (state, answer_open, answer_close, late, next_calls, thought, emitted)
         if key not in self._searches:
@@ -263,7 +266,7 @@ class MarkTable:
 def thought_search(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
     """Return the search for the marks that count in a thought which an opener of the family `row`
     has begun. `suffix`: the text for SUFFIX in this opener; empty for none. `head`: True if the
-    thought has no text yet. `calls`: the marks of calls that end a thought.
+    thought has no text yet. `calls`: the marks of calls that may end a thought.
     """
     kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closes, Mark.CLOSE)
     kinds |= dict.fromkeys(row.again, Mark.SILENT)

@@ -1,6 +1,6 @@
-"""The parts of a reply that the engine has read so far, with their held text: thoughts
-(`OpenThought`), the answer (`Answer`), calls (`ReadCall`, `CallLog`), calls in an open thought
-(`Draft`).
+"""Objects in which the engine keeps what it has read of a reply, with the held text: thoughts
+(`OpenThought`), the answer (`Answer`), calls (`ReadCall`, `CallLog`), and calls in an open thought
+(`Draft`). `engine` decides what they get.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,8 @@ class OpenThought(Thought):
         begun: True if an opener of a thought has come in the reply.
         emitted: True if text was emitted as thinking, and marks show that it is a thought: an
             opener or the prompt began it, or a closer ended it. Phrases alone do not show it.
-        unclosed: True if the last thought began with a phrase and nothing has ended it.
+        unclosed: True if neither a phrase nor a closer has ended the last thought that a phrase
+            began.
     """
 
     def __init__(self, choice: int, guessed: bool) -> None:
@@ -55,8 +56,8 @@ class OpenThought(Thought):
         )
 
     def read(self, text: str) -> Sequence[ThoughtEvent]:
-        """Read the next text of a thought, and return it as events. If the thought is only guessed,
-        its end is held.
+        """Read the next text of a thought, and return it as events. Line ends at its end are held;
+        if the thought is only guessed, more of its end (`Guess`).
         """
         return self.feed(self.guess.feed(text) if self.guess else text)
 
@@ -166,8 +167,9 @@ class Answer:
         self._tags = tags.get(closer, _NO_TAGS)
 
     def expect_tags(self, tags: Mapping[str, tuple[str, str]]) -> None:
-        """Let the tags of an answer count, because a thought has come in a field. The closer counts
-        without an opener too, because the server may have dropped the opener.
+        """Let the tags of an answer count, because a thought has come in a field. If `tags` has
+        several pairs, only the first one counts. The closer counts without an opener too, because
+        the server may have dropped the opener.
 
         `tags`: closer of a thought -> the opener and closer of an answer behind it.
         """
@@ -230,7 +232,7 @@ class Draft:
     """The text behind the last call of the draft."""
     stands: Stands = Stands.ENDS_THOUGHT
     """ENDS_THOUGHT if all calls are whole, in forms with which models call and then close the
-    thought; else IN_THOUGHT.
+    thought (`CallRow.in_thoughts`); else IN_THOUGHT.
     """
 
     def feed(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""A filter for calls that come twice in a reply: it drops the second one.
+"""`Repeats` drops a call that repeats an earlier call of the reply.
 
 A model may write a call at the end of a thought, and once more behind the thought's closer. A
 server may send a call itself that was read from the text already. When a repetition is possible

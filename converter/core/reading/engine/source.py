@@ -1,5 +1,5 @@
-"""`Source`: the text of a reply that has arrived but was not read yet, and the search for marks at
-its beginning.
+"""`Source` holds the text of a reply that has arrived but was not read yet, and searches for marks
+at its beginning.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class Source:
     rest: str = ""
     """The text that was not read yet."""
     end: End | None = None
-    """The kind of end that the reply has come to; `None` while more text may come."""
+    """The reason why no more text comes; `None` while more text may come."""
 
     @property
     def last(self) -> bool:
@@ -41,8 +41,9 @@ class Source:
 
     def mark_ahead(self, marks: Sequence[str], skip: str = BLANKS) -> str:
         """Skip the characters of `skip`, and closers of thoughts, at the beginning of `rest`.
-        Return the longest of `marks` that stands behind them; empty if none does. Raises `NeedMore`
-        if more text must come to decide it.
+        Return the longest of `marks` that stands behind them; empty if none does, or if more than
+        `BLANKS_LIMIT` characters were skipped. Raises `NeedMore` if more text must come to decide
+        it.
 
         Closers are skipped, because a model that calls in a thought may put the thought's closer
         anywhere.
@@ -58,7 +59,7 @@ class Source:
 
     def mark_at(self, marks: Sequence[str], offset: int) -> str:
         """Return the longest of `marks` that begins at `offset` in `rest`; empty if none does.
-        Raises `NeedMore` if `rest` ends within a mark.
+        Raises `NeedMore` if `rest` ends within a mark and more text may come.
         """
         behind = self.rest[offset : offset + LONGEST_MARK]
         if behind in beginnings(*marks):

@@ -4,7 +4,8 @@ of it once the server itself sends thinking or calls in fields.
 Tags are read until the server sends thinking in a field, because such a server has read the tags
 itself. In the same way calls are read until the server sends a call. If the server sends a call
 that was already read from the text, the call counts once. `ThoughtCalls` finds the calls in closed
-thoughts and in thoughts of a field: they count only if the reply has no other call.
+thoughts and in thoughts of a field: they count only if the model ends the reply and the reply has
+no other call.
 """
 
 from collections.abc import Sequence
@@ -39,8 +40,9 @@ from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire.bounds import MOST_CALLS
 
 _MOST_WAITING = 4096
-"""The most events that wait while a call in the text is held. They are thinking and calls that the
-server has sent in fields after this text. If more come, the held call is decided at once.
+"""The most events that wait while a call in the text is held: thinking, calls and text with `own`
+that the server has sent after this text, and refusals. If more come, the held call is decided at
+once.
 """
 
 
@@ -81,9 +83,9 @@ class ReadingStage:
         self._evidence = Evidence(reading, findings.beginning)
         self._answered = False  # True once the answer has text that is not blank
         self._own: Own | None = None  # the fields in which the last thinking came
-        self._in_call = False  # True if the last event was a piece of a call that the server sent
-        # Thinking and calls that the server has sent in fields while a call in the text is held.
-        # They wait until the held call is decided.
+        self._in_call = False  # True if a call of the server came behind all text and thinking
+        # Events that wait until a held call in the text is decided, such as thinking and calls that
+        # the server has sent in fields.
         self._waiting: list[Event] = []
 
     @property
@@ -105,7 +107,9 @@ class ReadingStage:
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Read an event, and return the events that need not be held. While a call in the text is
-        held, thinking and calls that the server sends in fields wait behind it, in their order.
+        held, thinking and calls that the server sends in fields wait behind it, in their order; so
+        does text that is not read (a refusal, text with `own`). The text of the call, and events
+        such as usage, do not wait.
         """
         if not (self._waiting or self._engine.held_call_length):
             return self._handle(event)
@@ -158,7 +162,7 @@ class ReadingStage:
         return [*held, event]
 
     def close(self) -> Sequence[Event]:
-        """Return all that is held. No finish has come, so the reply counts as cut off."""
+        """Return all that is held. No finish decided about it, so the reply counts as cut off."""
         if self._waiting:
             held = [*self._flush("", cut=True), *self._read_held()]
             return [*held, *self._release_all("", cut=True)]
@@ -214,8 +218,9 @@ class ReadingStage:
         return [*held, event] if text == event.text else [*held, *self._field_thinking(text)]
 
     def _field_thinking(self, text: str) -> list[Event]:
-        """Return `text`, a held part of a thought in a field, as a thinking event. It gets the same
-        fields as the last thinking of the server. Return nothing if the text is empty.
+        """Return `text`, a held part of a thought in a field, as a thinking event. Its `own` has
+        the same field names as that of the server's last thinking, with `text` as values. Return
+        nothing if the text is empty.
         """
         own = self._own and Own(self._own.dialect, dict.fromkeys(self._own.fields, text))
         return [Thinking(text, self._engine.answer.choice, own)] if text else []
@@ -303,8 +308,9 @@ class ReadingStage:
         return self._note_all([*events, *self._engine.flush(finish, cut)])
 
     def _note_all(self, events: Sequence[Event]) -> list[Event]:
-        """Note events of the engine in the findings. Return them, except calls that are held
-        because they may repeat an earlier call.
+        """Note events of the engine in the findings. Return them, except each `LateCloser`, and
+        calls that are held because they may repeat an earlier call. If a call must not run, return
+        a failure behind them.
         """
         out: list[Event] = []
         for event in events:

@@ -1,6 +1,6 @@
-"""The states of the engine (`State`) and the tables that it follows: the marks that count in a
-state (`COUNTING`), the state behind a mark (`NEXT_STATE`), and the calls that count (`COUNTED`) by
-their position (`Stands`) and the text behind them (`Follows`).
+"""The states of the engine (`State`) and the tables that it follows. `COUNTING` has the marks that
+count in a state, `NEXT_STATE` the state behind a mark. `COUNTED` decides whether a candidate is a
+call: it is looked up by where the candidate stands (`Stands`) and what follows it (`Follows`).
 
 The usual sequences of states:
 
@@ -10,14 +10,16 @@ The usual sequences of states:
 - A reply that may begin in an answer or in a thought: the three UNDECIDED states take the place of
   HEAD, ANSWERING and BEHIND. The first mark that is not just dropped decides whether the text
   before it was a thought.
-- A call: while a `Candidate` is held, the tables are not used. Behind its calls, CALLED.
-- A call in a thought: CALLED_INSIDE -> (more text) -> RESUMED. If the thought's closer follows, the
-  call was a draft and is a part of the thought (`Draft`). Else the call has ended the thought, and
-  the text behind the call is the answer.
+- A call: while a `Candidate` is held, it gets all text, and the state stays. Behind its calls, the
+  state is CALLED.
+- A call in a thought: CALLED_INSIDE -> (more text) -> RESUMED. The text behind the call decides
+  whether the call has ended the thought, or was a draft and is a part of the thought. `Draft` tells
+  the cases.
 - A thought that one phrase begins and another phrase ends, if phrases are read: ANSWERING ->
-  PHRASED -> ANSWERING. In PHRASED, marks count as in an answer.
+  PHRASED -> ANSWERING. In PHRASED, tags and calls count as in an answer, because a phrase is no
+  sure sign of a thought.
 
-A mark without an entry for the state is ordinary text.
+A mark without an entry in `NEXT_STATE` for the present state is ordinary text.
 """
 
 import enum
@@ -31,14 +33,16 @@ class State(enum.Enum):
     """The states of the engine: where the text that is read next stands in the reply."""
 
     HEAD = enum.auto()
-    """At the beginning of the answer, before its text. If a closer of a thought stands here, it is
-    dropped.
+    """At the beginning of the answer, before its text. A closer of a thought is dropped here; one
+    of `Lone.TEXT` is text, unless a thought came in a field.
     """
     BEHIND = enum.auto()
-    """In the answer. Nothing but blanks has come since the last mark."""
+    """In the answer. Nothing but blanks has come since the last mark; in `Mode.CLOSED`, since the
+    reply's beginning.
+    """
     ENDED = enum.auto()
-    """Behind the closer of a thought. Nothing but blanks has come since. If the closer is repeated,
-    it is dropped.
+    """Behind the closer of a thought. Nothing but blanks has come since. A further closer is
+    dropped; one of `Lone.TEXT` is text.
     """
     ANSWERING = enum.auto()
     """In the text of the answer."""
@@ -90,17 +94,19 @@ class Group(enum.Enum):
     AGAIN = enum.auto()
     """Openers that are dropped if they stand within a thought (`ThoughtRow.again`)."""
     CLOSERS = enum.auto()
-    """All closers of thoughts, for the states in which a thought is open."""
+    """All closers of the families that are read, for the states in which a thought is open."""
     LONE_CLOSERS = enum.auto()
     """Closers of thoughts that also count if no opener stands before them. They belong to families
-    whose `lone` is not `Lone.TEXT`.
+    whose `lone` is not `Lone.TEXT`. Ignored marks are left out.
     """
     LEFT_CLOSERS = enum.auto()
     """Closers of thoughts that a server may have left in the text, although it sends the thoughts
     in a field.
     """
     DROPPED_CLOSERS = enum.auto()
-    """Closers of thoughts that are dropped if they have no opener (`Lone.NOTHING`)."""
+    """Closers of thoughts that are dropped if they have no opener (`Lone.NOTHING`). Ignored marks
+    are left out.
+    """
     IGNORED = enum.auto()
     """Marks that are dropped, except in Markdown code (`Row.ignored`)."""
     CALLS = enum.auto()
@@ -151,13 +157,14 @@ COUNTING: Mapping[State, tuple[Group, ...]] = {
     State.RESUMED: (Group.THOUGHT_CALLS, Group.CLOSERS),
 }
 """state -> the groups of marks that count in it. If a mark is in two of these groups, it has the
-kind that the later one gives it.
+kind that the later one gives it. The table is not used in the JSON of an answer
+(`MarkTable.json_search`), nor in a thought that an opener has begun (`mark_table.thought_search`).
 """
 
 FIRST_STATE = {
     Mode.ANSWERING: State.HEAD,
-    # The prompt has closed the thought, so a closer in the reply is text. In HEAD, the first state
-    # for `Mode.ANSWERING`, it would be dropped.
+    # The prompt has closed the thought, so a closer in the reply is text, except one of
+    # `DROPPED_CLOSERS`. In HEAD, the first state for `Mode.ANSWERING`, it would be dropped.
     Mode.CLOSED: State.BEHIND,
     Mode.THINKING: State.BEGINNING,
     Mode.GUESSED: State.BEGINNING,
@@ -169,17 +176,19 @@ UNDECIDED = frozenset((State.UNDECIDED_HEAD, State.UNDECIDED, State.UNDECIDED_BE
 _UNPHRASED = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED, State.ANSWERING, *UNDECIDED)
 """The states outside thoughts, in which a phrase may begin a thought."""
 IN_TEXT = frozenset((*_UNPHRASED, State.PHRASED))
-"""The states in which marks count as in an answer. PHRASED is one of them, because a phrase is no
-sure sign of a thought.
+"""The states in which tags and calls are read as in an answer. PHRASED is one of them, because a
+phrase is no sure sign of a thought.
 """
 IN_THOUGHT = frozenset((State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED))
-"""The states in a thought that an opener or the chat template has begun. CALLED_INSIDE is not among
-them, because the call before it may have ended the thought.
+"""The states in a thought that an opener or the chat template has begun. RESUMED is one of them,
+although the call before it may have ended the thought. CALLED_INSIDE is not, because openers count
+in it.
 """
 EMITTED_AS_THINKING = IN_THOUGHT | {State.PHRASED}
-"""The states in which text belongs to a thought."""
+"""The states in which text is emitted as thinking, unless a draft holds it."""
 BEHIND_CALL = frozenset((State.CALLED, State.CALLED_INSIDE, State.RESUMED))
-"""The states behind a call: in an answer up to the next text, in a thought up to the thought's end.
+"""The states behind a call: in an answer up to the next text or mark, in a thought until the draft
+is settled.
 """
 MAY_BE_DRAFT = frozenset((State.CALLED_INSIDE, State.RESUMED))
 """The states behind a call in a thought while it is undecided whether the call is a draft."""
@@ -203,8 +212,8 @@ NEXT_STATE = {
     (State.UNDECIDED_BEHIND, Mark.CLOSE): State.ENDED,
     **{(state, Mark.PHRASE): State.PHRASED for state in _UNPHRASED},
     (State.PHRASED, Mark.PHRASE_END): State.ANSWERING,
-    # A closer behind a phrase has no opener. So the chat template had opened a thought, and the
-    # phrase stood in this thought.
+    # A closer behind a phrase has no opener. It is read as the closer of a thought that the chat
+    # template has opened; the phrase then stood within this thought.
     (State.PHRASED, Mark.CLOSE): State.ENDED,
     (State.PHRASED, Mark.SILENT): State.PHRASED,
     (State.PHRASED, Mark.ANSWER_CLOSE): State.BEHIND,
@@ -252,13 +261,14 @@ class Stands(enum.Enum):
     whatever text follows.
     """
     IN_SENTENCE = enum.auto()
-    """In the middle of a sentence, where a call may be an example in prose. If its closer is
-    missing, the call counts only with certain text behind it (`COUNTED`).
+    """In the middle of a sentence, where a call may be an example in prose. If the closer that its
+    form needs is missing, the call counts only with certain text behind it (`COUNTED`). For
+    `ThoughtCalls` this text decides in any case.
     """
     AS_REPLY = enum.auto()
     """At the beginning of a reply, in a form whose calls must be the whole reply (`WHOLE`)."""
     IN_THOUGHT = enum.auto()
-    """In a thought."""
+    """In a thought, or directly behind a call in a thought."""
     ENDS_THOUGHT = enum.auto()
     """In a thought, in a form that models write directly before the thought's closer. Only a
     `Draft` has this position; its candidates are IN_THOUGHT.
@@ -269,17 +279,18 @@ class Follows(enum.Enum):
     """The kind of the text behind a candidate."""
 
     END = enum.auto()
-    """No text, because the reply ends. In a thought, two more cases count as END: the reply ends
-    behind more text of the thought, or another mark than the thought's closer ends the thought.
+    """No text but blanks, because the reply ends. In a thought, two more cases count as END: the
+    reply ends behind more text of the thought, or another mark than the thought's closer ends the
+    thought.
     """
     LINE_END = enum.auto()
     """A line end."""
     CALL = enum.auto()
-    """The opener of another call."""
+    """The opener of another call, or of a section of calls."""
     THOUGHT = enum.auto()
     """The opener of a thought."""
     TEXT = enum.auto()
-    """Any other text: it begins with no line end and none of the marks named here."""
+    """Any other text, also more blanks than `BLANKS_LIMIT`."""
     CLOSER = enum.auto()
     """The closer of the thought in which the candidate stands."""
     TEXT_AND_CLOSER = enum.auto()
@@ -302,5 +313,6 @@ COUNTED = frozenset(
 )
 """Pairs of a candidate's position and the kind of the text behind it. Its calls count if the pair
 is here. If not, the candidate is ordinary text; in a thought it is a draft, a part of the thought.
-ALONE has no pair: calls at this position count with any text behind them.
+Two cases are not looked up, because the calls count with any text behind them: ALONE, and
+IN_SENTENCE with the closer that the form needs.
 """

@@ -1,5 +1,4 @@
-"""`ThoughtCalls`: a reader of calls in closed thoughts, and in thoughts that the server sends in a
-field.
+"""`ThoughtCalls` reads calls in closed thoughts, and in thoughts that the server sends in a field.
 
 The calls are held until the reply ends, because models also draft calls in thoughts. They count
 only if the model ends the reply and the reply has no other call. If the reply has an answer, a call
@@ -52,7 +51,8 @@ class ThoughtCalls:
         """Read the next text of a thought, and return the text that need not be held.
 
         A call at the end of the thought is held while no text follows: if this call counts, its
-        text must not also be emitted as thinking.
+        text must not also be emitted as thinking. If the held text, or the arguments of all calls,
+        exceed `HELD_LIMIT`, all held text is returned, and the new text is not read.
         """
         return "".join(map(self._read_line, text.splitlines(keepends=True)))
 
@@ -119,9 +119,10 @@ class ThoughtCalls:
                 self._last.clear()
 
     def take_calls(self, answered: bool) -> Sequence[ToolCall]:
-        """End the thought, and return the calls that count. A call that stands twice is returned
-        once. Return none if the arguments of all calls together have more than `HELD_LIMIT`
-        characters. `answered`: the reply has an answer.
+        """End the thought, and return the calls that count, at most `Expectations.most`. A call
+        that stands twice is returned once, and one that is cut off is left out. Return none if the
+        arguments of all calls together have more than `HELD_LIMIT` characters. `answered`: the
+        reply has an answer.
         """
         self.end_thought()
         taken: dict[tuple[str, str], tuple[ReadCall, ToolCall]] = {}
