@@ -314,11 +314,11 @@ def _secrets_of_address(link: str) -> Iterator[str]:
 
 
 def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """Yield the values of headers (name in lower case -> value), or the parts of them, that may be
+    """Yield the values of headers (name in any case -> value), or the parts of them, that may be
     secrets, because a recording does not keep them. Headers that never hold a secret
     (`content-length`) give nothing.
     """
-    for name, value in headers.items():
+    for name, value in ((name.lower(), value) for name, value in headers.items()):
         if is_kept(name, value) or (name not in HEADERS and _HARMLESS_HEADERS.fullmatch(name)):
             continue
         if name in HEADERS:

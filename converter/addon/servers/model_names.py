@@ -109,7 +109,8 @@ def variant_row(
 
     If the server lists `Qwen3-8B`, the row for `Qwen3-8B-low` has the name `Qwen3-8B` and the
     effort `low`. If the server does not list it, but `Qwen3-8B` fits one of `rows`, the new row has
-    the name in that row. `anthropic/NAME` stands for the model `NAME`, or for the variant `NAME`.
+    the name in that row. `anthropic/NAME` stands for the model or the variant `NAME`. If there is
+    neither, the first of `rows` that fits `NAME` is returned.
 
     Return `None` if `full_name` is no variant, if the server lists a model of exactly this name, or
     if it does not list the model that the variant stands for.
@@ -118,7 +119,7 @@ def variant_row(
     if full_name.startswith(GATEWAY) and full_name not in names:
         bare = full_name.removeprefix(GATEWAY)
         varied = variant_row(served, rows, bare)
-        return varied or (ModelRow(full_name, bare) if bare in names else None)
+        return varied or (ModelRow(full_name, bare) if bare in names else find_row(rows, bare))
     stem, _, suffix = full_name.rpartition("-")
     row = None if stem in names else find_row(rows, stem)
     name = (row.name or only_model(served)) if row else stem

@@ -46,7 +46,7 @@ def test_each_of_several_credentials_is_a_secret(
 
 
 def test_a_cookie_s_values_are_secrets_and_its_names_are_none() -> None:
-    assert set(secrets_of_headers({"cookie": 'session=abc; token="def"'})) == {"abc", "def"}
+    assert set(secrets_of_headers({"Cookie": 'session=abc; token="def"'})) == {"abc", "def"}
 
 
 def test_headers_nobody_knows_are_secrets_and_how_a_message_is_carried_is_none() -> None:

@@ -125,5 +125,7 @@ def test_claude_code_lists_each_model_and_asks_for_it() -> None:
     assert wished is not None
     assert (wished.name, wished.effort) == ("small", "high")
     assert variant_row(SERVED, (), "anthropic/other") is None
+    alias = ModelRow("opus-local", "small")  # with its name, `with_gateway_names` lists it, too
+    assert variant_row(SERVED, (alias,), "anthropic/opus-local") == alias
     served: list[dict[str, object]] = [{"id": "anthropic/small"}]  # a gateway's own
     assert variant_row(served, (), "anthropic/small") is None
