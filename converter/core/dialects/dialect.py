@@ -1,4 +1,4 @@
-"""The record `Dialect`, by which a dialect is described, and the records of its parts: `Label`
+"""Defines `Dialect`, the record that describes a dialect, and the records of its parts: `Label`
 (names, headers), `Requests`, `Answers`, and each `Endpoint` with its `Purpose`; `wire_form.py` has
 `WireForm`, for replies. Also the inputs of a request's reader (`RequestContext`, `TurnOf`,
 `read_anew`), and `OwnRequest`, which the addon answers itself.
@@ -95,7 +95,7 @@ class Endpoint:
     @cached_property
     def is_own(self) -> bool:
         """True if the addon answers a request itself, or by the server's `counterpart`. A server
-        that speaks this dialect itself gets the request all the same.
+        whose own API this dialect is (`Requests.native_of`) gets the request all the same.
         """
         return self.purpose is Purpose.OWN
 

@@ -1,4 +1,4 @@
-"""`ModelFacts`: the facts that a server reports about a model: its context window, its longest
+"""`ModelFacts` has the facts that a server reports about a model: its context window, its longest
 reply, whether it thinks, calls tools and sees pictures. `read` and `facts_of` find them in servers'
 answers, `with_facts` adds them to a list of models for clients.
 

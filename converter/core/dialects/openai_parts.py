@@ -1,6 +1,6 @@
-"""Parts of requests in OpenAI's formats: `PARTS` reads the parts of a message, `part_of` and
-`sendable_parts` write them, `read_arguments` reads a call's arguments, `function_of` a tool.
-OpenAI's two APIs use them, and Ollama's some of them.
+"""Reads and writes parts of requests in OpenAI's formats: `PARTS` reads the parts of a message,
+`part_of` and `sendable_parts` write them, `read_arguments` reads a call's arguments, `function_of`
+a tool. OpenAI's two APIs use them, and Ollama's some of them.
 """
 
 import base64
@@ -93,9 +93,9 @@ _IN_OBJECTS = ("image_url", "input_audio", "audio_url", "video_url", "file")
 
 
 def _fields_of_part(part: Fields) -> Fields:
-    """Return the object with a part's fields: for a type in `_IN_OBJECTS` the inner object, else
-    the part itself. If the inner value is a string, which llama.cpp and Ollama accept, it is the
-    part itself, too.
+    """Return the object with a part's fields: for a type in `_IN_OBJECTS` the inner object, for
+    other types the part itself. If the inner value is a string, which llama.cpp and Ollama accept,
+    the part itself is returned, too.
     """
     kind = part.optional("type", str) or ""
     bare = isinstance(part.values.get(kind), str)

@@ -1,6 +1,6 @@
-"""`RequestSettings`, by which a chat-completions request is fitted to its server: where earlier
-thoughts are written (`HistoryForm`), the order of tool results and text (`Order`), which fields are
-left out, which fields turn thinking on or off.
+"""`RequestSettings` fits a chat-completions request to its server: it says where earlier thoughts
+are written (`HistoryForm`), the order of tool results and text (`Order`), which fields are left
+out, which fields turn thinking on or off. `openai_chat/request_writer.py` obeys it.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Names of request fields that local servers know: those about thinking (`THINKING_FIELDS`, each
+"""Lists request fields that local servers know: those about thinking (`THINKING_FIELDS`, each
 with its `Use`; `TEMPLATE`, `EFFORT`, `CONTROL`), and those that go on to the server whatever
 dialect the client speaks (`SERVER_FIELDS`).
 
@@ -64,7 +64,7 @@ THINKING_FIELDS: Mapping[str, Use] = {
     "reasoning": Use.WISH | Use.BEGINNING,
     "thinking_mode": Use.WISH | Use.BEGINNING,
     "thinking_token_budget": Use.BUDGET | Use.SHAPING,  # vLLM's field for a thought's budget
-    "thinking_budget_tokens": Use.BUDGET | Use.SHAPING | Use.RENDERED,  # the same of llama.cpp
+    "thinking_budget_tokens": Use.BUDGET | Use.SHAPING | Use.RENDERED,  # llama.cpp's budget field
 }
 """Field of a chat-completions request that says whether or how long to think -> the uses that the
 addon makes of its value.

@@ -22,7 +22,7 @@ _NAME_FIELDS = ("server_label", "namespace", "name")
 
 
 class OpenResult(NamedTuple):
-    """A tool's result whose content is not read yet: the caller reads it (`_piece_of`)."""
+    """A tool's result whose content is not read yet: `message_walk` reads it (`_piece_of`)."""
 
     result: ToolResult
     """The result, with its content left empty."""

@@ -1,5 +1,5 @@
-"""`WireForm`, the record of how a dialect writes replies: its decoder, encoder and framing.
-The file also has the interfaces `Decoder` (frames to events) and `Encoder` (events to bytes), and
+"""Defines `WireForm`, the record of how a dialect writes replies: its decoder, encoder and framing.
+Also defines the interfaces `Decoder` (frames to events) and `Encoder` (events to bytes), and
 the values that one reply needs: `Form`, `ReplyContext` (facts for the encoder), `Speaker` (the
 dialect of a server or client), `Mapped` (a row of `think_map`).
 
@@ -76,7 +76,7 @@ class ReplyContext:
     """
     uncounted: bool = False
     """True if the addon, and not the client, has requested the counts of the stream. The client
-    then does not get them.
+    then does not get the frame that has only these counts.
     """
 
 

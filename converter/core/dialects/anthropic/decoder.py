@@ -1,4 +1,5 @@
-"""Decoder of a server's replies in the Messages API: the frames of a stream, or one whole message.
+"""Turns a server's replies in the Messages API, streams or whole messages, into events
+(`AnthropicDecoder`).
 
 Some servers break the format: llama.cpp 11549 starts block 1 before block 0 stops and leaves
 `input` out of a `tool_use` block; vLLM 0.32 sends text blocks that hold only blanks. The decoder

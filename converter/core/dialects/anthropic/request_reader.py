@@ -7,8 +7,9 @@ system text.
 - A valid field that means nothing to a local server is dropped, and the user gets no note of it:
   `cache_control`, `service_tier`, `container`, `context_management`, `betas`, `speed`. So is every
   unknown field, unless local servers know it (`SERVER_FIELDS`): then it goes on to the server.
-- Tools that Anthropic's servers run, their blocks, and blocks of unknown types are left out. The
-  user gets a note of it, because the client will miss them.
+- Tools of Anthropic's own types (`web_search`, `bash`), which only its models and servers know, the
+  blocks of its servers' tools, and blocks of unknown types are left out. The user gets a note of
+  it, because the client will miss them.
 - A tool result without its call goes on to the server as it is, and the user gets a note of it.
 """
 
@@ -245,8 +246,9 @@ CHOICES: dict[str, ToolChoice] = {
 
 
 def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
-    """Return the tools that the client itself runs. Tools that Anthropic's servers run are left
-    out, and a note to the user is appended to `notes`.
+    """Return the tools that the client itself describes. Tools of Anthropic's own types, which only
+    its models and servers know, are left out, and a note to the user is appended to `notes`. Raises
+    RequestError for two tools of one name.
 
     A deferred tool (`deferred_tools.py`) is left out until a search has found it, unless only
     Anthropic's servers could run the search. The tools that were found come behind all others, in

@@ -1,5 +1,5 @@
-"""Decoder of an Ollama server's replies. A reply of `/api/chat` has its text in the field
-`message`, a reply of `/api/generate` in the field `response`.
+"""Turns an Ollama server's replies into events (`OllamaDecoder`). A reply of `/api/chat` has its
+text in the field `message`, a reply of `/api/generate` in the field `response`.
 """
 
 from collections.abc import Iterator

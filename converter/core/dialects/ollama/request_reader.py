@@ -1,6 +1,6 @@
 """Reader of a request of Ollama's API: `/api/chat`, and `/api/generate`, whose prompt is one turn.
-`EmptyRequestError`: raised for a request without a prompt, by which a client has a model loaded or
-unloaded.
+`EmptyRequestError` is raised for a request without a prompt, by which a client has a model loaded
+or unloaded.
 """
 
 import time

@@ -1,8 +1,9 @@
 """Encoder of chat completions: writes the frames of a stream, or joins such frames to a whole body.
 
 A frame that nothing has changed is sent as the bytes that came, unless the client wants its
-thinking under another field name, or clients would fail on it (`silent_frames`). Events of another
-dialect are written with the usual fields of chat completions.
+thinking under another field name, its text needs a blank line before it (`words_apart`), or clients
+would fail on it (`silent_frames`). Events of another dialect are written with the usual fields of
+chat completions.
 """
 
 from collections import defaultdict

@@ -1,5 +1,5 @@
-"""A filter for frames without data: it shortens them, so that clients do not take them for events
-and fail.
+"""`SilentFrames` shortens the frames of chat completions that have no data, so that clients do not
+take them for events and fail.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Decoder of text completions (`/v1/completions`). Their text is the model's text as it was
+"""Turns text completions (`/v1/completions`) into events. Their text is the model's text as it was
 generated, marks included, and is read as the content of a chat completion.
 """
 

@@ -1,6 +1,6 @@
-"""Encoder of a stream without the frame of token counts, for a client that did not request counts,
-if the addon requested them from the server. Counts in a frame with text or a finish are sent,
-because a server sends these even if nobody requests them.
+"""Writes a stream without the frame of token counts, for a client that did not request counts, if
+the addon requested them from the server (`UncountedEncoder`). Counts in a frame with text or a
+finish are sent, because a server sends these even if nobody requests them.
 
 The frame of counts may have other fields that the client should get, such as llama.cpp's `timings`.
 So the frame of the finish waits for the next frame. If that is the frame of counts, the waiting

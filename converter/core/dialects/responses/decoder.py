@@ -1,5 +1,5 @@
-"""Decoder of a server's replies in the Responses API: the frames of a stream, or one whole
-response.
+"""Turns a server's replies in the Responses API, streams or whole responses, into events
+(`ResponsesDecoder`).
 
 Text, thoughts and plain calls (of a function without a namespace) become events as they come. An
 item of any other type becomes one `DialectBlock` when it is complete. Frames that only announce or

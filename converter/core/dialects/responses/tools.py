@@ -1,5 +1,5 @@
-"""`Toolbox`: the tools of a Responses request. Each is offered to a chat model as a function, and
-the model's call of the function becomes a call of the tool again, by the row of its type in
+"""`Toolbox` has the tools of a Responses request. Each is offered to a chat model as a function,
+and the model's call of the function becomes a call of the tool again, by the row of its type in
 `CALL_KINDS`.
 
 Chat completions have functions only, without namespaces. So a tool `read` in the namespace `files`
