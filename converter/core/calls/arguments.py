@@ -63,8 +63,8 @@ class Arguments:
     """
 
     def __init__(self, parameters: Collection[str] = ()) -> None:
-        """`parameters`: the names of the tool's parameters. If there are any, an empty object `{}`
-        that comes in one piece is held, because the real object may follow.
+        """`parameters`: the names of the tool's parameters. If there are any, an empty object is
+        held, because the real object may follow; but only if it comes in one piece, as `{}`.
         """
         self._waits = bool(parameters)
         self._wrapping = Wrapping(ARGUMENT_KEYS, parameters)

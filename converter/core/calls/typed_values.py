@@ -56,7 +56,7 @@ class ArgumentValues:
         schema: the schema of the tool's parameters.
 
     Attributes:
-        changed: the names of the arguments whose values were changed.
+        changed: the names of the arguments whose values were changed, one for each changed value.
     """
 
     def __init__(self, schema: Schema) -> None:

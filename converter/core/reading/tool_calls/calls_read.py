@@ -58,8 +58,9 @@ class CallsRead:
     """
     typed_arguments: list[str] = field(default_factory=list)
     """The names of arguments whose values the assembler converted to a type of the schema
-    (`ArgumentValues`), in calls of the server and in calls from text. Values that stand between
-    marks, and so have no type of their own, are converted by `judge` and are not noted here.
+    (`ArgumentValues`), one for each value, in calls of the server and in calls from text. Values
+    that stand between marks, and so have no type of their own, get it from `judge` and do not
+    count.
     """
 
     @property

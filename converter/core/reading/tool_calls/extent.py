@@ -48,7 +48,7 @@ class EndMarks:
     """The marks that close the call or its section."""
     body_closers: tuple[str, ...] = ()
     """The marks that close the body (`</function>`). Such a mark is text of a value if one of
-    `next_marks` follows.
+    `next_marks` follows. If a closer of the call follows, the call ends there instead.
     """
     next_marks: tuple[str, ...] = ()
     """The marks by which a body goes on: the marks before a key, and the marks that close a value

@@ -402,7 +402,8 @@ FORMS = (
     _whole("json", body=STRICT),
 )
 """The table of forms. If several forms share a mark, the form counts whose head fits; of several
-such forms, the first one counts.
+such forms, the first one counts. At the opener of a section, forms without an opener for each call
+are tried before the others.
 """
 
 
