@@ -164,9 +164,9 @@ class Assembler:
     def _begin_next(self) -> Sequence[Event]:
         """Return the first events of all calls that can begin now.
 
-        A call can begin if its name is decided, and the field from which its arguments are taken
-        (`Offer.call_in_name`). Each call before it must be whole, because most clients read one
-        call after another; but a call whose name has not come is passed over.
+        A call can begin if its name is decided, and also whether its arguments stand in the name
+        field (`Offer.call_in_name`). Each call before it must be whole, because most clients read
+        one call after another; but a call whose name has not come is passed over.
         """
         out: list[Event] = []
         for call in [*self._calls.waiting]:
