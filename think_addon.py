@@ -1,6 +1,6 @@
-"""The script that mitmproxy loads, `mitmdump -s think_addon.py --mode
-reverse:http://localhost:8000`: the addon's hooks (`ThinkAddon`), and the list of extras
-(`WATCHERS`, `WATCHERS_BEFORE`).
+"""The script that mitmproxy loads (`mitmdump -s think_addon.py --mode
+reverse:http://localhost:8000`) has the addon's hooks (`ThinkAddon`) and the list of extras
+(`WATCHERS`, `WATCHERS_BEFORE`). The steps that the hooks call are in `converter/addon/hooks`.
 
 The addon brings a local model's thinking to where the client expects it. The hooks are the methods
 that mitmproxy calls. The hooks of an exchange make or look up the addon's record of its flow, and

@@ -37,8 +37,9 @@ Thoughts are found by the tags of the families in `auto`, which ordinary answers
 PLAIN = RequestSettings()
 """The fields that a request may have for a server about which nothing is known."""
 CONTEXT = ReplyContext(signature="think-addon")
-"""The settings by which a reply is written if its request is not known. Thinking gets a signature
-(`think-addon`), because clients of the Messages API drop thinking without one.
+"""The settings by which a reply is written; facts of its request are added, if it is known.
+Thinking gets a signature (`think-addon`), because clients of the Messages API drop thinking without
+one.
 """
 
 

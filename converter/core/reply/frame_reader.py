@@ -62,7 +62,7 @@ class FrameReader:
             rescued = json_text.rescue(frame.data or frame.raw)
         except json_text.UnreadableError:
             return None
-        if not rescued and not frame.is_body:  # `null` or `{}` tells the client nothing
+        if not rescued and not frame.is_body:  # an empty value (`null`, `{}`) tells clients nothing
             return Frame(b"", None)
         data = json_text.write(self._mend(rescued))
         raw = data if frame.is_body else self._framing.write(data, frame.event)

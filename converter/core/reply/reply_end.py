@@ -70,7 +70,8 @@ is not checked.
 
 
 class ReplyEnd:
-    """Takes a decoder's events and returns them, with a `Failure` if the reply is not whole.
+    """Takes a decoder's events and returns them up to the first one that shows that the reply is
+    not whole. There it returns a `Failure`, and behind it nothing but an `End`.
 
     Arguments:
         server: the dialect of the server, for error messages.

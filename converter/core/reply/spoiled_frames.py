@@ -35,7 +35,8 @@ class SpoiledFrames:
             self._mended += not strict
         for event in read:
             match event:
-                # A frame that may have held text (`lost`) needs no note: the client gets an error.
+                # A frame that may have held text (`lost`) needs no note: the client gets an error,
+                # or the reply is whole without the frame.
                 case OpaqueFrame(comment=False, lost=False) if event.own.raw.strip():
                     self._first = self._first or event.own.raw[:_LONGEST_QUOTE]
                     self._unread += 1

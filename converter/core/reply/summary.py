@@ -183,7 +183,7 @@ class Summary:
 
 def describe_thinking(summary: Mapping[str, object]) -> str:
     """Return a line about a reply's thinking: `2 thoughts, 1,240 chars in 3.1 s`, or `no thought`.
-    `summary`: the result of `Summary.values`.
+    A time below `SHORTEST` is left out. `summary`: the result of `Summary.values`.
     """
     count, characters, seconds = map(summary.get, ("thoughts", "thinking", "thinking_time"))
     if not count:

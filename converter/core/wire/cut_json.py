@@ -8,7 +8,7 @@ from converter.core.wire.partial_json import PartialJson
 
 def is_open(text: str) -> bool:
     """Return True if `text` is the beginning of a JSON object that lacks its end: `{"a": 1`. An
-    empty text is such a beginning, too.
+    empty text is such a beginning, too, and so is JSON with faults that `PartialJson` mends.
     """
     read = PartialJson()
     read.feed(text)
@@ -17,7 +17,7 @@ def is_open(text: str) -> bool:
 
 def complete_part(text: str, cut_string: bool = False) -> str:
     """Return the JSON of the complete values in `text`, a JSON object that was cut off. The objects
-    and lists that are open are closed. If `text` has none, return `{}`.
+    and lists that are open are closed. For a text in which no value has begun, return `{}`.
 
     `{"a": 1, "b": "x` becomes `{"a": 1}`; if `cut_string` is True, it becomes `{"a": 1, "b": "x"}`.
     The SDKs of Anthropic and OpenAI read a call's arguments in the same way while they stream.

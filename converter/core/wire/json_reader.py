@@ -199,7 +199,7 @@ class JsonReader:
     def not_plain(self) -> str | None:
         """The characters at which text must be fed to this reader. The caller may send on text
         without these characters as it is: it is a part of the open string, and valid JSON. `None`
-        if all text must be fed, because no string in double quotes is open.
+        if all text must be fed, because no string in double quotes is open, or text is held.
         """
         return _NOT_AS_IS if self.quote == '"' and not self.held else None
 

@@ -1,6 +1,6 @@
 """`read` reads a request's JSON, without parsing again what an earlier request (`KeptObject`) had
 already; `goes_on` tells if a request continues another. `converter.addon.memory.known_turns` keeps
-them.
+the earlier requests.
 
 An agent's request repeats the messages of its previous request and adds some at the end. So the
 bytes of each message are kept with its parsed Python object, and so is each other value at the top

@@ -80,6 +80,9 @@ class Framing:
 class FrameDecoder:
     """Cuts bytes into server-sent events, and returns each as a `Frame`. A chunk may end anywhere
     in a frame. A last frame without a blank line is returned by `close`.
+
+    `limit`: the most bytes of a frame that is read. A longer one is not held until its end: its
+    bytes are returned in pieces, as oversized frames.
     """
 
     ends = _BLANK_LINE
