@@ -44,8 +44,8 @@ object in a list; no server nests deeper.
 
 def read_map(texts: Sequence[str]) -> Mapping[str, Mapped]:
     """Return the field map: a server's own field -> a block. `texts`: rows such as
-    `FIELD=BLOCK:KEY`. Raises ValueError for a row that is not allowed; its message has the allowed
-    form.
+    `FIELD=BLOCK:KEY`. Raises ValueError for a row that is not allowed, and for a second row of a
+    field; its message names the row and the fault.
     """
     rows: dict[str, Mapped] = {}
     for row in texts:

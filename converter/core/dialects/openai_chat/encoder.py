@@ -1,4 +1,4 @@
-"""Encoder of chat completions: writes the frames of a stream, or joins such frames to a whole body.
+"""`OpenAIEncoder` writes chat completions: the frames of a stream, or one body joined from frames.
 
 A frame that nothing has changed is sent as the bytes that came, unless the client wants its
 thinking under another field name, its text needs a blank line before it (`words_apart`), or clients

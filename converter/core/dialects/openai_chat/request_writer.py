@@ -245,9 +245,8 @@ def join_texts(texts: Iterable[str]) -> str:
 
 def _write_assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
     """Return a list of one message, the assistant's, with the texts, thoughts and calls among these
-    blocks. Its thoughts are written
-    where `settings.history` says; if the message has calls, in the field
-    `settings.tool_turn_history`, unless that is empty.
+    blocks. Its thoughts are written where `settings.history` says; if the message has calls, in the
+    field `settings.tool_turn_history`, unless that is empty.
     """
     calls = [
         {
