@@ -280,7 +280,9 @@ def _zstd_decompressor() -> Any:
 
 
 def _deflate_reader(body: bytes) -> _Read:
-    """Return a function that uncompresses pieces of a `deflate` body."""
+    """Return a function that uncompresses pieces of a `deflate` body. `body`: the whole body, whose
+    first bytes show whether it has zlib's head.
+    """
     # Some servers leave out zlib's head of two bytes. If it is there, the number that the two bytes
     # make is a multiple of 31 (RFC 1950).
     headed = body[:1] and body[0] & 15 == zlib.DEFLATED and int.from_bytes(body[:2]) % 31 == 0

@@ -63,8 +63,8 @@ class StreamFunction(BodyReader, Protocol):
 
     @property
     def wants_next_request(self) -> bool:
-        """Return True if the layers must send the server the request of `next_request` once the
-        body of the server's response has ended, before they end the client's stream.
+        """Return True if the layers must call `next_request`, and send the server its request, once
+        the body of the server's response has ended, before they end the client's stream.
         """
 
     @property
@@ -83,8 +83,9 @@ class StreamFunction(BodyReader, Protocol):
 
 
 class HeldStream(StreamFunction, Protocol):
-    """The stream function of a reply, with the members that only the hooks use. If the client gets
-    one whole body, the layers call this function as a `BodyReader`, and it keeps the pieces.
+    """The stream function of a reply, with the members that only the hooks use. If `holds` is True,
+    because the client gets one whole body, the layers call this function as a `BodyReader`, and it
+    keeps the pieces.
     """
 
     late_pieces: list[bytes]
@@ -103,7 +104,8 @@ class HeldStream(StreamFunction, Protocol):
     def take_second_response(self, status: int, body: bytes) -> None:
         """Close the reply with the response to a request of `next_request`, if this response came
         whole and not as a stream. If its `status` is 200, its `body` is rewritten as the rest of
-        the reply. The last pieces for the client are then in `late_pieces`.
+        the reply; else the reply ends here. The last pieces for the client are then in
+        `late_pieces`.
         """
 
 

@@ -96,7 +96,7 @@ class ExchangeListener(Listener):
 
     def early_head(self, flow: HTTPFlow) -> Response | None:
         """Return a response head with which the client's stream begins before the server answers,
-        so that the client can get pings. Return `None` if the option `think_ping` is not `early`,
+        so that the client can get pings. Return `None` if the option `think_ping` lacks `early`,
         the client requested no stream, or the addon does not rewrite the reply.
         """
         record = RUNNING_RECORDS.get(flow.id)

@@ -179,8 +179,8 @@ class NextRequest(Refusal):
 
 
 class RefusalReader(NextRequest):
-    """Reads a server's refusal of a request, and makes the next request, which leaves out the trait
-    that the refusal names.
+    """Reads a server's refusal of a request, and makes the next request, which leaves out the
+    traits that the refusal names.
     """
 
     def read_first_chunk(self, chunk: bytes) -> bool:

@@ -305,8 +305,8 @@ async def register_server(pending: PendingRequest) -> None:
 
 
 async def await_models(pending: PendingRequest) -> None:
-    """Set `record.awaited`, by which the list of models is rewritten. If the addon takes the
-    client's one model from the list, request the list: some servers have no path for one model.
+    """Set `record.awaited`, by which the list of models is rewritten. If the addon has to answer
+    with one model of it, request the whole list: some servers have no path for one model.
     """
     record = pending.record
     record.awaited = AwaitedReply(record.request, record.server)
@@ -325,7 +325,7 @@ async def leave_out_refused_traits(pending: PendingRequest) -> None:
 
 async def ask_to_think(pending: PendingRequest) -> None:
     """Set `record.awaited`, which has all facts that decide how the reply is rewritten. If the
-    model needs an instruction to think, put it into the request (option `think_prompt`).
+    client wants thinking, add an instruction for a model that needs one (option `think_prompt`).
     """
     record, servers = pending.record, pending.upstream_client.servers
     request, upstream = record.request, record.upstream
@@ -341,7 +341,7 @@ async def ask_to_think(pending: PendingRequest) -> None:
 async def enforce_limits(pending: PendingRequest) -> None:
     """Leave out the budgets and stop strings that the addon enforces itself. Request a stream if
     the addon may have to end a reply that the client wants whole: only a stream can be ended
-    midway. Have llama.cpp accept a later request to end the thought (`reasoning_control`).
+    midway. Have llama.cpp accept a later request to end the thought, if the addon may send one.
     """
     awaited, upstream, body = pending.record.awaited, pending.record.upstream, pending.sent_fields
     assert awaited  # the step `ask_to_think` has set it
@@ -362,7 +362,7 @@ async def enforce_limits(pending: PendingRequest) -> None:
 
 async def request_usage(pending: PendingRequest) -> None:
     """Request the counts of a stream's tokens if the client does not, and the option `think_usage`
-    and the server allow it. If no step has changed the body, add only the field to its bytes.
+    and the server allow it. If no step has changed the body, only insert the field into its bytes.
     """
     sent, record = pending.sent_fields, pending.record
     if sent.get("stream") is not True or COUNTING in sent:

@@ -105,7 +105,7 @@ def _times_text(facts: Facts) -> str:
 
 
 def _thinking_time_text(facts: Facts) -> str:
-    """Return how long the model thought: `2.5 s`; empty for less than `SHORTEST` seconds."""
+    """Return how long the model thought: `2.5 s`; empty if unknown, or less than `SHORTEST`."""
     seconds = _number_of_fact(facts, "thinking_time")
     return f"{seconds:.1f} s" if seconds and seconds >= SHORTEST else ""
 

@@ -159,8 +159,8 @@ def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = F
 
 
 def _styled_texts(part: Part) -> list[_Styled]:
-    """Return the texts of a complete part, each with its style: a call as its head in cyan, then
-    its arguments in plain text.
+    """Return the texts of a complete part, each with its style: a call or a result as its head in
+    cyan (red if it failed), then its arguments or text without a style.
     """
     values = shown.part_json(part)
     kind, text, name = values["kind"], values["text"], values.get("name", "")

@@ -69,7 +69,7 @@ class ServerConnection(Http1Client):
 
     def read_body(self, event: events.Event) -> CommandGenerator[None]:
         """Read all bytes of the body that have arrived, and pass them on as one event
-        (`WholeReads`).
+        (`WholeReads`). If the part `SPEED` is switched off, each HTTP chunk is an event.
         """
         if not SPEED.lacks and not isinstance(self.body_reader, WholeReads):
             self.body_reader = WholeReads(self.body_reader)  # type: ignore[assignment]
