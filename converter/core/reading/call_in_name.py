@@ -1,4 +1,4 @@
-"""Repair of a call whose arguments the server has sent in the call's name:
+"""`call_in_name` repairs a call whose arguments the server has sent in the call's name:
 `"name": "get_weather({\\"city\\": \\"Oslo\\"})"`.
 
 Servers send such names if their own parser of calls fails. The text in the name is read with the

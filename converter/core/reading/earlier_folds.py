@@ -1,4 +1,4 @@
-"""Removal of folded thoughts (`<details>` blocks) from the earlier turns of a request.
+"""`remove_folds` removes folded thoughts (`<details>` blocks) from the earlier turns of a request.
 
 A folded thought is the `<details>` block that `folding` puts into an answer. The client sends it
 back with the conversation, and the model must not get it.

@@ -1,6 +1,6 @@
-"""The table of marks around thinking (`FAMILIES`, `TABLE`), a row for each family of models;
-`family_choice` selects the rows for a reply. Also `CLOSERS`, the usual closers of `FAMILIES`, and
-`behind_closers`, which skips them in a text.
+"""`FAMILIES` and `TABLE` have the marks around thinking, a row for each family of models: the marks
+of a new model go here. `family_choice` selects the rows for a reply. Also `CLOSERS`, the usual
+closers of `FAMILIES`, and `behind_closers`, which skips them in a text.
 
 `docs/options.md` names the models. The sources are the chat templates that llama.cpp ships, the
 parsers of vLLM and SGLang, and the filter list of Open WebUI.

@@ -8,7 +8,7 @@ which of these steps it takes:
   thought is dropped, and the reply goes on.
 - If the whole reply is a thought, its text is also sent as the answer, or the addon asks the server
   once to continue the reply.
-- A repetition is only reported.
+- A thought that repeats itself is not ended but only reported, if `loops` is `tell`.
 
 The result does not depend on where the stream was cut into pieces.
 """
@@ -72,8 +72,8 @@ class LoopFinder:
         self._tail: list[str] = []
 
     def feed(self, text: str) -> int | None:
-        """Read the next text of the thought. If a loop is found, return the offset in `text` behind
-        the third repetition of its words; else `None`.
+        """Read the next text of the thought. If a loop is found, return the offset in `text`
+        directly behind three equal periods; else `None`.
         """
         whole = self._part + text
         # In ASCII text without very long words, `str.split` returns the same words as the pattern
@@ -146,7 +146,8 @@ class ThoughtEnder:
         self._alone = asks or limits.shows
         self._turn: list[Text | Thinking] = []
         self._has_calls = self._thinks = self._is_over = False
-        # True from the first thinking of a thought until text or a call comes behind it.
+        # True from the first thinking of a thought until a call, or text that is not blank, comes
+        # behind it.
         self._in_thought = False
         self._by_server = limits.by_server and not findings.ends.by_addon
         self._overrun = 0
@@ -213,8 +214,8 @@ class ThoughtEnder:
             self._turn.append(event)
 
     def _read_thinking(self, event: Thinking) -> list[Event]:
-        """Return a thinking event; if it exceeds a limit, its part before the limit and the end of
-        the thought.
+        """Return a thinking event; if it exceeds a limit, its part before the limit, the sentence,
+        and the end of the thought.
         """
         text, why = event.text, ""
         if self._looks:

@@ -104,8 +104,8 @@ from converter.core.wire.bounds import (
 
 STOP = "stop"
 """The finish reason of a reply that the model itself has ended. If such a reply was only guessed to
-begin in a thought, and no closer has come, its end is the answer: a model that thinks would have
-closed its thought.
+begin in a thought, and no closer has come, the end that is held (`Guess`) is the answer: a model
+that thinks would have closed its thought.
 """
 PIECE = 4096
 """How many characters are added to the unread text at once. Each step copies the unread text, so a
@@ -240,15 +240,15 @@ class Engine:
         return self._take_events()
 
     def flush(self, finish: str = "", cut: bool = False) -> list[Event]:
-        """Decide all text that is held, and return it as events. Text that is fed later begins a
-        new block.
+        """Decide all text that is held, and return it as events; a mark that is cut off is dropped.
+        Text that is fed later begins a new block.
 
         `finish`: the finish reason of the reply; empty if none has come. `cut`: True if the reply
         was cut off.
         """
         self._source.end = End.STOP if not cut and finish in (*BY_ITSELF, "") else End.CUT
-        # If the text ends within a mark that consists of several special tokens, its first tokens
-        # are dropped, because they are no text.
+        # If the text ends within a mark that consists of several special tokens, the incomplete
+        # mark is dropped, because special tokens are no text.
         if (
             self._source.rest.startswith(self._table.torn)
             and not (self._candidate or (self._state in IN_TEXT and self._context.in_code))

@@ -22,7 +22,8 @@ end, at which a closer may stand.
 
 class Evidence:
     """The evidence of where one choice began. It comes from its text (`read_text`), its events
-    (`note_event`) and its finish (`note_finish`).
+    (`note_event`, `note_closer`) and its finish (`note_finish`). The facts are written into
+    `shown`.
 
     Attributes:
         answered: True once an event has come that shows that thinking has ended: text, a call or

@@ -1,5 +1,5 @@
-"""`ReadingStage`: the stage that gives the text of a reply to the engine, and decides what is read
-of it once the server itself sends thinking or calls in fields.
+"""`ReadingStage`, a stage, gives the text of a reply to the engine, and decides what is read of it
+once the server itself sends thinking or calls in fields.
 
 Tags are read until the server sends thinking in a field, because such a server has read the tags
 itself. In the same way calls are read until the server sends a call. If the server sends a call
@@ -56,7 +56,7 @@ class ReadingStage:
         reading: the settings for the reply.
         choice: the index of the choice.
         findings: the notes on the reply, which the stage fills.
-        ids: the beginning of the ids that calls in the text get.
+        ids: the beginning of the ids of those calls in the text to which the model gave no id.
     """
 
     def __init__(self, reading: Reading, choice: int, findings: Findings, ids: str) -> None:
@@ -174,8 +174,9 @@ class ReadingStage:
         text must be fed.
 
         Thinking in a field may skip the stage only without line ends: encoders must examine these,
-        because they drop line ends at the end of a thought. A piece of a call that the server sends
-        may skip the stage, except the first piece.
+        because they drop line ends at the end of a thought. If calls are read in thoughts, it must
+        also have no character with which a mark of calls may begin. A piece of a call that the
+        server sends may skip the stage, except the first piece.
         """
         if self._repeats.holds:
             return None
@@ -251,7 +252,9 @@ class ReadingStage:
         return [*drafted, *out, *self._repeats.feed([moved])]
 
     def _read_finish(self, event: Finish) -> Sequence[Event]:
-        """Return all that is held, then the calls in thoughts if they count, then the finish."""
+        """Return all that is held, then the calls in thoughts if they count, then the finish. The
+        text of these calls is then left out, if it is held at the end of a thought in a field.
+        """
         out = [*self._release_all(event.reason, cut=event.reason == CUT or event.at_limit)]
         calls, alone = self._thought_calls, self._reads_calls and not self._engine.calls.read
         if calls and alone and event.reason in BY_ITSELF:

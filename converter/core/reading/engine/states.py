@@ -158,7 +158,8 @@ COUNTING: Mapping[State, tuple[Group, ...]] = {
 }
 """state -> the groups of marks that count in it. If a mark is in two of these groups, it has the
 kind that the later one gives it. The table is not used in the JSON of an answer
-(`MarkTable.json_search`), nor in a thought that an opener has begun (`mark_table.thought_search`).
+(`MarkTable.json_search`), nor, in the states of `IN_THOUGHT`, for a thought that an opener has
+begun (`mark_table.thought_search`).
 """
 
 FIRST_STATE = {
