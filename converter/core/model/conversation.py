@@ -22,8 +22,9 @@ class RequestError(ValueError):
 
     Attributes:
         path: the path to the field with the fault; empty if it is the whole request.
-        message: the path and the fault. `RequestError("messages.0.role", "Field required").message`
-            is `messages.0.role: Field required`, as Anthropic's API words it.
+        message: the path and the fault; without a path only the fault. For
+            `RequestError("messages.0.role", "Field required")`, it is
+            `messages.0.role: Field required`, as Anthropic's API words it.
         status: the HTTP status of the response with the error.
         details: further values of the error by their names, for dialects whose errors have fields
             for them.

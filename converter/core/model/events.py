@@ -93,8 +93,8 @@ class ThinkingEnd:
     `None` for a tag without it.
     """
     confidence: float | None = None
-    """The attribute `confidence` of the thought's tag, as in `<thinking confidence="0.7">`; `None`
-    for a tag without it.
+    """The attribute `confidence` of the thought's tag, as in `<thinking confidence="0.7">`; 0.5 if
+    a tag with attributes has no such number, `None` for a tag without attributes.
     """
     signature: str = ""
     """The vendor's proof that its model wrote the thought; empty for none."""
@@ -104,8 +104,8 @@ class ThinkingEnd:
 
     @property
     def note(self) -> str:
-        """Type and confidence as text for people ("plan, confidence 0.7"); empty if the tag of the
-        thought has neither.
+        """Type and confidence as text for people ("plan, confidence 0.7"); empty if the event has
+        neither.
         """
         confidence = "" if self.confidence is None else f"confidence {self.confidence}"
         return ", ".join(filter(None, (self.thought_type, confidence)))

@@ -85,7 +85,7 @@ class PartialJson:
 
     @property
     def complete(self) -> bool:
-        """True if the object is complete: its last bracket has come."""
+        """True if the object is complete: its last bracket has come, or `close` has added it."""
         return self._reader.want is Want.NOTHING
 
     @property
@@ -151,7 +151,8 @@ class PartialJson:
 
     def _written(self, part: JsonPart, piece: str) -> str:
         """Return the JSON that can be sent on after `part`: the held comma and blanks, and `piece`,
-        which is the part's JSON. Return an empty text if the part itself is held or is not JSON.
+        which is the part's JSON. Return an empty text if the part itself is held or is not JSON. Of
+        blanks in a row, those beyond `BLANKS_LIMIT` are dropped.
         """
         if part in (JsonPart.TEXT, JsonPart.END):
             return piece

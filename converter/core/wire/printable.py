@@ -78,15 +78,15 @@ def bounded(text: str, longest: int) -> str:
 
 
 def without_data(text: str) -> str:
-    """Return the text with the size in place of the base64 in each data URL:
-    `data:image/png;base64,[12.3 kB]`.
+    """Return the text with the size in place of the base64 in each data URL that has much of it
+    (`_DATA_URL`): `data:image/png;base64,[12.3 kB]`.
     """
     return _DATA_URL.sub(_cut_url, text) if ";base64," in text else text
 
 
 def without_base64(text: str) -> str:
-    """Return the text with the size in place of long base64, in data URLs and elsewhere:
-    `[base64, 12.3 kB]`.
+    """Return the text with the size in place of long base64: in data URLs as in `without_data`,
+    elsewhere as `[base64, 12.3 kB]`.
     """
     return _BASE64.sub(lambda match: f"[base64, {in_bytes(size_of(match[0]))}]", without_data(text))
 
