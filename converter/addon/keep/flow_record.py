@@ -98,8 +98,8 @@ class FlowRecord:
     and once the exchange has ended.
     """
     refusal: Refusal | None = None
-    """Reads a response that is not for the client, such as a server's refusal. The addon may then
-    send the server another request. `None` if there was no such response.
+    """Reads a response whose place another one may take, such as a server's refusal. The addon may
+    then send the server another request. `None` if there was no such response.
     """
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ VERSION = 1
 """The version of the notes' format. Notes of another version cannot be read."""
 LET_GO = "let_go"
 """A key of the notes. Its value is true if the server's side of the flow was removed to save
-memory.
+memory, or was not kept whole because the stream was too long.
 """
 _UNREADABLE = "the addon's notes of the flow cannot be read"
 """The message of a `NotesError` about notes that are no JSON, or that lack a fact."""
@@ -53,7 +53,7 @@ class NotedFacts:
 
 def read_notes(text: object) -> Noted:
     """Return the facts in a flow's notes, which are a JSON text. Raises NotesError if they cannot
-    be read, are of another version, or lack the chunks, because the server's side was removed.
+    be read, are of another version, or lack the chunks (`LET_GO`).
     """
     try:
         noted = json.loads(str(text))

@@ -19,7 +19,9 @@ _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
 thousands.
 """
 _SHOWN_FIELDS = ("role", "content", "refusal")
-"""Names of a delta's fields that `_add_opaque` leaves out, because other events show them."""
+"""Names of a delta's fields that `_add_opaque` does not show as fields, because other events show
+them. Of `content` it shows the parts that no other event shows.
+"""
 _SHOWN_PARTS = ("text", "thinking")
 """Types of parts in a message's `content` that `_add_opaque` leaves out, because other events show
 them.

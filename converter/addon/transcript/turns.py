@@ -25,9 +25,11 @@ class Media:
     type: str = ""
     """The media type, such as `image/png`."""
     size: int | None = None
-    """How many bytes the data has; None if the message has only an address."""
+    """How many bytes the data has; None if the message has only an address, or has the document as
+    parts of its own.
+    """
     address: str = ""
-    """The URL, or the id of a file; empty if the message has the data itself."""
+    """The URL, or the id of a file; empty if the message has the data or parts themselves."""
     title: str = ""
     """A document's title."""
     data: str = field(default="", repr=False, compare=False)
