@@ -106,8 +106,8 @@ def offered(body: Mapping[str, object], tools: Mapping[str, Schema] | None = Non
         return None
     choice = as_object(body.get("tool_choice"))
     # The tools to which the client limits the choice; an empty list sets no limit.
-    allowed = _named_schemas(as_object(choice.get("allowed_tools")).get("tools", [choice]))
-    if chosen := {name for name, _ in allowed}:
+    limited = as_object(choice.get("allowed_tools")) or choice
+    if chosen := {name for name, _ in _named_schemas(limited.get("tools", [choice]))}:
         tools = {name: schema for name, schema in tools.items() if name in chosen}
     if not tools or forbids_calls(body):
         return None

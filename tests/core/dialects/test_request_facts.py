@@ -86,6 +86,7 @@ LIST = {"mode": "auto", "tools": [{"type": "function", "function": {"name": "g"}
         ({"type": "function", "function": {"name": "g"}}, {"g"}),
         ({"type": "tool", "name": "f"}, {"f"}),
         ({"type": "allowed_tools", "allowed_tools": LIST}, {"g"}),
+        ({"type": "allowed_tools", "mode": "auto", "tools": [{"name": "g"}]}, {"g"}),
     ],
 )
 def test_a_choice_may_allow_some_of_them_only(choice: object, names: set[str]) -> None:
