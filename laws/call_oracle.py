@@ -1,7 +1,6 @@
 """The oracle of tool calls in text: `calls` finds each `Call`, `is_same_call` compares one with a
-client's. `call_oracle_forms` has the patterns, `call_oracle_readers` reads the arguments.
-
-It is slow and obvious, and shares no code with the addon's parser, only tables.
+client's. `call_oracle_forms` has the patterns, `call_oracle_readers` reads the arguments. It is
+slow and obvious, and shares no code with the addon's parser, only tables.
 """
 
 import json
@@ -26,17 +25,17 @@ SPECIAL = frozenset(form.name for form in FORMS if form.counts is Counts.EVERYWH
 
 @dataclass(frozen=True)
 class Call:
-    """A call that the oracle read from a text. In a run of calls, the first has the run's span."""
+    """A call that the oracle read. In a run of calls, the first has the run's span, others none."""
 
     begin: int  # the offset of the call, or of the blank lines before the call
     end: int  # the offset behind the call's closing marks and the blanks that follow them
     name: str  # of the tool that is called
-    arguments: Mapping[str, object]  # only strings in a form with a tag for each argument
+    arguments: Mapping[str, object]  # a value between tags stays a string
 
 
 def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[Call]:
-    """Return the calls of these tools in the text; in code, only those behind special tokens.
-    `whole`: True if the text may be a whole reply, in which a call needs no mark.
+    """Return the calls in the text that name one of `tools` (name -> its schema); in code, only
+    those behind special tokens. `whole`: True if a text of nothing but calls needs no marks.
     """
     alone = _whole_calls(text, tools) if whole else []
     if alone and all(call.name in tools for call in alone):
@@ -56,7 +55,7 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
 
 
 def _accepted(arguments: Mapping[str, object], schema: Schema) -> Mapping[str, object] | None:
-    """Return the arguments of a call as the tool's schema reads them; None if it refuses them."""
+    """Return a call's arguments, which `schema` finds among `Members`; None if it refuses them."""
     if isinstance(arguments, Members):
         properties = schema.get("properties")
         return arguments.arguments(list(properties) if isinstance(properties, Mapping) else [])
@@ -97,7 +96,7 @@ def _spans_of_calls(text: str) -> Iterator[tuple[int, int, list[NamedArguments]]
 
 
 def is_same_call(call: Call, name: str, arguments: object) -> bool:
-    """Return True if a client's call is `call`. The client's 3 is equal to the oracle's "3"."""
+    """Return True if `call` has this name and these arguments. A "3" in `call` equals a 3."""
     if call.name != name or not isinstance(arguments, Mapping):
         return False
     return _same_value(call.arguments, arguments)

@@ -1,6 +1,6 @@
-"""`ROWS` and `WHOLE`, made from the addon's table of forms: for each form, the pattern of a call's
-beginning and its reader from `call_oracle_readers`. The marks are the addon's, but not the patterns
-of headers: here every header is a tool's name among special tokens.
+"""Make the rows by which `call_oracle` finds calls (`ROWS`, `WHOLE`) from the addon's table of
+forms: each has the pattern of a call's beginning and a reader of `call_oracle_readers`. The marks
+are the addon's, but not the patterns of headers: here each is a tool's name among special tokens.
 """
 
 import re
@@ -29,7 +29,7 @@ _ATTRIBUTE = r"(?:(?:name|key|tool)=)?[\"']?(?P<{}>[^\"'>\s<]+)[\"']?[^<>]*?"
 """The pattern of `name="f" id="1"` in a tag. `{}`: the name of the group that matches the `f`."""
 _TOKEN = r"(?:<[^<>]+>|\[[A-Z_]+\]|```)"  # the pattern of a special token or a fence
 _BETWEEN = rf"(?:\s|{_TOKEN}\w*|json|code)"
-"""The pattern of text between a header's name and arguments: a channel, an id, a content type."""
+"""The pattern of a piece of text between a header's name and arguments: a channel, an id ..."""
 
 
 @singledispatch
@@ -121,8 +121,8 @@ def _closer(form: CallRow) -> str:
 
 
 def _opening_pattern(form: CallRow) -> str:
-    """Return the pattern of the marks before a call's body. The call's opener may be missing in a
-    section of calls, or if the body begins with a mark of its own (`<function=`).
+    """Return the pattern of the marks before a call's body. The opener may be missing in a section;
+    also before a body's own mark (`<function=`) if the form has sections or is `alone`.
     """
     if form.whole:
         return rf"\A\s*{_alternation(form.opens) if form.opens else ''}"
@@ -141,6 +141,6 @@ def _rows(form: CallRow) -> Iterator[Row]:
         yield Row(form.name, _opening_pattern(form) + begin, reader, ends)
 
 
-ROWS = tuple(row for form in FORMS if not form.whole for row in _rows(form))  # but not `WHOLE`
+ROWS = tuple(row for form in FORMS if not form.whole for row in _rows(form))
 WHOLE = tuple(row for form in FORMS if form.whole for row in _rows(form))
-"""The rows of forms that count only if calls are the whole reply. `ROWS` has the other forms."""
+"""The rows of forms that count only if calls are the whole reply. `ROWS` has all other forms."""

@@ -1,5 +1,5 @@
-"""Readers of a call's body for `call_oracle`, by regular expressions and Python's `json` and `ast`;
-`Row`, a syntax that finds and reads calls; `Members`, in which a schema finds the arguments.
+"""Read the bodies of calls for `call_oracle`, by regular expressions and Python's `json` and `ast`.
+`call_oracle_forms` has the patterns of the beginnings, and joins both in a `Row`.
 """
 
 import ast
@@ -13,7 +13,7 @@ from converter.core.reading.families import CLOSERS
 type NamedArguments = tuple[str, Mapping[str, object]]
 type Reader = Callable[[str, re.Match[str]], tuple[int, list[NamedArguments]] | None]
 """Text, match of a call's beginning -> offset behind the calls, name and arguments of each call;
-None if they cannot be read.
+None or an error of `_UNREADABLE` if they cannot be read.
 """
 type Syntax = tuple[str, Reader]  # the pattern of a body's beginning, and the reader of the rest
 
@@ -35,7 +35,9 @@ class Members(dict[str, object]):
     """Objects without a name that follow the call's object; they may hold its arguments."""
 
     def arguments(self, parameters: Sequence[str]) -> Mapping[str, object] | None:
-        """Return the arguments; None if a member is neither an argument nor a field like `id`."""
+        """Return the arguments; None if a filled member is no argument, holds none, and is no field
+        like `id`, or if two differ. `parameters`: the names of the arguments in the tool's schema.
+        """
         arguments: dict[str, object] = {}
         argued = any(isinstance(self.get(key), dict) for key in _ARGUMENTS)
         for key, value in self._all_items():
@@ -57,7 +59,7 @@ class Members(dict[str, object]):
         return arguments
 
     def _all_items(self) -> Iterator[tuple[str, object]]:
-        """Yield the call's items, and those of `behind`; an unknown key if both have arguments."""
+        """Yield the items of the call and of `behind`; an unknown key if their arguments differ."""
         arguments = next((self[key] for key in _ARGUMENTS if self.get(key)), None)
         yield from self.items()
         for each in self.behind:
@@ -81,7 +83,7 @@ class Row:
         return re.compile(self.begin, re.DOTALL).search(text, offset)
 
     def calls(self, text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
-        """Return end, names and arguments of the calls at `match`; None if they cannot be read."""
+        """Return end, names and arguments of the calls at `match`; None if none can be read."""
         try:
             read = self.read(text, match)
         except _UNREADABLE:
@@ -94,7 +96,7 @@ class Row:
 
 
 def _entries(value: object, by_key: bool) -> Iterator[NamedArguments]:
-    """Yield name and arguments of each call in JSON. `by_key`: names are keys, like `{"f": {}}`."""
+    """Yield name (empty for none) and arguments of each call. `by_key`: as in `{"f": {}}`."""
     for entry in value if isinstance(value, list) else [value]:
         if not isinstance(entry, dict):
             continue
@@ -116,8 +118,8 @@ def _entries(value: object, by_key: bool) -> Iterator[NamedArguments]:
 
 
 def objects_reader(close: str = "", by_key: bool = False) -> Reader:
-    """Return a reader of calls in JSON, one after another. `close`: the mark behind them; the last
-    brackets before it may be missing. `by_key`: a call's name is a key, as in `{"f": {}}`.
+    """Return a reader of calls in JSON, one after another. `close`: the mark behind them; brackets
+    before it may be missing or too many. `by_key`: a call's name is a key, as in `{"f": {}}`.
     """
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]]:
@@ -143,7 +145,7 @@ def objects_reader(close: str = "", by_key: bool = False) -> Reader:
 
 
 def _completed(written: str) -> object:
-    """Return the value of JSON that lacks its last brackets: `{"a": 1`; else raise ValueError."""
+    """Return the value of JSON that lacks up to three last brackets; else raise ValueError."""
     for brackets in ("}", "}}", "]}}"):
         try:
             return json.loads(written.rstrip(", \n") + brackets)
@@ -190,7 +192,7 @@ def read_elements(text: str, match: re.Match[str]) -> tuple[int, list[NamedArgum
 
 
 def _values(xml: str) -> dict[str, object]:
-    """Return tag -> value of each XML element; the value of `<a><item>1</item></a>` is a list."""
+    """Return tag -> value of each XML element: a text, a dict, or a list of `<item>` elements."""
     arguments: dict[str, object] = {}
     for match in re.finditer(r"<([\w-]+)>(.*?)</\1>", xml, re.DOTALL):
         inner: object = _values(match[2]) or match[2]
@@ -201,7 +203,7 @@ def _values(xml: str) -> dict[str, object]:
 
 
 def python_reader(close: str) -> Reader:
-    """Return a reader of Python calls, `f(a=1)`, up to `close`; if it finds none, it reads JSON."""
+    """Return a reader of Python calls, `f(a=1)`, or of JSON, up to `close` (empty: to the end)."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         end = text.find(close, match.end()) if close else _python_end(text, match.end())
@@ -215,7 +217,7 @@ def python_reader(close: str) -> Reader:
 
 
 def _python_end(text: str, begin: int) -> int:
-    """Return the offset behind the longest text from `begin` on that is valid Python."""
+    """Return where the longest valid Python from `begin` to a bracket ends; else the text's end."""
     for end in reversed([match.end() for match in re.finditer(r"[)\]]", text[begin:])]):
         try:
             ast.parse(text[begin : begin + end].strip())
@@ -232,7 +234,7 @@ def _python_call(node: ast.Call) -> NamedArguments:
 
 
 def gemma_reader(quote: str, close: str) -> Reader:
-    """Return a reader of Gemma's arguments: `quote` is the mark around strings; keys have none."""
+    """Return a reader of Gemma's arguments up to the mark `close`. `quote`: the mark of strings."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         end = text.find(close, match.end())

@@ -1,5 +1,5 @@
-"""A reply as its client reads it: `read_message` (a message object; streams are read strictly),
-`completion_of` (a parsed chat completion), and `view_of`, either of them as tuples to compare.
+"""Read a reply as a client does: `read_message` returns a message (a stream must be in order),
+`completion_of` a parsed chat completion, `view_of` either of them as tuples to compare.
 """
 
 import json
@@ -30,7 +30,7 @@ def message_of(recording: Recording, variant: Variant) -> dict[str, Any]:
 
 def read_message(body: bytes, variant: Variant) -> dict[str, Any]:
     """Return the message in a client's `body`; the key `error` has the error in which it ends, if
-    any. Raises BrokenLawError for a stream that is not in order.
+    any. Raises BrokenLawError for a stream that is not in order, ValueError for broken JSON.
     """
     if variant.form is Form.WHOLE and variant.dialect is not OLLAMA:
         message: dict[str, Any] = json.loads(body)
@@ -54,7 +54,7 @@ def completion_of(recording: Recording, variant: Variant) -> ParsedReply:
 
 
 def view_of(recording: Recording, variant: Variant) -> View:
-    """Return all events that the client of this variant reads from its reply."""
+    """Return what the client of this variant reads from its reply, as tuples to compare."""
     if variant.dialect in IN_BLOCKS:
         return list(view_of_message(message_of(recording, variant)))
     return list(view_of_completion(completion_of(recording, variant)))

@@ -1,6 +1,6 @@
-"""The content that a client's reply must have: `parts`, read by the two oracles in a choice of the
-server's reply, and the same as clients get them: `openai_texts`, `anthropic_blocks`. `reading_for`
-returns the addon's settings that the oracles need.
+"""Find the content that a client's reply must have: `parts` reads it by both oracles in a choice of
+the server's reply; `openai_texts` and `anthropic_blocks` give it the form in which a client of that
+API gets it. `reading_for` returns the addon's settings that the oracles need.
 """
 
 import re
@@ -32,7 +32,7 @@ _STARTS = {
 }
 """How the addon reads the beginning of a reply -> the `start` of `oracle.read`."""
 JOINT = "\n\n"
-"""The separator of thoughts that share a field, and of the texts before and behind a call."""
+"""What stands between thoughts that share a field, and between texts before and behind a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ def reading_for_client(recording: Recording, form: Form) -> Reading:
 
 
 def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
-    """Return the parts of a choice. A call in its text is a part with the tool's name; a call with
-    which a thought ends is left out.
+    """Return the parts of a choice. If calls are read, and the server sent none, a call in its text
+    is a part with the tool's name; calls that end a thought are left out if the client gets them.
     """
     tools = reading.expected.calls.read
     read = _all_parts(choice, reading)
@@ -74,7 +74,9 @@ def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
 
 
 def calls_in_text(choice: ParsedChoice, reading: Reading) -> list[tuple[str, call_oracle.Call]]:
-    """Return each tool call in the text of a choice as a pair: its text and the call."""
+    """Return each tool call in the text of a choice as a pair: its text and the call. There are
+    none if no calls are read from text, or if the server sent its own.
+    """
     tools = reading.expected.calls.read
     if tools is None or choice.calls:
         return []
@@ -86,7 +88,9 @@ def calls_in_text(choice: ParsedChoice, reading: Reading) -> list[tuple[str, cal
 
 
 def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracle.Call]:
-    """Return the calls in thoughts, not drafts; none if the reply is cut off or has other calls."""
+    """Return the calls in thoughts, each once; none if the reply is cut off or its server sent any.
+    If it has an answer, calls before further text of the thought are drafts, which do not count.
+    """
     tools, read = reading.expected.calls.read, _all_parts(choice, reading)
     if not tools or choice.calls or choice.finish not in WHOLE:
         return []
@@ -102,7 +106,7 @@ def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracl
 
 def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
     """Return a text for each part of a choice: of a thought, the calls at its end that the client
-    gets as calls; else empty. Of thoughts in a reasoning field, only the last part has such a text.
+    gets as calls; else empty. A reasoning field must be the last part that is not blank.
     """
     read, tools = _all_parts(choice, reading), reading.expected.calls.read
     counts = not calls_in_text(choice, reading) and calls_in_thoughts(choice, reading)
@@ -170,8 +174,8 @@ def _all_parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
 def repeated_thought(
     pieces: Sequence[Piece], families: Sequence[ThoughtRow], open_closers: Sequence[str] = ()
 ) -> str:
-    """Return the thought with which content begins, its marks included, if it repeats a reasoning
-    field; else an empty text. `open_closers`: closers of a thought opened before `pieces`.
+    """Return the thought with which content begins, marks included, if its first `HEAD` characters
+    repeat a reasoning field; else an empty text. `open_closers`: of a thought opened before it.
     """
     joined = {
         kind: "".join(piece.text for piece in pieces if piece.kind == kind)
@@ -233,7 +237,7 @@ def _drop_text(read: Iterable[Part], length: int) -> list[Part]:
 
 
 def _without_blanks(read: Sequence[Part]) -> list[Part]:
-    """Return the parts without the blanks that text has directly before or behind thinking."""
+    """Return the parts without blanks of text beside thinking, except an indentation behind it."""
     kinds = ["", *(part.kind for part in read), ""]
     out = []
     for part, before, behind in zip(read, kinds, kinds[2:], strict=False):
@@ -272,7 +276,7 @@ def _initial_state(text: str, reading: Reading) -> str:
 
 
 def _parts_as_sent(pieces: Sequence[Piece]) -> list[Part]:
-    """Return the pieces as parts, those of one kind and block joined. Marks in text stay text."""
+    """Return the pieces but calls as parts, those of one kind and block joined, marks as text."""
     spoken = [piece for piece in pieces if piece.kind != "call"]
     runs = groupby(spoken, key=lambda piece: (piece.kind == "thinking", piece.block))
     return [

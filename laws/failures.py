@@ -1,4 +1,4 @@
-"""`compare`, which raises BrokenLawError at the first difference, and `Broken`, its report."""
+"""Raise BrokenLawError at the first difference (`compare`); `Broken` reports a broken law."""
 
 import json
 import re
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-_AROUND = 60
-"""How many characters the error shows before and behind the first difference."""
+_AROUND = 60  # how many characters the error shows before and behind the first difference
 _NOTHING = "(nothing)"  # stands for an event that one of two lists lacks
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")  # the end of a frame
 
@@ -75,7 +74,7 @@ def events_of(body: bytes) -> list[str]:
 
 
 def _lines(value: object, path: str) -> list[str]:
-    """Return `path: value` for each value in JSON. `path`: the path to `value` itself."""
+    """Return `path: value` for each innermost value in JSON. `path`: the path to `value` itself."""
     inner: dict[str, object] = {}
     if isinstance(value, dict):
         inner = {f"{path}.{name}" if path else name: field for name, field in value.items()}

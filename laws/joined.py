@@ -1,6 +1,6 @@
-"""Two server replies that the client gets as one: `check_law` holds them to laws 2 to 5, and law 9
-asks here which of them ends the client's reply. The addon requested the second one, because it had
-ended the thought of the first, or because no answer came in it.
+"""Check laws 2 to 5 for two server replies that the client gets as one (`check_law`), and say for
+law 9 which of the two finishes the client gets. The addon requested the second reply, because it
+had ended the thought of the first, or because no answer came in the first.
 
 From the two replies, this module builds a third: the reply that the server would have sent if its
 model had ended the thought at the same offset. The laws are checked for the third reply, and the
@@ -27,8 +27,7 @@ from laws.variants import cut_anywhere, seeded_random, variants, with_body
 type Json = dict[str, Any]
 type Holds = Callable[[Recording, int], None]  # the function that checks a law, `Law.holds`
 JOINT = "\n\n"  # the blank line before the sentence that ends a thought
-_MARK_TOKENS = 2
-"""How many tokens a mark and its line end are estimated to have."""
+_MARK_TOKENS = 2  # how many tokens a mark and its line end are estimated to have
 _PLAIN = {"budget": "server", "budget_tokens": "", "loops": "off", "unanswered": "tell"}
 """The options with which the addon does not end thoughts by itself."""
 _NOT_IN_FRAME_FIELDS = ("choices", "usage", "timings")  # fields that `frame_fields` leaves out
@@ -95,7 +94,7 @@ class Joined:
 def joined(recording: Recording) -> Joined | None:
     """Return the two replies of a recorded stream of chat completions that the addon joined: it had
     ended the thought, or the thought had no answer. The second reply is empty if the server cannot
-    continue a reply. Return `None` for a recording of any other kind.
+    continue a reply. `None`: any other recording, or the bytes do not show where the thought ended.
     """
     goes_on = bool(recording.awaited().server.continues)
     if recording.server_form is Form.WHOLE or recording.server_dialect is not OPENAI_CHAT:
@@ -142,8 +141,8 @@ def last_reply_of(recording: Recording, came: bytes) -> bytes:
 
 
 def ends_between_replies(recording: Recording, came: bytes) -> bool:
-    """Return True if the server's bytes so far, `came`, are exactly the first of two replies. Then
-    the client gets no finish yet, because the addon withholds it.
+    """Return True if the server's bytes so far, `came`, are exactly the first of two replies, and
+    the addon withholds its finish, so that the client has none yet.
     """
     first, second = _separate_replies(recording.body)
     return bool(second and recording.awaited().limits.answers) and len(came) == len(first)
@@ -222,7 +221,7 @@ def _tokens_of(spoken: Sequence[TextFrame]) -> int:
 
 
 def _split_at(body: bytes, length: int) -> tuple[bytes, bytes]:
-    """Return the frames up to `length` characters of text, and one frame with all further text."""
+    """Return all frames, with `length` characters of text in sum; and one with all further text."""
     kept, more, last = list[bytes](), list[str](), None
     for frame in frames(body):
         text_frame: TextFrame | None = text_frame_of(copy.deepcopy(value_of(frame) or {}))

@@ -1,5 +1,5 @@
-"""The table of the nine laws of `docs/recordings.md`: `laws_of` yields those that apply to a
-recording, `check` holds it to them, without a golden. Their functions: `laws_of_*.py`.
+"""Check recordings by the nine laws of `docs/recordings.md`, a row each: `laws_of` yields those
+that apply (`limits.py` has the exceptions). The functions that check them are in `laws_of_*.py`.
 """
 
 import traceback
@@ -25,7 +25,7 @@ class Law:
     number: int  # the number in `docs/recordings.md`
     title: str  # the law in a few words
     holds: Callable[[Recording, int], None]
-    """Checks a recording; the number is how many random cuts to try. Raises BrokenLawError."""
+    """Checks a recording with so many random cuts. Raises BrokenLawError, or NotInstalledError."""
 
     def __str__(self) -> str:
         return f"law {self.number} {self.title}"
@@ -54,9 +54,9 @@ ERROR_LAWS = (
 
 
 def laws_of(recording: Recording) -> Iterator[Law]:
-    """Yield the laws that apply to a recording; `limits.LIMITS` says why a law does not apply.
-
-    Raises ValueError for a recording that this version cannot read.
+    """Yield the laws that apply to a recording: none if its endpoint is no chat, `ERROR_LAWS` for a
+    server's error, else those of `LAWS` that `limits.LIMITS` does not exclude. Raises ValueError
+    for a recording that this version cannot read.
     """
     if not recording.exchange().endpoint.is_chat:
         return
@@ -68,8 +68,8 @@ def laws_of(recording: Recording) -> Iterator[Law]:
 
 
 def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken]:
-    """Return a list with the first fault by this law; an empty list if it holds. `drawn`: how many
-    random cuts to check. Raises NotInstalledError if an SDK is missing.
+    """Return a list of one fault, the first by this law or any error of the check; empty if none.
+    `drawn`: how many random cuts to check. Raises NotInstalledError if an SDK is missing.
     """
     try:
         if law in OF_CONTENT:

@@ -1,4 +1,4 @@
-"""Laws 1, 8 and 9, on the bytes that a client gets: cuts of the server's bytes do not change them,
+"""Check laws 1, 8 and 9, on the bytes of clients: cuts of the server's bytes do not change them,
 damaged bytes raise no error in the addon, and streams are in order and end as the server's did.
 """
 
@@ -21,12 +21,10 @@ from laws.variants import (
     variants,
 )
 
-_PIECES = 12
-"""The most chunks into which the server's bytes are cut at random."""
+_PIECES = 12  # the most chunks into which the server's bytes are cut at random
 _FRAME_ENDS = 24
 """About how many ends of frames law 9 picks in a long stream, to break the stream off there."""
-_LAST_FRAMES = 3
-"""How many frames end a stream: the finish, the counts and `[DONE]`."""
+_LAST_FRAMES = 3  # how many frames end a stream: the finish, the counts and `[DONE]`
 _GARBAGE = (
     b"data: ",
     b"\n\n",
@@ -94,7 +92,7 @@ def _check_message(out: bytes, variant: Variant, name: str) -> None:
 
 def law_9(recording: Recording, drawn: int) -> None:
     """Check that every stream of blocks or items is in order. It must end in an error if, and only
-    if, the server's stream broke off before its finish, or (for Responses) has a cut-off call.
+    if, the server's reply has no finish, has an error, or (for Responses) has a cut-off call.
     """
     of_blocks = [each for each in variants(recording) if each.dialect in IN_BLOCKS]
     streams = [variant for variant in of_blocks if variant.form is Form.STREAM]
@@ -121,7 +119,7 @@ def _offsets_to_cut_at(recording: Recording, drawn: int) -> list[int]:
 
 
 def _check_ends(recording: Recording, streams: list[Variant], came: bytes, name: str) -> None:
-    """Check that each stream ends in a message if the bytes `came` are whole, else in an error."""
+    """Check that streams end in a message if `came` is whole, else an error. `name`: of the cut."""
     if ends_between_replies(recording, came):
         return
     last, fields = last_reply_of(recording, came), recording.settings.map

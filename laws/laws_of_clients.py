@@ -1,5 +1,5 @@
-"""Law 7: the official SDKs, which `sdk_reading` calls, get the message that a plain reader gets
-from a client's bytes. NotInstalledError: an SDK is missing.
+"""Check law 7: from a client's bytes, the official SDKs, which `sdk_reading` calls, get the message
+that a plain reader gets. NotInstalledError: an SDK is missing.
 """
 
 import json
@@ -93,7 +93,7 @@ def _check_error(variant: Variant, body: bytes, plain: Message, wire: Any, sdk: 
 
 
 def _blocks(message: Message) -> list[tuple[object, ...]]:
-    """Return type and content of the blocks whose type is in `_KINDS`; the SDK drops others."""
+    """Return type and content of the blocks whose type is in `_KINDS`; SDKs may drop others."""
     content_keys = {"text": "text", "thinking": "thinking", "tool_use": "input"}
     return [
         (block["type"], block[content_keys[block["type"]]])
@@ -136,7 +136,7 @@ def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
 
 
 def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
-    """Check that the SDK returns items, id and counts of a response object, or raises its error."""
+    """Check that the SDK returns items, id and counts, or raises the error of a whole reply."""
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error") and variant.form is Form.WHOLE:
@@ -153,7 +153,7 @@ def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
 
 
 def _check_ollama(case: Case, variant: Variant, _: Any, sdk: Any) -> None:
-    """Check that the `ollama` package returns the blocks, finish and counts of a reply."""
+    """Check that the `ollama` package returns a reply's blocks, finish and counts, if no error."""
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error"):

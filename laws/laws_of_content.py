@@ -1,4 +1,4 @@
-"""Laws 4 to 6: a client gets all that the server sent, as the oracle reads it, and no marks."""
+"""Check laws 4 to 6: a client gets all that the oracles read in the server's reply, but no mark."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ _STOP_STRINGS = ("stop_reason", "matched_stop")
 
 def law_4(recording: Recording, _: int) -> None:
     """Check that nothing of the server's reply is lost: text without marks, calls, finishes and
-    counts, and for a client of the server's own dialect all other fields.
+    counts, and for a chat completions client all other fields.
     """
     case = Case(recording)
     for variant in variants(recording):
@@ -49,7 +49,7 @@ def law_4(recording: Recording, _: int) -> None:
 
 
 def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) -> None:
-    """Check that `got`, the client's thinking and text, has all text of the choice except marks."""
+    """Check that `got`, the client's thinking and text, is the choice's without marks and calls."""
     settings = case.recording.settings
     reading = reading_for_client(case.recording, variant.form)
     calls = [text for text, _ in calls_in_text(choice, reading)]
@@ -64,7 +64,7 @@ def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) ->
 
 
 def _check_message_is_complete(case: Case, variant: Variant) -> None:
-    """Check that a message has all text, calls, finish and counts of the server's reply."""
+    """Check a message's calls, finish and counts; its text too, if its client wants thinking."""
     message, choice = message_of(case.recording, variant), case.reply.choice()
     if case.recording.awaited().request.shows_thinking and "content" in message:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
@@ -87,7 +87,7 @@ def _check_message_is_complete(case: Case, variant: Variant) -> None:
 
 
 def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
-    """Compare the calls of a client's message with the server's; return True if there are any."""
+    """Compare a message's calls with the server's and the oracle's; return True if it has any."""
     choice = case.reply.choice()
     blocks = [block for block in message["content"] if block["type"] == "tool_use"]
     got = [(block["name"], block["input"]) for block in blocks]
@@ -111,7 +111,7 @@ def _cut_by_stops(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
 
 
 def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> None:
-    """Check that the message has the reported stop string, unless it ends in a complete call."""
+    """Check that a message without calls, or with one cut by it, has the reported stop string."""
     choice = case.reply.choice()
     of_call = _cut_by_stops(case, choice)
     if not of_call and (called or choice.finish in CALLED):
@@ -136,7 +136,7 @@ def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[
 
 
 def _typed_call(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
-    """Return `call`, with the client's arguments (`other`) if these differ only in their types."""
+    """Return `call`, with `other`'s arguments if they differ only in types that are no strings."""
     sent = Call(0, 0, call["name"], as_object(_parsed(call["arguments"])))
     received = _parsed(other["arguments"])
     if not (isinstance(received, dict) and is_same_call(sent, other["name"], received)):
@@ -149,7 +149,7 @@ def _typed_call(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
 
 
 def _takes_strings(schema: object) -> bool:
-    """Return True if a schema takes a string; a reference (`$ref`) takes none."""
+    """Return True if a schema names a string, or no type; a reference (`$ref`) takes no string."""
     if not isinstance(schema, dict):
         return True
     unions = [one for name in ("anyOf", "oneOf") for one in schema.get(name, ())]
@@ -166,7 +166,7 @@ def _oracle_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Ca
 
 
 def _compare_read(variant: Variant, read: list[Call], got: Sequence[tuple[str, object]]) -> None:
-    """Check that `got`, the client's calls, are the calls that the oracle read from the text."""
+    """Check that `got`, the client's calls, are those that the oracle read, if it read any."""
     matching = [is_same_call(call, *received) for call, received in zip(read, got, strict=False)]
     if read and not (all(matching) and len(read) == len(got)):
         compare(
@@ -175,7 +175,7 @@ def _compare_read(variant: Variant, read: list[Call], got: Sequence[tuple[str, o
 
 
 def _parsed(written: str) -> object:
-    """Return the value of a call's arguments; `None` if they are no JSON."""
+    """Return the value of a call's arguments: `{}` for an empty text, `None` if it is no JSON."""
     try:
         return json.loads(written or "{}")
     except (ValueError, RecursionError):
@@ -230,9 +230,9 @@ def _facts_beside_content(reply: ParsedReply) -> list[tuple[object, ...]]:
 
 
 def stays_unchanged(case: Case) -> bool:
-    """Return True if a client of the server's own dialect must get the server's bytes unchanged: if
-    no text can begin a mark, no blanks are held until more text comes, and the server already
-    sends thinking in all fields in which the client is to get it.
+    """Return True if a chat completions client must get the server's bytes unchanged. Among others,
+    no text may begin a mark, no blanks may be held until more text comes, and the server must
+    already send thinking in all fields in which the client is to get it.
     """
     settings, awaited = case.recording.settings, case.recording.awaited()
     expected = awaited.expected

@@ -1,4 +1,4 @@
-"""Laws 2 and 3: a reply is the same however text is cut (`recut`), streamed or whole (`refold`)."""
+"""Check laws 2 and 3: replies are the same however cut (`recut`), streamed or whole (`refold`)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -45,9 +45,8 @@ def as_stream(recording: Recording) -> Recording:
 
 def law_3(recording: Recording, _: int) -> None:
     """Check that a client gets the same from the recorded reply and from its other form: a stream
-    folded into a body, or a body unfolded into a stream.
-
-    A stream shows too late whether it begins in a thought, so it is compared with `start` set.
+    folded into a body, or a body unfolded into a stream. A stream's stream shows too late whether
+    it begins in a thought, so it is compared only with the option `start` set.
     """
     streamed = as_stream(recording)
     whole = (
@@ -72,7 +71,7 @@ def law_3(recording: Recording, _: int) -> None:
 def _check_same(
     to: list[Variant], recordings: list[Recording], skip: tuple[Recording, Form] | None = None
 ) -> None:
-    """Check that all variants in `to` get the same from all recordings, except the pair `skip`."""
+    """Check that variants get the same from all recordings. `skip`: a recording, the form."""
     pairs = [
         (each, variant)
         for each in recordings

@@ -1,5 +1,5 @@
-"""Laws 4, 7 and 8 for a server's error response: the client gets its message, the SDKs raise the
-error, and the addon raises nothing whatever the body.
+"""Check laws 4, 7 and 8 for a server's error response: the client gets its message, the SDKs raise
+the error, and the addon raises nothing whatever the body.
 """
 
 import json
@@ -76,7 +76,7 @@ def _message_of(body: bytes) -> str:
 
 
 def error_7(recording: Recording, _: int) -> None:
-    """Check that each SDK raises an error with the message and a status of at least 400."""
+    """Check for `_SHAPES` that the SDK raises the error's message, at a status of 400 or more."""
     for dialect, (variant, _keys) in _SHAPES.items():
         got = answer(recording, dialect)
         with warnings.catch_warnings(action="ignore"):
@@ -102,7 +102,7 @@ def _message_raised_by_sdk(dialect: Dialect, got: Answer) -> str:
 
 
 def error_8(recording: Recording, drawn: int) -> None:
-    """Check that whatever the body, the addon raises nothing, and clients get their errors."""
+    """Check that the addon raises nothing for spoiled bodies; clients in `_SHAPES` get an error."""
     for name, body in spoiled_bodies(recording.body, drawn, seeded_random(recording, 8)):
         answer(recording, OPENAI_CHAT, body)
         for dialect, (variant, keys) in _SHAPES.items():

@@ -1,5 +1,5 @@
-"""`Case`, a recording with its parsed reply and the addon's findings; and `LIMITS`, the kinds of
-cases for which a law does not hold, one row for each kind, with the reason.
+"""Say which laws do not apply to a recording: `LIMITS` has a row for each kind of recording, with
+the reason. A `Case` is a recording with its parsed reply and the addon's findings.
 """
 
 from collections.abc import Callable

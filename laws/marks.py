@@ -1,5 +1,5 @@
-"""`TextComparison` of a server's text with a client's, which lacks the marks (law 4); and for law 6
-the marks of families (`literal_marks`), and how often one stands in texts (`count_mark`).
+"""Compare a server's text with a client's, which lacks the marks (`TextComparison`, for law 4); and
+for law 6 list the marks of families (`literal_marks`), and count one in texts (`count_mark`).
 """
 
 import re
@@ -28,7 +28,7 @@ def literal_marks(families: Iterable[ThoughtRow]) -> list[str]:
 
 
 def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
-    """Return what the addon drops beside marks: labels behind openers, parts of cut-off marks."""
+    """Return what the addon drops beside marks: labels behind openers, beginnings of marks."""
     rows = list(families)
     torn = tuple(mark for row in rows for mark in row.torn)
     marks = [mark for mark in literal_marks(rows) if torn and mark.startswith(torn)]
@@ -67,7 +67,7 @@ class TextComparison:
         self._first |= {call[0] for call in self._calls}
 
     def first_difference(self, sent: str, got: str) -> tuple[int, int] | None:
-        """Return None if all text arrived, else the offsets up to which both texts agree."""
+        """Return None if exactly this text arrived, else the first offsets that differ."""
         reached: dict[int, set[int]] = {0: {0}}
         furthest = (0, 0)
         for offset in range(len(sent) + 1):

@@ -1,5 +1,5 @@
-"""Replies of Ollama's API: the plain `OllamaParser`, their message in the shape of the Messages API
-(`as_message`), and their other form (a stream as one body, a body as a stream).
+"""Read replies of Ollama's API plainly (`OllamaParser`), write them as a message of the Messages
+API (`as_message`) or in their other form: `fold` makes a body of a stream, `unfold` the opposite.
 """
 
 import json
@@ -55,7 +55,7 @@ def as_lines(stream: bytes) -> bytes:
 def as_message(body: bytes, form: Form) -> Json:
     """Return a reply as a message of the Messages API; all thoughts are one block, and so is all
     text. `in_order`: a stream's thinking and text as one string in their order; `None` for a whole
-    reply. Raises AssertionError unless the last line, and no other one, is an end.
+    reply. Raises AssertionError unless the last line, and no other, is `done` or an error.
     """
     lines = [json.loads(line) for line in (body.splitlines() if form is Form.STREAM else [body])]
     reader = OllamaParser()

@@ -138,7 +138,7 @@ class _Reader:
         self.resumes = self.resumes if kind == "tool" else ()
 
     def _next_mark(self) -> tuple[str, re.Match[str] | None]:
-        """Return kind and match of the first mark in the rest; an empty kind if there is none."""
+        """Return kind and match of the first mark in the rest; an empty kind and None for none."""
         offset = 0
         while match := self._pattern(offset).match(self.rest, offset):
             kind = self._kind(match)
@@ -328,8 +328,8 @@ class _Reader:
         return not fenced and begins_call(self.rest, begin, offset)
 
     def _with_answer(self, thought: Block, guessed: bool = True) -> Iterator[Block]:
-        """Yield a thought's block. If the thought is only a guess (`guessed`), without closer, and
-        the model ended the reply by itself, yield its last paragraph as the answer.
+        """Yield a thought's block. If the thought is only a guess (`guessed`), without closer or
+        call, and the model ended the reply by itself, its last paragraph follows as the answer.
         """
         unmarked, self.unmarked = self.unmarked, ""
         answer = _last_paragraph(unmarked) if guessed and self.stopped and unmarked else ""
@@ -368,7 +368,7 @@ class _Reader:
         return self._take_unopened(closers, first)
 
     def _take_unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
-        """Remove a thought without opener; return its block. `first`: marks that only begin it."""
+        """Remove a thought without opener; return its block. `first`: as in `_take_thought`."""
         ended = re.search("|".join(mark_patterns(closers)) or "(?!)", self.rest)
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
@@ -392,7 +392,7 @@ _GROUPS = {"said": "closer", "word": "tail"}  # group of a thought's text -> gro
 
 
 def _last_paragraph(text: str) -> str:
-    """Return the answer at the end of a reply that was wrongly guessed to begin in a thought."""
+    """Return the last paragraph of a wrong guess; all of it, up to `GUESS_LIMIT` characters."""
     least = len(text) - GUESS_LIMIT
     if least <= 0:
         return text

@@ -1,4 +1,4 @@
-"""`Block`: a thought or a piece of the answer, as the oracle reads them from a reply's text."""
+"""Make a `Block`, a thought or a piece of the answer, of what the oracle reads in a reply."""
 
 import math
 import re
@@ -14,7 +14,8 @@ class Block:
     kind: str  # `text` or `thinking`
     text: str  # what the block says, without its marks
     thought_type: str | None = None  # the tag's attribute of this name; None if the tag lacks it
-    confidence: float | None = None  # the tag's number, else 0.5; None for a tag without attributes
+    confidence: float | None = None
+    """The attribute as a number, 0.5 if missing or unreadable; None if there are no attributes."""
 
 
 _PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
@@ -22,18 +23,17 @@ _PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
 def with_attributes(before: str, text: str, written: str) -> Block:
-    """Return the thinking block of an opener with attributes.
-
-    The block's text is `before` (blanks before the opener), the attribute `thought`, a blank line
-    and `text` (the text between opener and closer). `written` is the text of the attributes: `b`
-    with ` thought="a" confidence="0.9"` gives `a`, a blank line, `b`, and the confidence 0.9.
+    """Return the thinking block of an opener with attributes. The block's text is `before` (blanks
+    before the opener), the attribute `thought`, a blank line and `text` (the text between opener
+    and closer). `written` is the text of the attributes: `b` with ` thought="a" confidence="0.9"`
+    gives `a`, a blank line, `b`, and the confidence 0.9.
     """
     values = {name: double or single for name, double, single in _PAIR.findall(written)}
     return thought_block(before + values.get("thought", "") + "\n\n" + text, values)
 
 
 def thought_block(thought: str, values: dict[str, str] | None) -> Block:
-    """Return the block of a thought. `values`: its attributes, if the opener has any."""
+    """Return the block of a thought. `values`: its opener's attributes; None for a plain opener."""
     text = thought.strip("\r\n")
     if values is None:
         return Block("thinking", text)
@@ -43,7 +43,7 @@ def thought_block(thought: str, values: dict[str, str] | None) -> Block:
 
 
 def _confidence(written: str) -> float:
-    """Return the confidence as a number; 0.5 if it is missing, unreadable or infinite."""
+    """Return the confidence as a number; 0.5 if it is empty, unreadable or not finite."""
     try:
         return float(written) if math.isfinite(float(written)) else 0.5
     except ValueError:

@@ -1,5 +1,5 @@
-"""The patterns with which the oracle of thinking finds marks (`pattern_of`, `mark_patterns`), and
-the functions that say where a call or its JSON begins and ends.
+"""Make the patterns with which the oracle of thinking finds marks (`pattern_of`, `mark_patterns`);
+and find where a call or its JSON begins and ends.
 """
 
 import re
@@ -123,7 +123,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
         if row.answer_tags and state.at_start and state.closer in row.closes
     ]
     groups = {
-        # a header cut off behind a word is text, but marks in it count: so match one character
+        # a cut-off header with a word in its gap is text; marks in it count, so take one character
         "worded": [f"(?={end})." for end in _header_patterns(marks, torn)],
         "torn": _cut_mark_patterns(marks, torn),
         "tool": mark_patterns(_tool_marks_in_text(families, state)),
@@ -169,14 +169,16 @@ def _mark_beginning_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> lis
 
 
 def _header_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return patterns of a gpt-oss header that is cut off behind a word: `<|channel|>final I`."""
+    """Return patterns of gpt-oss headers that the reply's end cuts off, with a word in their gap:
+    `<|channel|>final I`. `torn`: as in `_cut_mark_patterns`, whose marks these do not fit.
+    """
     others = rf"(?!(?:{'|'.join(_mark_beginning_patterns(marks, torn)) or '(?!)'})\Z)"
     gaps = [mark for mark in marks if GAP in mark]
     return [others + _begun_gap_pattern(mark, r"(?=\s*[^\s<])") + r"\Z" for mark in gaps]
 
 
 def _begun_gap_pattern(mark: str, condition: str = "") -> str:
-    """Return the pattern of a mark cut off in or behind its `GAP`. `condition`: its lookahead."""
+    """Return the pattern of a mark cut off in or behind its gap. `condition`: a lookahead there."""
     head, _, tail = mark.partition(GAP)
     ends = {end[:length] for end in (tail, "<|constrain|>") for length in range(1, len(end))}
     some = "|".join(mark_patterns(ends))
@@ -184,7 +186,7 @@ def _begun_gap_pattern(mark: str, condition: str = "") -> str:
 
 
 def _lone_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
-    """Return the closers that count without an opener."""
+    """Return the closers that count without an opener: all if the state is `inside`."""
     rows = [row for row in families if row.lone is not Lone.TEXT or state.inside]
     return [mark for row in rows for mark in row.closes if mark not in row.ignored]
 
@@ -204,10 +206,9 @@ def _tool_marks_in_text(families: Sequence[ThoughtRow], state: State) -> list[st
 
 
 def value_end(text: str, offset: int, header: bool = False) -> int | None:
-    """Return the offset behind the JSON value, or the list of Python calls, at `offset`.
-
-    Blanks may stand before it and, if `header` is True, a tool's name. Return `None` if the text
-    ends before the value's end. If other text stands there, return the offset of its beginning.
+    """Return the offset behind the JSON value, or the list of Python calls, at `offset`. Blanks may
+    stand before it and, if `header` is True, a tool's name. Return `None` if the text ends before
+    the value's end. If other text stands there, return the offset of its beginning.
     """
     begin = _value_begin(text, offset, header)
     if begin is None or not _begins_value(text, offset, begin):
@@ -286,10 +287,10 @@ def _mark_pattern(mark: str, suffix: str) -> str:
 
 def _thought_pattern(number: int, family: ThoughtRow, attributes: bool) -> str:
     """Return the pattern of a thought: an opener, the text up to the next closer of the family, and
-    that closer. A thought without closer goes on to the end of the text.
-
-    Behind the opener, further openers and labels (`thought`) are skipped. `attributes`: True if the
-    opener may have attributes. The names of the groups end in `number`, the family's index.
+    that closer. A thought without closer goes on to the end of the text. Behind the opener, further
+    openers and labels (`thought`) are skipped. `attributes`: True if the opener may have
+    attributes, or be an empty element with them (`<thinking thought="a"/>`). The names of the
+    groups end in `number`, the family's index.
     """
     closers = "|".join(_mark_pattern(mark, f"(?P=suffix{number})") for mark in family.closes)
     rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"
@@ -347,8 +348,8 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
 def trim_cut_mark(
     text: str, families: Sequence[ThoughtRow], marks: Sequence[str], first: Sequence[str]
 ) -> str:
-    """Return a thought without the incomplete mark at its end, if that mark begins with a special
-    token. `first`: further marks, which count only if nothing but blanks stands before them.
+    """Return a thought without the mark that its end cuts off, if this begins with a special token
+    and has no word in a gap. `first`: marks that count only behind blanks at the beginning.
     """
     torn = tuple(mark for row in families for mark in row.torn)
     longest = max(map(len, [*marks, *first]), default=0)

@@ -1,4 +1,4 @@
-"""`ParsedReply`, `ParsedChoice`, `Piece`: the values into which `reply_parser` reads replies."""
+"""Define what `reply_parser` reads: a `ParsedReply`, the `ParsedChoice`s in it, their `Piece`s."""
 
 import json
 from collections.abc import Sequence
@@ -10,8 +10,7 @@ from converter.core.wire.cut_json import is_open
 type Json = dict[str, Any]
 STOPPED = ("stop", "end_turn", "stop_sequence")  # finish reasons: the model ended by itself
 CALLED = ("tool_calls", "function_call", "tool_use")  # finish reasons: the client is to run a call
-WHOLE = (*STOPPED, *CALLED)
-"""The finish reasons of replies that no limit and no filter has cut off."""
+WHOLE = (*STOPPED, *CALLED)  # finish reasons of replies that no limit or filter has cut off
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ class ParsedReply:
 
     @property
     def complete(self) -> bool:
-        """True if the reply has a finish or the server reported its end, and there was no error."""
+        """True if the first choice has a finish or the server reported the end, and no error."""
         return (
             not self.error
             and bool(self.choices)

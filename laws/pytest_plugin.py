@@ -1,7 +1,7 @@
 """The plugin for `pytest --think-recordings DIR`: for each recording in a folder, every law that
 applies, every golden and a person's expectation is a test.
 
-Nothing but pytest is imported until the option, or `think_recordings` in pytest's own settings,
+Nothing of the addon is imported until the option, or `think_recordings` in pytest's own settings,
 names a folder.
 """
 
@@ -53,8 +53,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add folders of recordings to pytest's arguments: the option's folder always, those of the
-    setting if pytest's command line names no files.
+    """Add folders of recordings to pytest's arguments: the option's folder; without the option
+    those of the setting, if pytest's command line names no files. Raises UsageError for no folder.
     """
     named = config.getoption("think_recordings")
     folders = [config.invocation_params.dir / named] if named else config.getini("think_recordings")
@@ -109,7 +109,6 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 @contextmanager
 def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
     """Make `converter` our package for a recording: a project may have a `converter` of its own.
-
     Nothing changes if our package is loaded already, or if the project itself imports it. A module
     that was loaded twice would not recognise its own classes.
     """
@@ -152,7 +151,7 @@ def _unload_converter() -> dict[str, ModuleType]:
 
 
 def _possible_libraries(file: Path) -> list[Path]:
-    """Return the folders that may be a recording's library: that of its file, and the one above."""
+    """Return a file's folder and, if it has the file's name, its parent: one may be the library."""
     return [file.parent, file.parent.parent] if file.parent.name == file.stem else [file.parent]
 
 

@@ -1,5 +1,5 @@
-"""`parse_reply`, the plain parser of replies of all dialects, the server's and the client's; and
-`frames` of a stream. It shares with the addon's decoders only how a reasoning field is read.
+"""Parse replies of all dialects plainly (`parse_reply`); two parsers are in `response_parser` and
+`ollama_replies`. Only how a reasoning field is read is shared with the addon's decoders.
 """
 
 import json
@@ -45,7 +45,7 @@ def value_of(frame: bytes) -> Json | None:
 def parse_reply(
     body: bytes, form: Form, dialect: Dialect, mapped: Mapping[str, Mapped] | None = None
 ) -> ParsedReply:
-    """Parse a reply of any dialect. `mapped`: the reasoning fields of the option `think_map`."""
+    """Parse a reply of any dialect. `mapped`: the option `think_map`, for chat completions only."""
     body = as_data_frames(body) if dialect is OLLAMA and form is Form.STREAM else body
     reader = _PARSERS[dialect]() if dialect in _PARSERS else _OpenAIParser(mapped or {}, form)
     for frame in frames(body) if form is Form.STREAM else [b"data:" + b" ".join(body.splitlines())]:

@@ -1,4 +1,6 @@
-"""`ResponseParser`: Responses API replies, for `reply_parser`; `response_view` is stricter."""
+"""Parse replies of the Responses API into a `ParsedReply`, for `reply_parser`. Events are taken in
+any order; `response_view.py` refuses a stream that some client could not read.
+"""
 
 from converter.core.dialects.reasoning_fields import thinking_in
 from laws.parsed_reply import Json, ParsedChoice, ParsedReply, Piece
@@ -21,7 +23,9 @@ class ResponseParser:
         self._with_deltas: set[int] = set()
 
     def feed(self, event: Json) -> None:
-        """Add an event or a whole response to `reply`; other values raise KeyError or the like."""
+        """Add an event or a whole response to `reply`. One of another type is ignored, unless it
+        has an error; one that lacks a field raises KeyError or the like.
+        """
         choice, kind = self.reply.choice(), event.get("type")
         if event.get("object") == "response":
             for item_index, item in enumerate(event["output"]):

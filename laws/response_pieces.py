@@ -1,4 +1,4 @@
-"""A Responses API reply in its other form, for `refold`: `fold` takes a stream, `unfold` a body."""
+"""Write a Responses API reply in its other form: `fold` takes a stream, `unfold` one response."""
 
 import copy
 from collections.abc import Callable, Iterator, Sequence

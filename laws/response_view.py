@@ -1,5 +1,5 @@
-"""`read_response`, a strict reader of streams of the Responses API; and `as_message`, which returns
-a response object as a message object of the Messages API.
+"""Read streams of the Responses API strictly (`read_response`), and write a response object as a
+message object of the Messages API (`as_message`).
 
 The reader is as strict as all clients together. A delta belongs to the item that was added last
 (Codex), an item is added before its deltas (Python SDK), the last event has exactly the finished
@@ -122,7 +122,7 @@ def as_message(response: Json) -> Json:
 
 
 def _block_of_item(item: Json) -> Json:
-    """Return an item of a response object as a block of the Messages API."""
+    """Return a call, thought or message as a block of the Messages API; any other item as it is."""
     if item["type"] == "function_call":
         name, arguments = item["name"], json.loads(item["arguments"])
         return {"type": "tool_use", "id": item["call_id"], "name": name, "input": arguments}

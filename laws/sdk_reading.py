@@ -1,5 +1,5 @@
-"""The official SDKs as readers of a client's bytes, a function for each call of theirs; mock
-servers deliver the bytes, `Wire` those for the SDKs of Anthropic and OpenAI.
+"""Read a client's bytes with the official SDKs, by a function for each of their calls. Mock servers
+deliver the bytes: `Wire` to the SDKs of Anthropic and OpenAI.
 """
 
 import json
@@ -107,7 +107,7 @@ def openai_frames(wire: Wire, body: bytes) -> list[dict[str, Any]]:
 
 
 def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the completion that the SDK's `stream` puts together, also of a cut-off reply."""
+    """Return the completion that `stream` puts together, even cut off; `length` raises an error."""
     wire.serve(body, Form.STREAM)
     with wire.openai.chat.completions.stream(model="small", messages=_QUESTION) as stream:
         for _ in stream:

@@ -1,5 +1,5 @@
-"""`read_strictly`, a strict reader of Messages streams: a table has the events that may follow each
-event, and any other event is an error.
+"""Read Messages streams strictly (`read_strictly`): a table (`ALLOWED_NEXT`) has the events that
+may follow each event, and any other event raises AssertionError.
 
 The reader is as strict as Claude Code, which aborts its turn on a delta of the wrong type or for an
 index that is not open.
@@ -43,7 +43,7 @@ ALLOWED_NEXT = {
     "message_stop": set(),
     "error": set(),
 }
-"""Type of an event -> the types of events that may follow it."""
+"""Type of an event -> the types that may follow; also a ping and, before the end, an error."""
 _EMPTY_MESSAGE: dict[str, object] = {
     "type": "message",
     "role": "assistant",
@@ -55,7 +55,6 @@ _EMPTY_MESSAGE: dict[str, object] = {
 
 class StrictReader:
     """Reads a stream's events; `message` is their message, `error` an error that ended the stream.
-
     Raises AssertionError for an event that some client could not read; its text says why.
     """
 
@@ -176,8 +175,7 @@ class StrictReader:
 
 def read_strictly(body: bytes) -> StrictReader:
     """Read a whole stream, whose frames are an `event:` and a `data:` line, comments, or empty.
-
-    Raises AssertionError with the number and the text of the first wrong frame.
+    Raises AssertionError with number and text of the first wrong frame, or if the end is missing.
     """
     reader = StrictReader()
     for number, frame in enumerate(frames_of(body)):

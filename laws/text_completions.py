@@ -1,5 +1,5 @@
-"""Replies of the text completions API, which `is_text` recognises: as chat completions, and in
-their other form (a stream as one body, a body as a stream).
+"""Write replies of the text completions API, which `is_text` recognises, as chat completions
+(`as_chat`) or in their other form: `fold` makes a body of a stream, `unfold` the opposite.
 """
 
 import copy

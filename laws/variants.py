@@ -1,5 +1,5 @@
-"""`Variant`: a client of a recorded reply, and the form in which it gets it. `body_of` returns the
-bytes that it gets, for the recorded chunks or for others, such as random cuts (`cut_anywhere`).
+"""Rewrite a recorded reply for its clients: a `Variant` is a client and a form, `body_of` returns
+its bytes, for the recorded chunks or for others, such as random cuts (`cut_anywhere`).
 """
 
 import random
@@ -47,10 +47,9 @@ class Variant:
 
 
 def variants(recording: Recording, dialect: Dialect | None = None) -> Iterator[Variant]:
-    """Return all variants of a reply, or only those for clients of the dialect `dialect`.
-
-    Only a chat completions server's reply is translated for other clients. A client of the server's
-    own dialect gets the form that the server sent.
+    """Return all variants of a reply, or only those for clients of the dialect `dialect`. Only a
+    chat completions server's reply is translated for other clients. A client of the server's own
+    dialect gets the form that the server sent.
     """
     server = recording.server_dialect
     for client in DIALECTS if server is OPENAI_CHAT else (server,):
@@ -83,7 +82,6 @@ def rewrite(
     recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None
 ) -> Sequence[bytes]:
     """Return the pieces that a client gets if the server sends `pieces`; None: the recorded chunks.
-
     Raises BrokenLawError if the addon raises an error, notes its own fault, or emits empty pieces.
     """
     if pieces is None:
