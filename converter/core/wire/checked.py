@@ -118,7 +118,7 @@ class Fields:
         is not a finite number.
         """
         value: float | None = self.value(name)
-        if value is None or (type(value) in (int, float) and math.isfinite(value)):
+        if value is None or (type(value) in (int, float) and abs(value) < math.inf):
             return value
         raise self.error(name, "Input should be a valid number")
 

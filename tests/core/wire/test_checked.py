@@ -67,6 +67,7 @@ def test_says_what_is_wrong_and_where(read: Callable[[Fields], object], message:
 def test_a_number_is_finite(value: float) -> None:
     with pytest.raises(RequestError, match="temperature: Input should be a valid number"):
         Fields({"temperature": value}).number("temperature")
+    assert Fields({"top_k": 10**400}).number("top_k") == 10**400  # more than a float can hold
 
 
 def test_an_item_that_is_no_object_is_refused() -> None:
