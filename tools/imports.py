@@ -1,4 +1,5 @@
-"""The imports between the project's modules: all that a module needs (`closure`), and `circles`.
+"""Find the imports between the project's modules: all that a module needs (`closure`), and modules
+that import one another (`circles`).
 
     python -m tools.imports converter.core.reply.rewriter
 

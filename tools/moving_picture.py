@@ -90,7 +90,9 @@ def _split_into_steps(text: str) -> Iterator[str]:
 def pictures_of_steps(
     page: ThinkPage, web: Mitmweb, server: ByPathServer
 ) -> Iterator[ShownPicture]:
-    """Send a question; yield a picture of the page before it, and after each piece of the reply."""
+    """Send a question; yield pictures of the page: before it, after it, with each further piece of
+    the reply, and when the reply has ended.
+    """
     thoughts, answers = list(_split_into_steps(THOUGHT)), list(_split_into_steps(ANSWER))
     pieces = ["<think>" + thoughts[0], *thoughts[1:], "</think>\n\n" + answers[0], *answers[1:]]
     goes = [threading.Event() for _ in pieces]

@@ -47,7 +47,10 @@ const look = () => document.querySelectorAll(enough).length >= count
   : setTimeout(look, 5);
 look();
 """
-"""A script: returns the milliseconds until the page has drawn the wanted number of elements."""
+"""A script: returns the milliseconds until the page has drawn certain elements. Its arguments: their
+CSS selector; `click` to choose the list's first row and to count from there, else it counts from
+the start of loading; how many elements there must be.
+"""
 SCROLL_THROUGH = """
 const done = arguments[0], at = document.querySelector('#talk');
 let longest = 0, last = performance.now(), left = 60;

@@ -1,5 +1,5 @@
-"""The plans of the recordings that `tools/capture.py` makes, one row for each: the server, the
-client's request, and the addon's options; also the tools and questions that requests share.
+"""List the plans of the recordings that `tools/capture.py` makes (`PLANS`): each has a server, a
+client's request, and the addon's options. Also the tools and questions that requests share.
 """
 
 from collections.abc import Mapping
@@ -136,8 +136,8 @@ def responses(name: str, server: str, content: Content, **extra: object) -> Reco
 
 
 def ollama(name: str, server: str, content: str, **extra: object) -> RecordingPlan:
-    """Return the plan of a request of Ollama's API. `content`: the user's text; `extra`: further
-    fields of the body.
+    """Return the plan of a request of Ollama's API, for a stream if the name ends in `-stream`.
+    `content`: the user's text; `extra`: further fields of the body.
     """
     whole: Body = {} if name.endswith("-stream") else {"stream": False}
     turns = [{"role": "user", "content": content}]

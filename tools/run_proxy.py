@@ -95,7 +95,9 @@ async def stop(part: Process) -> None:
 
 
 async def run(arguments: list[str]) -> None:
-    """Run model server and proxy until a signal. Raises RunError if one of them ends by itself."""
+    """Run model server and proxy until a signal. Raises RunError if one of them ends by itself, or
+    if the server does not start.
+    """
     parts: dict[str, Process] = {}
     work = asyncio.create_task(until_one_ends(parts, arguments))
     for number in STOP_SIGNALS:

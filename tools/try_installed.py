@@ -43,7 +43,7 @@ DIALECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 
 
 class Server(BaseHTTPRequestHandler):
-    """A chat completions server that sends one reply to any request: a thought and an answer."""
+    """A chat completions server that sends one reply to each POST: a thought and an answer."""
 
     def do_GET(self) -> None:
         """Answer with a list of one model."""

@@ -185,7 +185,9 @@ def _command(name: str) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the chosen bench, print and write its report; return 1 if a reply was wrong."""
+    """Run the chosen bench and return its exit status. The main bench prints its report, writes the
+    figures, and returns 1 if a reply was wrong, else 0.
+    """
     chosen_names = list(sys.argv[1:] if arguments is None else arguments)
     if chosen_names and chosen_names[0] in OTHER_BENCHES:
         return OTHER_BENCHES[chosen_names[0]](chosen_names[1:])

@@ -1,5 +1,5 @@
-"""The process that sends a measurement's requests and reads the replies, with the time of each
-read: it gets a `Task` and returns an `Outcome`.
+"""Send a measurement's requests and read the replies, with the time of each read, in a process of
+its own. What is measured is an `Outcome`; `reading.py` finds the content of the replies.
 
 `python -m tools.bench.client` reads tasks (`Task`) from stdin, one a line, as JSON. It runs each
 task, then checks its replies, and prints the outcome (`Outcome`) as a line of JSON.
@@ -48,7 +48,9 @@ class Task:
     keep_alive: bool = False
     """True if a request goes over the connection of the one before; False: each on a new one."""
     apart: bool = True
-    """True if thinking must come apart from the text; False: tags may stand in the text."""
+    """True if thinking must come in fields or blocks of its own; False: it may stand in the text,
+    between tags.
+    """
     model: str = "%s"
     """The model that requests name; `%s` stands for the name of the requested reply."""
     tools: bool = False

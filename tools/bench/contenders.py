@@ -1,5 +1,5 @@
-"""The contenders of the benchmark, a row each: a proxy, its options, and the client's dialect; also
-mitmdump's arguments with the addon and without it.
+"""List the contenders of the benchmark (`ROWS`). Each row is a proxy, its options, and the client's
+dialect; `proxies.py` starts the proxies. Also: mitmdump's arguments with the addon and without.
 """
 
 from dataclasses import dataclass
@@ -41,11 +41,13 @@ class Contender:
     kind: str = "tags"
     """The kind of the replies: a key of `KINDS` in replies.py. A load may name another kind."""
     arguments: tuple[str, ...] | None = ADDON_ARGUMENTS
-    """The arguments of mitmdump, or one string: the name of another project's proxy. `None` for no
-    proxy.
+    """The arguments of mitmdump, or of the addon's workers if the first one is `workers:N`; or only
+    the name of another project's proxy. `None` for no proxy.
     """
     apart: bool = True
-    """True if thinking must come apart from the text; False: tags may stand in the text."""
+    """True if thinking must come in fields or blocks of its own; False: it may stand in the text,
+    between tags.
+    """
     needs: str = ""
     """An option of the addon, without `think_`. A version that lacks it is not measured in this
     row. Empty if the row needs none.

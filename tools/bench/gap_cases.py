@@ -1,4 +1,6 @@
-"""The huge and hostile exchanges that `gaps.py` runs beside another client's stream, a row each."""
+"""List the huge and hostile exchanges (`CASES`), and build their bytes. `gap_server.py` runs them
+while `gaps.py` measures another client's stream.
+"""
 
 import json
 from collections.abc import Callable

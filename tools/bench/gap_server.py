@@ -1,10 +1,11 @@
-"""The client and the server of the huge exchanges of `gaps.py`, in one process of their own.
+"""Run huge exchanges through a proxy while `gaps.py` measures the gaps in another client's stream.
+This process is client and server of these exchanges, which are rows of `gap_cases.py`.
 
 `python -m tools.bench.gap_server` prints its server's port. Each line of stdin is JSON with the
-name of a case of `gap_cases.py` and a proxy's port. The process sends the case's request to that
-proxy. The proxy passes it on to the server in this process, which answers with the case's reply.
-Then the process prints status, length and seconds of the exchange as JSON. If the port is 0, it
-only builds the bytes of the case, and prints `{}`.
+name of a case and a proxy's port. The process sends the case's request to that proxy. The proxy
+passes it on to the server in this process, which answers with the case's reply. Then the process
+prints status, length and seconds of the exchange as JSON. If the port is 0, it only builds the
+bytes of the case, and prints `{}`.
 """
 
 import json

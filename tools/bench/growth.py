@@ -280,7 +280,8 @@ def measured_seconds(work: Callable[[], object], runs: int) -> list[float]:
 def measured_row(case: Case, size: int, runs: int) -> str:
     """Measure a case; return its line of the table.
 
-    `size`: the number of units before `Case.scale`; `runs`: how often each length is measured.
+    `size`: the number of units, which is multiplied by `Case.scale`; `runs`: how often each length
+    is measured.
     """
     gc.collect()
     short = max(1, int(size * case.scale))

@@ -1,4 +1,6 @@
-"""The only addon of the bare mitmdump, the proxy to compare with: streams responses unchanged."""
+"""Stream each response unchanged: the only addon of the bare mitmdump, with which all other proxies
+are compared.
+"""
 
 from mitmproxy.http import HTTPFlow
 

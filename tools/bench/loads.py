@@ -1,5 +1,5 @@
-"""The loads of the benchmark, such as 32 streams at once, the figures measured under each, and
-`Measurer`, which has `client.py` run them.
+"""List the loads of the benchmark, such as 32 streams at once (`LOADS`, `MEMORY`), and the figures
+that are measured under each (`MEASURES`). `Measurer` has `client.py` run a load's requests.
 """
 
 import statistics

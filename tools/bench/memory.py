@@ -60,7 +60,7 @@ _AGAIN = {"role": "user", "content": "And how many are closed?"}
 class StoreClient:
     """A client of one proxy, whose memory is in one store. It sends over one connection.
 
-    `took`: key of `VARIANTS` -> for each round two numbers of seconds: the median time that the
+    `took`: name in `VARIANTS` -> for each round two numbers of seconds: the median time that the
     client waited for a reply, and the proxy's processor time for a request.
     """
 

@@ -1,5 +1,6 @@
-"""`PinnedProcess`, a bench's process on one core, with its processor time and memory from /proc;
-and what a start needs: cores, free ports, a wait for a port, a proxy's settings (`Run`).
+"""Start and end a bench's processes, each pinned to one core, and read their processor time and
+memory from /proc (`PinnedProcess`). Also what a start needs: cores, free ports, a wait for a port,
+a proxy's settings (`Run`).
 """
 
 import json
@@ -23,8 +24,8 @@ SECONDS_TO_STOP = 10
 class PinnedProcess:
     """A running process and its children, all on one core. The end of a `with` block stops it.
 
-    Its stdin and stdout are pipes if it is a Python module (`python -m`); any other process writes
-    its stdout, like its stderr, to the file `log`.
+    Its stdin is a pipe. Its stdout is one if it is a Python module (`python -m`); any other process
+    writes its stdout, as all write their stderr, to the file `log`.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class PinnedProcess:
 
     @property
     def processor_time(self) -> float:
-        """The processor seconds that the process and its descendants have used so far."""
+        """The processor seconds that the process and its running descendants have used so far."""
         return sum(
             max(_seconds_of_threads(pid), _seconds_in_ticks(pid))
             for pid in with_descendants(self._process.pid)

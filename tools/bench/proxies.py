@@ -1,4 +1,6 @@
-"""`Proxies`, which starts and stops a run's proxies; contenders with the same arguments share one.
+"""Start and stop the proxies of a run, one for all contenders with the same arguments (`Proxies`).
+How a process is pinned to a core, and how it is ended, is in `processes.py`; the starts of other
+projects' proxies are in `peers.py`.
 
 The addon is copied first: mitmproxy reloads an addon when its file changes, so an edit of the
 sources would spoil a run.
@@ -30,6 +32,9 @@ class Proxies:
     def __init__(
         self, server: int, source: Path, folder: Path, core: int, ports: Iterable[int]
     ) -> None:
+        """`server`: the model server's port; `source`: the folder of the addon's sources; `folder`:
+        for the proxies' files; `core`: of all proxies; `ports`: the ports on which they listen.
+        """
         self._server, self._folder, self._core = server, folder, core
         self._source = copy_addon(source, folder / "addon")
         self._ports = iter(ports)

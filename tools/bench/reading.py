@@ -191,9 +191,9 @@ READERS: dict[tuple[str, bool], Callable[[bytes], Message]] = {
 def fault_in_reply(name: ReplyName, dialect: str, apart: bool, body: bytes) -> str:
     """Return what is wrong with a reply; an empty text if it is right.
 
-    `name`: the requested reply's; `dialect`: the client's; `apart`: True if thinking must come
-    apart from the text. If it is False, tags may stand in the text: then thinking and text are
-    joined, and compared without marks and blanks.
+    `name`: the requested reply's; `dialect`: the client's. `apart`: True if thinking must come in
+    fields or blocks of its own. False: it may stand in the text, between tags; so thinking and text
+    are joined in both replies, and compared without marks and blanks.
     """
     try:
         got = READERS[dialect, name.kind == WHOLE](

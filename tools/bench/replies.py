@@ -1,4 +1,4 @@
-"""`ReplyName`, and the model replies that the benches' server sends: their tokens, frames and
+"""Build the model replies that the benches' server (`server.py`) sends: their tokens, frames and
 bodies, and the message that a client must read in each.
 
 A reply has a name such as `tags.2000.50`: its kind, its number of tokens, and its pace. That is how

@@ -1,5 +1,5 @@
-"""The report of a run, which `__main__` prints and writes: lines of tables and JSON, with each
-contender's values and its ratios to the bare mitmdump.
+"""Write the report of a run as lines of tables and as JSON, which `__main__` prints and keeps: each
+contender's values, and its ratios to the bare mitmdump.
 
 A ratio divides a contender's value by that of the bare mitmdump which was measured directly before
 or after it. The tables show median and range of the ratios of all repetitions.
@@ -49,13 +49,15 @@ class Samples:
             self._taken[load, row, name].append((value, bare[name]))
 
     def values(self, load: str, row: str, name: str) -> list[float]:
-        """Return a contender's values of one measure under a load, one for each repetition."""
+        """Return a contender's values of one measure under a load, one for each repetition; of the
+        bare mitmdump more.
+        """
         return [value for value, _ in self._taken.get((load, row, name), [])]
 
     def ratios(self, load: str, row: str, name: str) -> list[float]:
         """Return a contender's values, each divided by that of the bare mitmdump beside it.
 
-        The values are those of one measure under one load, one for each repetition.
+        The values are those of one measure under one load. One whose bare value is 0 is left out.
         """
         return [value / bare for value, bare in self._taken.get((load, row, name), []) if bare]
 

@@ -1,9 +1,9 @@
-"""The model server of the benches: sends what `replies.py` prepares, at once or at a pace in tokens
-a second.
+"""Serve the benches as their model server: send what `replies.py` builds, at once or at a pace in
+tokens a second.
 
 `python -m tools.bench.server` prints its port. If the `model` of a chat completions request ends
 with a reply's name, such as `tags.2000.50`, the server sends this reply. Every other request gets
-404. So do the addon's questions about the kind of server, which it therefore does not recognise.
+404, also the addon's questions about the server. So the addon does not recognise what it is.
 """
 
 import asyncio

@@ -68,8 +68,8 @@ _REDIS_COUNTS = ("total_commands_processed", "total_net_input_bytes", "total_net
 class ByLastReply:
     """Builds requests that name their history by the last response's id, and reads the replies.
 
-    The id goes into the field `previous_response_id` of the Responses API. The subclasses name the history
-    by the id of a conversation, or of the last message in a thread.
+    The id goes into the field `previous_response_id` of the Responses API. The subclasses name the
+    history by the id of a conversation, or of the last message in a thread.
     """
 
     path = "/v1/responses"

@@ -150,8 +150,9 @@ class Row:
     """The times of mitmdump with the addon, in the same order of repetitions."""
 
     def line(self) -> str:
-        """Return the line of the table. For each of the two times it has four medians: those of the
-        two sides, and those of their ratio and of their difference in a repetition.
+        """Return the line of the table. It has four medians for the processor time, then four for
+        the time to the first byte: of bare mitmdump, of the addon, of their ratio in a repetition,
+        and of their difference in a repetition. Times are in milliseconds.
         """
         cells = [f"{self.name:44}"]
         for name in ("processor", "first"):
@@ -212,7 +213,7 @@ class Turns:
         repeats it and adds a turn.
 
         `title`: the beginning of both names; `size`: about how many bytes the first request has;
-        `agents`: how many send at the same time.
+        `agents`: how many send at the same time; `model`: the one that they request.
         """
         first, then = Row(f"{title}, first turn"), Row(f"{title}, next turn")
         task = Task(0, dialect, WHOLE, 40)

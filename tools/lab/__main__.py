@@ -134,7 +134,8 @@ def run(name: str, configuration: str, folder: Path) -> Column:
 def _ask_everything(
     name: str, proxy: Proxy, folder: Path, say: Say
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Ask all questions and run all agents; yield for each row its name and its faults.
+    """Ask all questions that this server gets, and run all agents; yield for each row its name and
+    its faults. The last row tells of faults in the addon's log.
 
     The faults of a row: dialect and delivery (`chat streamed`), or name of an agent's run -> the
     fault, empty if all was right. `name`: the server's; `say`: prints a line for each row.

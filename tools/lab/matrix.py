@@ -1,5 +1,5 @@
-"""The lab's questions to servers, a `Case` each with a judge, which finds the fault of an answer;
-`asking.py` sends them.
+"""List the lab's questions to servers (`CASES`), each with a judge that finds an answer's fault.
+`asking.py` sends them, `servers.py` starts the servers.
 """
 
 import json

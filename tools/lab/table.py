@@ -74,8 +74,8 @@ def keep_columns(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
 def configuration_lines(columns: Sequence[Column]) -> str:
     """Return the lines about all results for docs/lab.md.
 
-    First come the rows that are right in every configuration that ran. Then each configuration has
-    a line with its rows that have faults, and those that were not asked.
+    First come the rows that were asked and right in every configuration that ran. Then each
+    configuration has a line with its rows that have faults, and those that were not asked.
     """
     rows = list(dict.fromkeys(row for column in columns for row in column.faults))
     had = [column for column in columns if not column.missing]
