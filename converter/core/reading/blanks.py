@@ -35,7 +35,8 @@ class BlanksTrimmer:
 
     def __init__(self) -> None:
         self._held: Text | None = None
-        # True if no text has come since the last thought, or since the reply's beginning.
+        # True if no text but blanks has come since the last thought, or since the reply's
+        # beginning.
         self._behind_thought = True
 
     def feed(self, event: Event) -> list[Event]:

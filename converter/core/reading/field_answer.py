@@ -212,8 +212,8 @@ def _split_events(events: Sequence[Event], at: int) -> tuple[list[Event], list[E
 
 
 def _join_thinking(events: list[Event]) -> list[Event]:
-    """Return the events joined into one, if all are thinking that came in fields of the same names,
-    with strings as values. Else return the events unchanged.
+    """Return the events joined into one, if all are thinking that came in fields of the same names
+    with strings as values, or all in none. Else return the events unchanged.
     """
     thoughts = [each for each in events if isinstance(each, Thinking)]
     fields = [each.own.fields if each.own else {} for each in thoughts]

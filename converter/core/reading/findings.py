@@ -84,8 +84,8 @@ class Findings:
     beginning: Beginning = field(default_factory=Beginning)
     """Facts from the reply about where it began: in the answer or in a thought."""
     unclosed: set[int] = field(default_factory=set)
-    """The indexes of the choices with a thought that a phrase ("Let me think") began, if neither a
-    phrase nor a closer has ended the last one.
+    """The indexes of the choices in which a phrase ("Let me think") began a thought that neither a
+    phrase nor a closer has ended.
     """
     calls: CallsRead = field(default_factory=CallsRead)
     """The notes on tool calls that were read from the text."""

@@ -11,8 +11,8 @@ from functools import lru_cache
 from converter.core.reading.rows import GAP, POSITIONS, SUFFIX
 
 SUFFIX_LIMIT = 32
-"""The most characters for which the wildcard SUFFIX in a mark stands. Vocabularies have eight
-hexadecimal digits there.
+"""The most characters for which the wildcard SUFFIX in a mark stands. In the special tokens of
+models, eight hexadecimal digits stand there.
 """
 GAP_LIMIT = 48
 """The most characters for which the wildcard GAP in a mark stands, on each side of `<|constrain|>`.

@@ -156,7 +156,7 @@ class Guess:
 
     def feed(self, text: str) -> str:
         """Read the next text of the guessed thought. Return the text that need not be held any
-        longer, as thinking.
+        longer, because it is thinking.
         """
         self.rest += text
         self._flows = self._flows or len(self.rest) > GUESS_LIMIT

@@ -1,9 +1,10 @@
 """`ThoughtEnder`, a stage, ends a thought that has spent its budget or repeats itself
-(`LoopFinder`), and a reply that is a thought without an answer. `ThoughtLimits` (`reading`) says
-which of these steps it takes:
+(`LoopFinder`), and acts on a reply that is a thought without an answer. `ThoughtLimits` (`reading`)
+says which of these steps it takes:
 
 - At its limit the thought is cut, a sentence is put at its end, and the rest of the reply is
-  dropped. The addon (`continued_reply`) then asks the server to continue the turn, if it can.
+  dropped. The addon (`continued_reply`) then asks the server to continue the turn, if the server
+  can.
 - Some servers can end a running thought when the addon asks them to. Then only the rest of the
   thought is dropped, and the reply goes on.
 - If the whole reply is a thought, its text is also sent as the answer, or the addon asks the server
@@ -272,8 +273,8 @@ class ThoughtEnder:
             answer = "".join(thinking.text for thinking in thoughts)
             return [ThinkingEnd(finish.choice), Text(answer, finish.choice), finish]
         self._is_over = True
-        # If the thoughts came in a field, the addon adds an opener and a closer to the turn. If
-        # they came in the text, the model has written these marks itself.
+        # If no opener was read in the text, as for thoughts in a field, the addon adds an opener
+        # and a closer to the turn. Else the model has written these marks itself.
         self._ends.added = 0 if self._findings.marks else 2 * MARK_TOKENS
         self._ends.at = sum(len(thinking.text) for thinking in thoughts)
         self._ends.turn = tuple(joined(thoughts))

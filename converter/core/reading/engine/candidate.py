@@ -30,8 +30,8 @@ from converter.core.reading.tool_calls.verdict import End, Failed, Verdict
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 _BRACKETED = tuple(mark for mark in (*OPENERS, *CLOSERS) if mark.startswith("["))
-"""The marks of calls that begin with `[`, such as `[TOOL_CALLS]`. They are searched for in each
-body of JSON or Python, because their bracket would else be read as the beginning of a list.
+"""The marks of calls that begin with `[`, such as `[TOOL_CALLS]`. They are searched for in bodies
+that have brackets, because their bracket would else be read as the beginning of a list.
 """
 _CALL_OPENERS = (*OPENERS, *SECTIONS)
 """The marks with which a call or a section of calls begins."""

@@ -396,7 +396,7 @@ class Engine:
                 else:
                     self._scan()
         except NeedMore:
-            return  # the undecided text stays in the source until more text has come
+            return  # the undecided text stays held until more text has come
 
     def _scan(self) -> None:
         """Emit the unread text up to the next mark, and read the mark. If JSON begins or ends

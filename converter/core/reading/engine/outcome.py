@@ -30,8 +30,7 @@ class OpenThought(Thought):
         begun: True if an opener of a thought has come in the reply.
         emitted: True if text was emitted as thinking, and marks show that it is a thought: an
             opener or the prompt began it, or a closer ended it. Phrases alone do not show it.
-        unclosed: True if neither a phrase nor a closer has ended the last thought that a phrase
-            began.
+        unclosed: True if a phrase began a thought that neither a phrase nor a closer has ended.
     """
 
     def __init__(self, choice: int, guessed: bool) -> None:
@@ -227,7 +226,7 @@ class Draft:
     length: int
     """The number of characters in `pieces`."""
     events: list[Event] = field(default_factory=list)
-    """The events for the calls, and for the text between them."""
+    """The events for the calls, and for the text and thinking between them."""
     text_behind: str = ""
     """The text behind the last call of the draft."""
     stands: Stands = Stands.ENDS_THOUGHT

@@ -81,9 +81,10 @@ class ReadingStage:
         self._repeats = Repeats()
         self._noted = 0
         self._evidence = Evidence(reading, findings.beginning)
-        self._answered = False  # True once the answer has text that is not blank
+        self._answered = False  # True once the answer has a refusal, or text that is not blank
         self._own: Own | None = None  # the fields in which the last thinking came
-        self._in_call = False  # True if a call of the server came behind all text and thinking
+        # True if the newest of all text, thinking and calls is a call that the server sent.
+        self._in_call = False
         # Events that wait until a held call in the text is decided, such as thinking and calls that
         # the server has sent in fields.
         self._waiting: list[Event] = []
