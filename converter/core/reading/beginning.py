@@ -48,4 +48,6 @@ class Grammar(enum.Enum):
     thought.
     """
     OTHER = enum.auto()
-    """A grammar other than JSON constrains the answer, such as a regular expression."""
+    """A grammar other than JSON constrains the answer, such as a regular expression. If the reply
+    was expected to begin in a thought, its first marks decide, as in UNDECIDED.
+    """

@@ -93,13 +93,15 @@ class ExpectedCalls:
     offered: bool = False
     """True if the request offers tools."""
     schemas: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """The JSON schemas of all offered tools, by name."""
+    """Name of an offered tool -> the JSON schema of its parameters; an empty one (`FREE_TEXT`) if
+    the tool takes free text.
+    """
     read: Tools | None = None
     """The tools whose calls are read from the text: those that the request allows, except tools
     that take free text. `None` if no calls are read.
     """
     forbidden: bool = False
-    """True if the request allows no call."""
+    """True if the request offers tools but forbids calling them."""
     ids: frozenset[str] = frozenset()
     """The ids of the calls in earlier turns, which no new call may get."""
 
@@ -141,7 +143,9 @@ class Expected:
     choices: tuple[str, ...] = ()
     """All answers that the grammar allows, if the grammar is a list of answers; else empty."""
     limit: int = 0
-    """The most tokens that the request allows for the reply; 0 if it sets no limit."""
+    """The most tokens that the request allows for the reply; 0 if it sets no limit, or asks for
+    several choices.
+    """
 
 
 @dataclass(frozen=True, slots=True)

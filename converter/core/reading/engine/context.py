@@ -14,7 +14,9 @@ from converter.core.reading.rows import LINE, PARAGRAPH, SENTENCE
 QUOTES = "\"'“‘«‹„「『([`"
 """Quotation marks and opening brackets. A mark directly behind one of them is quoted."""
 QUOTED_LINES = "+->"
-"""The first characters of lines in a diff or a quotation."""
+"""The first characters of lines in a diff or a quotation. (Items of a list may begin with them too,
+and are read in the same way.)
+"""
 CLAUSE_ENDS = ",;"
 """The punctuation behind which a sentence goes on."""
 BLANKS = " \t\r\n"

@@ -124,7 +124,8 @@ class MarkTable:
         reads_calls: True if calls are read. If not, their marks count all the same if tools are
             offered or calls are forbidden, because no tag of a thought counts within a call; but
             the call stays text.
-        forbids_calls: True if the request allows no call, so that the marks of calls are dropped.
+        forbids_calls: True if the request offers tools but forbids calling them, so that the marks
+            of calls are dropped.
         behind_field: True if a thought came in a field. Of the marks of thoughts, then only those
             count that the server may have left in the text: closers at its beginning, and the tags
             of the answer.
