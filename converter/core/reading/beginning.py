@@ -49,5 +49,6 @@ class Grammar(enum.Enum):
     """
     OTHER = enum.auto()
     """A grammar other than JSON constrains the answer, such as a regular expression. If the reply
-    was expected to begin in a thought, its first marks decide, as in UNDECIDED.
+    was expected to begin in a thought, its first mark with an effect decides, as in
+    `Mode.UNDECIDED`; without one in the first `UNDECIDED_LIMIT` characters, it is an answer.
     """
