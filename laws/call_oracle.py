@@ -103,7 +103,7 @@ def is_same_call(call: Call, name: str, arguments: object) -> bool:
 
 
 def _same_value(written: object, value: object) -> bool:
-    """Return True if two values are equal, or if the text `written` is the JSON of `value`."""
+    """Return True if two values are equal; texts in `written` may also be the JSON of a value."""
     if written == value:
         return True
     if isinstance(written, Mapping) and isinstance(value, Mapping):

@@ -106,7 +106,7 @@ def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracl
 
 def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
     """Return a text for each part of a choice: of a thought, the calls at its end that the client
-    gets as calls; else empty. A reasoning field must be the last part that is not blank.
+    gets as calls; else empty. It is empty for a `native` thought that is not the last filled part.
     """
     read, tools = _all_parts(choice, reading), reading.expected.calls.read
     counts = not calls_in_text(choice, reading) and calls_in_thoughts(choice, reading)
@@ -175,7 +175,7 @@ def repeated_thought(
     pieces: Sequence[Piece], families: Sequence[ThoughtRow], open_closers: Sequence[str] = ()
 ) -> str:
     """Return the thought with which content begins, marks included, if its first `HEAD` characters
-    repeat a reasoning field; else an empty text. `open_closers`: of a thought opened before it.
+    repeat a reasoning field; else an empty text. `open_closers`: those of a thought already open.
     """
     joined = {
         kind: "".join(piece.text for piece in pieces if piece.kind == kind)

@@ -25,7 +25,7 @@ class Law:
     number: int  # the number in `docs/recordings.md`
     title: str  # the law in a few words
     holds: Callable[[Recording, int], None]
-    """Checks a recording with so many random cuts. Raises BrokenLawError, or NotInstalledError."""
+    """Checks a recording; the number is how many random cuts to try. Raises BrokenLawError."""
 
     def __str__(self) -> str:
         return f"law {self.number} {self.title}"

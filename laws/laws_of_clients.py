@@ -153,7 +153,7 @@ def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
 
 
 def _check_ollama(case: Case, variant: Variant, _: Any, sdk: Any) -> None:
-    """Check that the `ollama` package returns a reply's blocks, finish and counts, if no error."""
+    """Check that the `ollama` package returns blocks, finish, counts of a reply without error."""
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error"):

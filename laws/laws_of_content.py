@@ -49,7 +49,7 @@ def law_4(recording: Recording, _: int) -> None:
 
 
 def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) -> None:
-    """Check that `got`, the client's thinking and text, is the choice's without marks and calls."""
+    """Check that `got`, a client's thinking and text, has all of the choice but marks and calls."""
     settings = case.recording.settings
     reading = reading_for_client(case.recording, variant.form)
     calls = [text for text, _ in calls_in_text(choice, reading)]
@@ -136,7 +136,7 @@ def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[
 
 
 def _typed_call(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
-    """Return `call`, with `other`'s arguments if they differ only in types that are no strings."""
+    """Return `call`, with `other`'s arguments if only types differ that are not to be strings."""
     sent = Call(0, 0, call["name"], as_object(_parsed(call["arguments"])))
     received = _parsed(other["arguments"])
     if not (isinstance(received, dict) and is_same_call(sent, other["name"], received)):

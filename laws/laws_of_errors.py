@@ -76,7 +76,7 @@ def _message_of(body: bytes) -> str:
 
 
 def error_7(recording: Recording, _: int) -> None:
-    """Check for `_SHAPES` that the SDK raises the error's message, at a status of 400 or more."""
+    """Check that the SDK of each client in `_SHAPES` raises the message; the status is over 399."""
     for dialect, (variant, _keys) in _SHAPES.items():
         got = answer(recording, dialect)
         with warnings.catch_warnings(action="ignore"):

@@ -13,9 +13,9 @@ class Block:
 
     kind: str  # `text` or `thinking`
     text: str  # what the block says, without its marks
-    thought_type: str | None = None  # the tag's attribute of this name; None if the tag lacks it
+    thought_type: str | None = None  # the opener's attribute of this name; None for none
     confidence: float | None = None
-    """The attribute as a number, 0.5 if missing or unreadable; None if there are no attributes."""
+    """The opener's attribute of this name, 0.5 if missing or unreadable; None for no attributes."""
 
 
 _PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")

@@ -1,4 +1,4 @@
-"""Write any dialect's reply in its other form: `fold` a stream as a body, `unfold` the opposite."""
+"""Write a reply in its other form: `fold` makes a body of a stream, `unfold` the opposite."""
 
 import copy
 import json

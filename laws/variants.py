@@ -1,5 +1,5 @@
-"""Rewrite a recorded reply for its clients: a `Variant` is a client and a form, `body_of` returns
-its bytes, for the recorded chunks or for others, such as random cuts (`cut_anywhere`).
+"""Rewrite a recorded reply for its clients: a `Variant` is a client and a form (streamed, whole),
+`body_of` returns its bytes, for the recorded chunks or for others, such as random cuts.
 """
 
 import random

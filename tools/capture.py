@@ -148,7 +148,8 @@ class Capture:
 
 
 def send_request(port: int, plan: RecordingPlan, kill_server: Callable[[], None] | None) -> bytes:
-    """Send a plan's request; return the bytes of the reply that the client receives.
+    """Send a plan's request; return the bytes of the reply that its client gets; for Ollama, the
+    JSON of what its SDK returns.
 
     If the plan's ending is `client leaves`, these are the first bytes only. If the ending is
     `server drops`, `kill_server` is called in the middle of the reply.

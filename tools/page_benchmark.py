@@ -47,7 +47,7 @@ const look = () => document.querySelectorAll(enough).length >= count
   : setTimeout(look, 5);
 look();
 """
-"""A script: returns the milliseconds until the page has drawn certain elements. Its arguments: their
+"""A script: returns the milliseconds until the page has drawn some elements. Its arguments: their
 CSS selector; `click` to choose the list's first row and to count from there, else it counts from
 the start of loading; how many elements there must be.
 """

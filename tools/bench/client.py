@@ -245,7 +245,8 @@ class RunningTask:
     def run(self) -> float:
         """Send all requests and read their replies.
 
-        Returns the seconds from the first request to the last byte of all replies.
+        Returns the seconds from the first request to the last byte of all replies. Raises
+        RuntimeError after `SECONDS_OF_SILENCE`.
         """
         begun, task = time.monotonic(), self._task
         for _ in range(min(task.at_a_time, task.total)):
