@@ -310,6 +310,7 @@ def test_what_follows_a_flush_begins_anew() -> None:
         ("Let me think. Now I'll", False),
         ("Let me think\n# a", False),
         ("Thinking: a\n", True),
+        ("Let me think\n\n<think>b</think>c", False),
     ],
 )
 def test_a_thought_that_nothing_closed_is_reported(content: str, unclosed: bool) -> None:

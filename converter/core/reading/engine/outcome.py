@@ -42,7 +42,7 @@ class OpenThought(Thought):
 
     def note_opener(self, row: ThoughtRow, suffix: str) -> None:
         """Note the opener of a thought: its family `row`, and the suffix in it."""
-        self.row, self.suffix, self.begun = row, suffix, True
+        self.row, self.suffix, self.begun, self.unclosed = row, suffix, True, False
 
     @property
     def marks(self) -> tuple[str, str] | None:
