@@ -221,7 +221,7 @@ def _tokens_of(spoken: Sequence[TextFrame]) -> int:
 
 
 def _split_at(body: bytes, length: int) -> tuple[bytes, bytes]:
-    """Return all frames, with `length` characters of text in sum; and one with all further text."""
+    """Return all frames with only `length` characters of text, and one with all further text."""
     kept, more, last = list[bytes](), list[str](), None
     for frame in frames(body):
         text_frame: TextFrame | None = text_frame_of(copy.deepcopy(value_of(frame) or {}))

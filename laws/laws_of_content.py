@@ -111,7 +111,7 @@ def _cut_by_stops(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
 
 
 def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> None:
-    """Check that a message without calls, or with one cut by it, has the reported stop string."""
+    """Check the reported stop string of a message without calls, or with a call that it cut."""
     choice = case.reply.choice()
     of_call = _cut_by_stops(case, choice)
     if not of_call and (called or choice.finish in CALLED):
@@ -136,7 +136,7 @@ def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[
 
 
 def _typed_call(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
-    """Return `call`, with `other`'s arguments if only types differ that are not to be strings."""
+    """Return `call`, with `other`'s arguments if they differ in type only, and take no string."""
     sent = Call(0, 0, call["name"], as_object(_parsed(call["arguments"])))
     received = _parsed(other["arguments"])
     if not (isinstance(received, dict) and is_same_call(sent, other["name"], received)):

@@ -45,8 +45,8 @@ def as_stream(recording: Recording) -> Recording:
 
 def law_3(recording: Recording, _: int) -> None:
     """Check that a client gets the same from the recorded reply and from its other form: a stream
-    folded into a body, or a body unfolded into a stream. A stream's stream shows too late whether
-    it begins in a thought, so it is compared only with the option `start` set.
+    folded into a body, or a body unfolded into a stream. A client's stream that is made of a stream
+    shows too late whether it begins in a thought: it is compared only with the option `start` set.
     """
     streamed = as_stream(recording)
     whole = (
@@ -71,7 +71,7 @@ def law_3(recording: Recording, _: int) -> None:
 def _check_same(
     to: list[Variant], recordings: list[Recording], skip: tuple[Recording, Form] | None = None
 ) -> None:
-    """Check that variants get the same from all recordings. `skip`: a recording, the form."""
+    """Check that variants get the same from all recordings. `skip`: recording and client's form."""
     pairs = [
         (each, variant)
         for each in recordings

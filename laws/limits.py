@@ -140,7 +140,7 @@ def _has_forbidden_call(case: Case) -> bool:
 
 
 def _has_repeated_call(case: Case) -> bool:
-    """Return True if the addon dropped a call that repeats an earlier one."""
+    """Return True if the addon dropped a call that repeats one in the reply's thought."""
     read = case.recording.awaited().expected.calls.read
     return read is not None and bool(case.calls_read.repetitions)
 

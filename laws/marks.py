@@ -28,7 +28,7 @@ def literal_marks(families: Iterable[ThoughtRow]) -> list[str]:
 
 
 def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
-    """Return what the addon drops beside marks: labels behind openers, beginnings of marks."""
+    """Return what the addon drops beside marks: labels behind openers, beginnings of cut marks."""
     rows = list(families)
     torn = tuple(mark for row in rows for mark in row.torn)
     marks = [mark for mark in literal_marks(rows) if torn and mark.startswith(torn)]
@@ -67,7 +67,7 @@ class TextComparison:
         self._first |= {call[0] for call in self._calls}
 
     def first_difference(self, sent: str, got: str) -> tuple[int, int] | None:
-        """Return None if exactly this text arrived, else the first offsets that differ."""
+        """Return None if exactly this text arrived, else the first difference's offset in each."""
         reached: dict[int, set[int]] = {0: {0}}
         furthest = (0, 0)
         for offset in range(len(sent) + 1):

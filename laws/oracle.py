@@ -392,7 +392,7 @@ _GROUPS = {"said": "closer", "word": "tail"}  # group of a thought's text -> gro
 
 
 def _last_paragraph(text: str) -> str:
-    """Return the last paragraph of a wrong guess; all of it, up to `GUESS_LIMIT` characters."""
+    """Return a text's last paragraph; all of a text of up to `GUESS_LIMIT` characters."""
     least = len(text) - GUESS_LIMIT
     if least <= 0:
         return text

@@ -107,7 +107,7 @@ def openai_frames(wire: Wire, body: bytes) -> list[dict[str, Any]]:
 
 
 def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the completion that `stream` puts together, even cut off; `length` raises an error."""
+    """Return what `stream` puts together, even if the bytes break off. Finish `length` raises."""
     wire.serve(body, Form.STREAM)
     with wire.openai.chat.completions.stream(model="small", messages=_QUESTION) as stream:
         for _ in stream:

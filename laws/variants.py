@@ -37,7 +37,7 @@ _FORM_NAMES = {Form.STREAM: "streamed", Form.WHOLE: "whole"}
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A client, and the form in which it wants the reply."""
+    """A client, and the form in which it gets the reply."""
 
     dialect: Dialect  # the client's dialect
     form: Form  # the form in which the client gets the reply

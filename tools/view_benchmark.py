@@ -200,7 +200,7 @@ def watching_rows(
 def least_processor_seconds(web: Mitmweb, view: str, runs: int) -> float:
     """Return the processor seconds in which mitmweb shows the newest flow's reply in a view.
 
-    They are the smallest of `runs` tries.
+    They are the smallest of `runs` tries, and at least a tick of the kernel's count.
     """
     took = []
     for _ in range(runs):

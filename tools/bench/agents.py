@@ -1,5 +1,5 @@
-"""`Agent`, which writes a coding agent's requests in each dialect, with tools, a system prompt and
-a history of tool calls; other benches send them.
+"""Write a coding agent's requests in each dialect (`Agent`), with tools, a system prompt and a
+history of tool calls; `turns.py` and `agents_soak.py` send them.
 
 A request has the user's task, then for each turn so far a tool call and its result. The next
 request repeats all that and adds one turn. As Claude Code does, each Messages request sets

@@ -71,9 +71,11 @@ class Outcome:
     wall: float = 0.0
     """The time from the first request to the last byte of all replies."""
     first: list[float] = field(default_factory=list)
-    """For each reply the time from its request to its first byte."""
+    """For each reply the time until the first byte of its body. It begins before the connection is
+    made; on a connection that exists, before the request is sent.
+    """
     whole: list[float] = field(default_factory=list)
-    """For each reply the time from its request to its last byte."""
+    """For each reply the time until its last byte, from the same beginning."""
     lateness: tuple[float, float] | None = None
     """Median and 99th percentile of the times from a token's sending to its arrival. Only tokens of
     paced replies hold the time of their sending; `None` if there are fewer than two of them.

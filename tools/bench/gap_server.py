@@ -27,7 +27,7 @@ NOT_FOUND = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 
 
 class Server:
-    """A server that answers requests for chat completions or for the list of models with `reply`.
+    """A server that sends `reply` to each request for chat completions or for the list of models.
 
     `reply` is the whole response, with its head. Any other request gets 404. Each connection has a
     thread.

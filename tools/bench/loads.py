@@ -36,7 +36,9 @@ class Load:
     """True if a request goes over the connection of the one before; False: each on a new one."""
 
     def quick(self) -> "Load":
-        """Return this load with few requests and short replies, for tests of the bench itself."""
+        """Return this load with few requests, short replies and ten times the pace, for tests of
+        the bench itself.
+        """
         at_a_time = min(self.at_a_time, 3)
         pace, total = 10 * self.pace, min(self.total, at_a_time + 1)
         return replace(

@@ -15,7 +15,8 @@ other two as ratios to `none`. A ratio is the median over all rounds. All stores
 run, because the machine's speed varies.
 
 Then conversations are spread over two machines that share one Redis (`spread.py`). The exit status
-is 1 if one of their turns was not exact. The times have no limit: a person judges them.
+is 1 if one of their turns was not exact, or if this machine cannot have two networks. The times
+have no limit: a person judges them.
 """
 
 import json

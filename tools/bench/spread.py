@@ -224,7 +224,7 @@ class _Model(ByPathServer):
 class TurnSender:
     """Sends the turns of all conversations, eight at a time.
 
-    A thread takes a conversation at random, sends its next turn, and puts it back.
+    A thread takes a conversation at random, sends its next turn, and puts it back if it has more.
     """
 
     def __init__(self, conversations: int, turns: int) -> None:

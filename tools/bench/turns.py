@@ -135,7 +135,7 @@ class Times:
     processor: float
     """The processor time that the proxy used."""
     first: float
-    """The time from the request to the first byte at the client."""
+    """The time until the first byte of the body came, with that for a new connection, if any."""
 
 
 @dataclass

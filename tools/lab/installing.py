@@ -321,7 +321,7 @@ def install_vllm(installation: Installation) -> None:
 def install_sglang(installation: Installation) -> None:
     """Install SGLang with the packages of `_SGLANG_NEEDS` only, not with those for graphics cards.
 
-    The module `_NO_KERNEL` replaces its kernels for graphics cards.
+    The module `_NO_KERNEL` replaces SGLang's kernels for graphics cards.
     """
     installation.install_torch()
     installation.pip("install", "--no-deps", *ONLY_WHEELS, f"sglang=={SGLANG}")

@@ -186,8 +186,8 @@ def start_server(name: str, folder: Path, options: Sequence[str] = ()) -> Iterat
 def make_model_folder(installation: Installation, folder: Path) -> None:
     """Write the model's folder (weights, tokenizer, template) from its GGUF file, if it is missing.
 
-    The script that writes it runs with the Python of the server's installation, into which its
-    packages are installed. `folder`: where the model's folder goes.
+    The script that writes it runs with the Python of the server's installation, into which the
+    script's packages are installed first. `folder`: where the model's folder goes.
     """
     if not (folder / MODEL).exists():
         installation.pip(

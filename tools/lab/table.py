@@ -34,8 +34,8 @@ class Column:
     missing: str = ""
     """Why the server could not be installed or started; empty if it ran."""
     faults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Name of a row -> dialect and delivery (`chat streamed`) -> the fault, empty if the answer was
-    right.
+    """Name of a row -> dialect and delivery (`chat streamed`), or name of an agent's run -> its
+    fault, empty if all was right.
     """
     figures: Mapping[str, str] = field(default_factory=dict)
     """Name of a row -> figures that nobody judges: `400 put back, 900 dropped`. They are kept in
