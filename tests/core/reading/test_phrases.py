@@ -315,7 +315,7 @@ def test_what_follows_a_flush_begins_anew() -> None:
 )
 def test_a_thought_that_nothing_closed_is_reported(content: str, unclosed: bool) -> None:
     findings = Findings()
-    parser = stage(findings=findings)
+    parser = ReadingStage(Reading(choose(["auto"]), phrases=True), 0, findings, "call_")
     parser.feed(Text(content))
     assert not findings.unclosed
     parser.close()
