@@ -35,8 +35,8 @@ class Members(dict[str, object]):
     """Objects without a name that follow the call's object; they may hold its arguments."""
 
     def arguments(self, parameters: Sequence[str]) -> Mapping[str, object] | None:
-        """Return the arguments, named in `parameters`; None if a filled member neither is nor holds
-        some, and is no field like `id`, or if two members disagree on one.
+        """Return the arguments named in `parameters`. None: a filled member is no argument, holds
+        none and is no field like `id`; or two members disagree about an argument.
         """
         arguments: dict[str, object] = {}
         argued = any(isinstance(self.get(key), dict) for key in _ARGUMENTS)

@@ -67,7 +67,7 @@ class TextComparison:
         self._first |= {call[0] for call in self._calls}
 
     def first_difference(self, sent: str, got: str) -> tuple[int, int] | None:
-        """Return None if exactly this text arrived, else the first difference's offset in each."""
+        """Return None if exactly this text arrived; else the first difference's offset in both."""
         reached: dict[int, set[int]] = {0: {0}}
         furthest = (0, 0)
         for offset in range(len(sent) + 1):
