@@ -1,6 +1,7 @@
-"""Answers the questions of our layers about an exchange (the methods of `Listener`): who reads a
-response's body, which error a client gets for a request without a response, which head begins a
-stream before the server answers, how long a request may be, and when a ping is due.
+"""Answers the questions of our layers about an exchange (the methods of `Listener`): which object
+(`BodyReader`), if any, reads a response's body while the client gets nothing, which error a client
+gets for a request without a response, which head begins a stream before the server answers, how
+long a request may be, and when a ping is due.
 """
 
 from collections.abc import Callable

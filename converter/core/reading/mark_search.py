@@ -30,8 +30,8 @@ _WHOLE = {
     SUFFIX: rf"({_SUFFIX_CHARACTER}{{1,{SUFFIX_LIMIT}}}+)",
     GAP: rf"()(?=[^\w<]|{re.escape(_CONSTRAIN)}){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
-"""wildcard in a mark -> the pattern of the text for which it stands. Each pattern has one group:
-the text, for SUFFIX; nothing, for GAP.
+"""wildcard in a mark -> the pattern of the text for which it stands, if the whole mark has come.
+Each pattern has one group: this text for SUFFIX, an empty text for GAP.
 """
 _BEGUN = {
     SUFFIX: rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}",

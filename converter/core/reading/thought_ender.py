@@ -113,7 +113,7 @@ class LoopFinder:
 
 
 JOINT = "\n\n"
-"""The text between a thought and the sentence at its end."""
+"""The text between a thought and the sentence that the addon adds at its end."""
 OVERRUN = 4096
 """How many characters of a thought may still come after the server was asked to end it: enough for
 the tokens of some seconds and for the sentence. If more come, the addon ends the thought itself.
@@ -183,9 +183,10 @@ class ThoughtEnder:
         return []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return `kind`, if text of this kind may now skip this stage on the fast path
-        (`Stage.plain`). Return `None` for thinking that may have to be ended at a limit, and for
-        all text while the rest of a thought or reply is dropped.
+        """Return `kind` and an empty text (no character of such text must be read here) if text of
+        this kind may now skip this stage on the fast path (`Stage.plain`). Return `None` for
+        thinking that may have to be ended at a limit, and for all text while the rest of a thought
+        or reply is dropped.
         """
         waits = self._is_over or self._ends.pending
         return None if waits or (kind is Thinking and self._limits.cuts) else (kind, "")
