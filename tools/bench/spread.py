@@ -1,4 +1,5 @@
-"""Check that processes on two machines share their memory: spread conversations over them.
+"""Spread conversations over proxies on two machines that share one Redis: count the turns for which
+the model got the whole history, and the cost of a turn. `memory.py` runs this.
 
 Each machine is a Linux network namespace with a `think-addon` of two workers. The first also has
 HAProxy with the manual's configuration, Redis and the model server; the second reaches them over a

@@ -116,8 +116,8 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     (r"Cannot have 2 or more assistant messages at the end", TWO_BEGUN),
     # Sent by vLLM with the Mistral tokenizer, if the last turn is the assistant's
     (r"Expected last role User or Tool .{0,99} but got assistant", BEGUN),
-    # Chat templates raise the errors of these three rows: those of Qwen3.5, Gemma and Mistral. The
-    # template of Qwen3.5 raises `Unexpected message role`, for the role `developer`
+    # Raised by the chat templates of Qwen3.5, Gemma and Mistral. `Unexpected message role` is what
+    # the template of Qwen3.5 raises for the role `developer`
     (r"System (message|role|prompt)s? must (be|come) (at the beginning|first)", SYSTEM),
     (r"Unexpected message role|[Oo]nly the first message (can|may) be .?system", SYSTEM),
     (r"roles must alternate user/assistant", NEIGHBOURS),

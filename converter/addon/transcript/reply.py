@@ -1,5 +1,6 @@
-"""Read the bytes of a reply as a transcript for people. The reply may be of any dialect, streamed
-or whole, rewritten or as the server sent it.
+"""`ReplyReader` reads the bytes of a reply as a transcript for people. The reply may be of any
+dialect, streamed or whole, rewritten or as the server sent it. The machines are those of `core`;
+`Accumulator` makes the parts of the transcript from their events.
 
 chunk -> FrameReader -> events -> Stages -> events -> Accumulator -> new parts of the transcript.
 The first bytes show the dialect, and whether the reply is a stream; if they do not, the content

@@ -24,7 +24,7 @@ STANDARD = ("role", "content", "refusal", "tool_calls", "function_call", "audio"
 TAKEN = re.compile(
     # types of content blocks
     "text|thinking|redacted_thinking|image|document|search_result|container_upload|compaction"
-    r"|\w*tool_use|\w*tool_result"  # blocks for the calls and results of Anthropic's own tools
+    r"|\w*tool_use|\w*tool_result"  # calls and results, also of Anthropic's and of MCP's tools
     "|input_json|signature|citations"  # types of deltas, without their ending `_delta`
 )
 """Names of blocks and deltas of the Messages API. They may not be `BLOCK` in the field map, because

@@ -165,8 +165,8 @@ class Store:
         self.store.close()
 
     def _call[Result](self, operation: Callable[[], Result]) -> Result:
-        """Return the result of `operation`, which calls a method of `store`. A subclass can handle
-        the errors of all such calls here.
+        """Return the result of `operation`, a call that this store passes on to the store behind it
+        (`self.store`). A subclass can handle the errors of all such calls here.
         """
         return operation()
 

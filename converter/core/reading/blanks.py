@@ -75,10 +75,10 @@ class BlanksTrimmer:
         return [held] if held and not self._behind_thought else []
 
     def plain(self, kind: TextKind) -> tuple[type[Thinking], str] | None:
-        """Return `Thinking` and an empty text (no character of it must be read here) if thinking
-        may now skip this stage on the fast path (`Stage.plain`): no blanks are held, and no answer
-        has come since the last thought. Else return `None`. For other kinds, return `None` always:
-        blanks at the end of text must be held, and a call must come behind them.
+        """Return `Thinking` and no characters if thinking may now skip this stage on the fast path,
+        whatever characters it has (`Stage.plain`): no blanks are held, and no answer has come since
+        the last thought. Else return `None`. For other kinds, return `None` always: blanks at the
+        end of text must be held, and a call must come behind them.
         """
         passes = self._behind_thought and self._held is None and kind is Thinking
         return (Thinking, "") if passes else None

@@ -42,7 +42,8 @@ class CodeSpans:
         # The code that is open where `_text` begins. `_fence`: the backticks or tildes that opened
         # the fenced block. `_span`: the backticks that opened the inline span. Empty for none.
         self._fence = self._span = ""
-        # The same as `_span`, if only spans that begin in the last line count.
+        # The same for `in_code_of_line`, which reads each line as if no span were open before it.
+        # It is empty, unless the beginning of a long line was dropped (`_shorten_line`).
         self._line_span = ""
         self._text = ""  # the last line so far; of a long line only the end (`_shorten_line`)
 

@@ -50,10 +50,10 @@ class ThoughtFolder:
         return closer
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return the kind that text of this `kind` becomes, and an empty text (no character of it
-        must be read here), if it may now skip this stage on the fast path (`Stage.plain`); else
-        `None`. Thinking becomes text, and may skip the stage only while a thought is open. Other
-        text may skip it only while no thought is open.
+        """Return the kind that text of this `kind` becomes, and no characters, if it may now skip
+        this stage on the fast path, whatever characters it has (`Stage.plain`); else `None`.
+        Thinking becomes text, and may skip the stage only while a thought is open. Other text may
+        skip it only while no thought is open.
         """
         if self._is_open != (kind is Thinking):
             return None

@@ -1,6 +1,6 @@
-"""`Thought` turns the text of thoughts, and the attributes of their tags, into events. `Guess`
-holds the end of a thought that is only guessed. `part_of` returns a thinking event with a part of
-its text.
+"""`Thought` turns the text of thoughts, and the attributes of their tags, into events. `Guess` is
+for a reply that only probably begins in a thought: it holds the end of the text, which may be the
+answer. `part_of` returns a thinking event with a part of its text.
 """
 
 import math

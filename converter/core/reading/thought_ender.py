@@ -183,10 +183,9 @@ class ThoughtEnder:
         return []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return `kind` and an empty text (no character of such text must be read here) if text of
-        this kind may now skip this stage on the fast path (`Stage.plain`). Return `None` for
-        thinking that may have to be ended at a limit, and for all text while the rest of a thought
-        or reply is dropped.
+        """Return `kind` and no characters if text of this kind may now skip this stage on the fast
+        path, whatever characters it has (`Stage.plain`). Return `None` for thinking that may have
+        to be ended at a limit, and for all text while the rest of a thought or reply is dropped.
         """
         waits = self._is_over or self._ends.pending
         return None if waits or (kind is Thinking and self._limits.cuts) else (kind, "")

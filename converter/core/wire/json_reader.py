@@ -187,7 +187,8 @@ class JsonReader:
         self.mended = self.refused = False
         self._bare_names = bare_names
         self.comment = ""
-        # How many characters of `held` were already yielded as BEGUN.
+        # How many characters of `held`, a number or a word that may go on, were already yielded as
+        # `JsonPart.BEGUN`.
         self._passed = 0
 
     @property

@@ -50,8 +50,8 @@ class Toolbox:
     tools: list[Tool] = field(default_factory=list)
     """The tools, as functions for the model."""
     left_out_types: list[str] = field(default_factory=list)
-    """The types of tools that are not offered to the model, because only OpenAI's own servers can
-    run them.
+    """The types of tools that are not offered to the model: those without a row in `CALL_KINDS`,
+    and a search for tools that OpenAI's server would run.
     """
     _tool_of_function: dict[str, ToolName] = field(default_factory=dict)
     """Name of a function -> its tool."""
@@ -60,7 +60,7 @@ class Toolbox:
 
     def offer(self, entry: Fields, namespace: str = "", about: str = "") -> None:
         """Add the tool in `entry`, or all tools of a namespace in `entry`, unless it is offered
-        already. Of a tool that only OpenAI's servers run, only the type is recorded.
+        already. Of a tool that cannot be offered, only the type is recorded.
 
         `namespace`: the namespace of the tool, empty for none. `about`: the description of the
         namespace, which is put before the tool's own.

@@ -357,8 +357,8 @@ class Engine:
             if self._draft:
                 self._draft.feed(piece)
             if self._draft and self._draft.length > HELD_LIMIT and not self._candidate:
-                # The draft is too long to be held. So its calls count, and text behind them is read
-                # as a new thought.
+                # The draft is too long to be held, so its calls count. Text of the thought behind
+                # them is read as a new thought.
                 behind = self._settle_draft()
                 self._out += self.thought.feed(behind)
                 self._state = State.THINKING if self._state is State.RESUMED else State.CALLED
@@ -687,8 +687,8 @@ class Engine:
 
     def _mark_is_text(self, mark: Mark, literal: str) -> bool:
         """Return True if a mark is text because of its position: in Markdown code; in a string of
-        JSON; behind text that `ThoughtRow.not_behind` matches; or, for a phrase, anywhere but at
-        the position that its first character names.
+        JSON; behind text that `ThoughtRow.not_behind` matches; or, for a phrase, where phrases do
+        not count. Its first character says where they do: `POSITIONS` in `rows`.
 
         In code, marks of calls and the answer's closer are not text here: other functions decide
         about them. In a string, special tokens of calls are not text. Outside the states of

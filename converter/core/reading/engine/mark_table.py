@@ -234,9 +234,8 @@ class MarkTable:
         """Return the table group -> mark -> kind of the mark.
 
         `families`: the families whose marks are not phrases. `phrases`: those whose marks are
-        phrases. If a thought came in a field (`self.families` is then empty), of all marks of
-        `families` only the closers count, which the server may have left in the text
-        (`LEFT_CLOSERS`).
+        phrases. If a thought came in a field, `self.families` is empty. Then only the closers of
+        `families` count (`Group.LEFT_CLOSERS`), because the server may have left one in the text.
         """
         rows = self.families
         left = () if rows else families

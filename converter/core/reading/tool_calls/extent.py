@@ -1,8 +1,8 @@
-"""`Extent` finds the points at which the text of a call may end, as the text arrives in pieces. The
-marks by which it finds them are in `EndMarks`; `engine.candidate` takes them from the call's form.
+"""`Extent` finds the points at which the text of a call may end, as the text arrives in pieces;
+`judge` then decides whether it ends there. `EndMarks` has the marks to look for; `engine.candidate`
+makes one from the call's form.
 
-For each point, `judge` then decides whether the call ends there. If the call does not end there,
-`Extent.feed` goes on behind the point, so that no text is read twice.
+If the call does not end at a point, `Extent.feed` goes on behind it, so that no text is read twice.
 """
 
 from dataclasses import dataclass

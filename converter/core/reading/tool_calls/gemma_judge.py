@@ -57,8 +57,9 @@ _UNOPENED = {it: re.compile(rf"""[^:{{}}\[\]"'<{it}]{{1,4096}}+""") for it in ("
 a list (key `","`) the text ends at a comma; in an object (key `""`) it may have commas.
 """
 _BARE_STOP = re.compile(r"[,}\]{\[\"]")
-"""The pattern of a character at which a value without quotes may end, or of a quotation mark. (The
-value does not end at a comma between two quotation marks.)
+"""The pattern of a character that matters in a value without quotes. The value may end at a comma
+or a closing bracket; at an opening bracket the reading fails. Quotation marks count, because a
+comma between two of them does not end a value of an object.
 """
 _UNESCAPED = re.compile(r'\\.|"', re.DOTALL)
 """The pattern of a quotation mark that needs a backslash. It also matches a backslash with the
@@ -310,7 +311,7 @@ class _Values:
         for match in _BARE_STOP.finditer(self._text, at, most):
             mark, end = match[0], match.start()
             if mark == '"':
-                # A comma between quotation marks does not end the value: `see "a, b"`.
+                # A comma between quotation marks does not end the value of an object: `see "a, b"`.
                 quoted = not quoted and self._text.find('"', end + 1, most) >= 0
             elif mark != "," or around is None or (not quoted and self._may_end(end, around)):
                 break

@@ -150,7 +150,9 @@ class _Call:
     `f{"city": "Oslo"}`.
     """
     arguments_read: bool = False
-    """True if the object of the arguments was read, or a member whose value may be this object."""
+    """True if the object of the arguments was read, or a member such as `input` that may be either
+    this object or one argument, because the tool has a parameter of this name.
+    """
     name_is_outside: bool = False
     """True if no object has both the name and the arguments, because the name is in a header, or is
     the key whose value is the object of the arguments (`name_is_key`). A further member, such as
