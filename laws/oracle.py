@@ -21,11 +21,11 @@ from laws.oracle_marks import (
     State,
     begins_call,
     call_end,
+    call_openers_in_thoughts,
+    is_shown_call,
     mark_patterns,
     pattern_of,
-    shows_call,
     tool_mark,
-    tool_marks,
     trim_cut_mark,
     value_end,
 )
@@ -143,7 +143,7 @@ class _Reader:
         while match := self._pattern(offset).match(self.rest, offset):
             kind = self._kind(match)
             if kind == "no call":
-                shown = shows_call(self.rest, offset)
+                shown = is_shown_call(self.rest, offset)
                 offset += len(match[0]) if shown else 1
                 offset = self._skip_value(offset) if shown else offset
             elif kind:
@@ -245,18 +245,19 @@ class _Reader:
         offset behind `closer`; `first`: marks that count only at the beginning of the thought.
         """
         begin, end = span
-        tools = tool_marks(self.families, self.offered)
-        if trim_cut_mark(self.rest[end:][:_LONGEST], self.families, [*closers, *tools], ()) == "":
+        call_openers = call_openers_in_thoughts(self.families, self.offered)
+        marks = [*closers, *call_openers]
+        if trim_cut_mark(self.rest[end:][:_LONGEST], self.families, marks, ()) == "":
             # the closer is the beginning of a longer mark that the end of the text cuts off
             end, behind, closer = len(self.rest), len(self.rest), ""
-        called = self._find_call(begin, end, tools)
+        called = self._find_call(begin, end, call_openers)
         until = end if called is None else called
         kept = re.sub("|".join(mark_patterns(self.again)) or "(?!)", "", self.rest[begin:until])
         gone = until - begin - len(kept)
         self.rest = self.rest[:begin] + kept + self.rest[until:]
         end, behind, start = end - gone, behind - gone, begin
-        while (offset := self._find_call(start, end, tools)) is not None:
-            behind_draft = self._end_of_drafts(offset, closers, tools)
+        while (offset := self._find_call(start, end, call_openers)) is not None:
+            behind_draft = self._end_of_drafts(offset, closers, call_openers)
             if behind_draft is None:
                 text, self.rest, self.closer = self.rest[begin:offset], self.rest[offset:], ""
                 self.call, self.resumes = tool_mark(self.rest, 0), closers
@@ -268,22 +269,22 @@ class _Reader:
         self.ended, self.resumes = closer != "", ()
         if closer:
             return text
-        whole = trim_cut_mark(text, self.families, [*closers, *tools], first)
+        whole = trim_cut_mark(text, self.families, marks, first)
         self.torn = whole != text
         return whole
 
-    def _find_call(self, start: int, end: int, tools: Sequence[str]) -> int | None:
-        """Return the offset of the first call from `start` to `end` with a mark of `tools`."""
+    def _find_call(self, start: int, end: int, call_openers: Sequence[str]) -> int | None:
+        """Return the offset of the first call from `start` to `end` with one of `call_openers`."""
         offsets = (
             offset
             for offset in range(start, end + 1)
-            if (mark := tool_mark(self.rest, offset)) in tools
+            if (mark := tool_mark(self.rest, offset)) in call_openers
             and self._is_call(start, offset, mark)
         )
         return next(offsets, None)
 
     def _end_of_drafts(
-        self, offset: int, closers: Sequence[str], tools: Sequence[str]
+        self, offset: int, closers: Sequence[str], call_openers: Sequence[str]
     ) -> int | None:
         """Return the offset behind the call at `offset` and the calls that follow it, if they are
         drafts; None if they are calls. They are drafts if the thought is closed behind them, or if
@@ -313,7 +314,7 @@ class _Reader:
                 continue
             closer = _first_of(closers, self.rest, behind)
             end = closer.start() if closer else len(self.rest)
-            again = self._find_call(behind, end, tools)
+            again = self._find_call(behind, end, call_openers)
             if (end if again is None else again) - behind > GUESS_LIMIT or (
                 closer and again is None
             ):
@@ -350,13 +351,13 @@ class _Reader:
         """
         closers = [mark for row in self.families for mark in row.closes]
         openers = [mark for row in self.families for mark in row.opens]
-        tools = tool_marks(self.families, self.offered)
+        call_openers = call_openers_in_thoughts(self.families, self.offered)
         silent = {mark for row in self.families for mark in row.ignored} - set(closers)
-        marks = "|".join(mark_patterns([*silent, *closers, *openers, *tools])) or "(?!)"
+        marks = "|".join(mark_patterns([*silent, *closers, *openers, *call_openers])) or "(?!)"
         first = [*openers, *silent]
         while (match := re.match(rf"(\s*?)({marks})", self.rest)) and match[2] in silent:
             rest = self.rest[match.start(2) :][:_LONGEST]
-            if trim_cut_mark(rest, self.families, [*closers, *tools], first) == "":
+            if trim_cut_mark(rest, self.families, [*closers, *call_openers], first) == "":
                 break
             self.rest = match[1] + self.rest[match.end() :]
         blanks = len(self.rest) - len(self.rest.lstrip())

@@ -27,12 +27,12 @@ _GAP = rf"(?=\W)(?!<\|message){_HEADER}(?:<\|constrain\|>{_HEADER})?"
 """The pattern for the wildcard `GAP` in a mark: text in the middle of a header of gpt-oss."""
 _QUOTES = "\"'`“‘«‹„「『(["  # before a mark, they show that the mark is only quoted
 _CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)  # any closer of a thought
-_CALL_BEHIND_MARK = re.compile(
+_CALL_NEXT = re.compile(
     rf"\s*(?:(?:{_CLOSER})\s*)?+(?:[\[{{]|<[^/])|"
     r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
 )  # the beginning of a call behind its mark: `{`, `[`, `<a`, `name(`, or a name and a line end
-_CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")  # a mark's next word, on its line or later
-_CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # text behind a mark, maybe a cut-off call
+_WORD_NEXT = re.compile(r"\w|[^\S\n]*\n\s*\w")  # a mark's next word, on its line or later
+_MAYBE_CUT_CALL = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # text behind a mark, maybe a cut-off call
 
 _TEXT_PATTERN = rf"""
     # the line of a fence; behind a fence of backticks, its line has no further backtick
@@ -191,7 +191,7 @@ def _lone_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
     return [mark for row in rows for mark in row.closes if mark not in row.ignored]
 
 
-def tool_marks(families: Sequence[ThoughtRow], offered: bool) -> list[str]:
+def call_openers_in_thoughts(families: Sequence[ThoughtRow], offered: bool) -> list[str]:
     """Return the openers of calls that count in a thought. `offered`: the request offers tools."""
     counts = _IN_THOUGHTS if offered else _IN_THOUGHTS[:2]
     marks = [mark for mark, tool in TOOL_MARKS.items() if not tool.alone and tool.counts in counts]
@@ -202,7 +202,7 @@ def _tool_marks_in_text(families: Sequence[ThoughtRow], state: State) -> list[st
     """Return the marks of tool calls that count in text."""
     if state.offered and families:
         return [*TOOL_MARKS]
-    return tool_marks(families, False) if state.called else []
+    return call_openers_in_thoughts(families, False) if state.called else []
 
 
 def value_end(text: str, offset: int, header: bool = False) -> int | None:
@@ -268,7 +268,7 @@ def _value_begin(text: str, offset: int, header: bool) -> int | None:
     return None
 
 
-def shows_call(text: str, offset: int) -> bool:
+def is_shown_call(text: str, offset: int) -> bool:
     """Return True if the tool mark at `offset` is in mid-sentence, and a call's JSON follows it."""
     line = re.search(r"[^\n]*\Z", text[:offset][-64:])[0]  # type: ignore[index]
     behind = text[offset + len(tool_mark(text, offset)) :]
@@ -340,9 +340,9 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
     parted = line.strip() != "" and line[-1].isspace()
     if answer and not parted:
         return True
-    if _CALL_BEHIND_MARK.match(behind) or (not parted and _CALL_AT_BREAK.match(behind)):
+    if _CALL_NEXT.match(behind) or (not parted and _WORD_NEXT.match(behind)):
         return True
-    return not parted and _CALL_AT_END.fullmatch(behind) is not None
+    return not parted and _MAYBE_CUT_CALL.fullmatch(behind) is not None
 
 
 def trim_cut_mark(
