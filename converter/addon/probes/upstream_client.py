@@ -349,14 +349,15 @@ class UpstreamClient:
     async def _fetch(
         self, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
     ) -> ProbeReply | None:
-        """Return the server's answer to a probe's request. If no answer comes within `PATIENCE`
+        """Return the server's answer to a probe's request; `None` if mitmproxy reaches the server
+        by another proxy, which the request would bypass. If no answer comes within `PATIENCE`
         seconds, or if `fetch` raises NoReplyError, remember that the server was silent, log it, and
         return `None`. Raises ConnectionError as `fetch` does: if the connection is refused, if the
         host is unknown, or if the server wants TLS.
         """
         try:
             async with asyncio.timeout(PATIENCE):
-                return await fetch(upstream, headers, probe)
+                return await fetch(upstream, headers, probe) if upstream.direct else None
         except TimeoutError:
             reason = f"nothing came within {PATIENCE} s"
         except NoReplyError as error:

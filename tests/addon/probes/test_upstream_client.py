@@ -404,6 +404,12 @@ def test_the_models_of_a_server_are_requested_once(server: ByPathServer) -> None
     assert server.paths() == ["/v1/models"]
 
 
+def test_a_server_behind_another_proxy_gets_no_probe(server: ByPathServer) -> None:
+    behind, server.rows["/tokenize"] = _at(server)._replace(direct=False), Says({"count": 7})
+    assert _run(lambda client: client.list_models(behind, {}), _count(behind)) == [[], None]
+    assert server.paths() == []
+
+
 @pytest.mark.usefixtures("short_patience")
 def test_a_silent_server_has_the_models_of_its_last_list(
     server: ByPathServer, monkeypatch: pytest.MonkeyPatch
