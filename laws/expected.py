@@ -30,7 +30,7 @@ _STARTS = {
     Mode.GUESSED: "guessed",
     Mode.UNDECIDED: "undecided",
 }
-"""How the addon reads the beginning of a reply -> the `start` of `oracle.read`."""
+"""How the addon reads the beginning of a reply -> the argument `start` of `oracle.read`."""
 JOINT = "\n\n"
 """What stands between thoughts that share a field, and between texts before and behind a call."""
 
@@ -41,7 +41,7 @@ class Part:
 
     kind: str  # `text`, `thinking`, or `call` for a call that was read from the text
     text: str  # what the client reads; of a call, the tool's name
-    native: bool = False  # True if the server sent the part as thinking in a reasoning field
+    native: bool = False  # True for thinking that the server sent in a reasoning field; else False
 
 
 def reading_for(recording: Recording, whole: bool) -> Reading:
@@ -105,8 +105,9 @@ def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracl
 
 
 def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
-    """Return a text for each part of a choice: of a thought, the calls at its end that the client
-    gets as calls; else empty. It is empty for a `native` thought that is not the last filled part.
+    """Return a text for each part of `_all_parts`: the calls that end a thought, if the client gets
+    them as calls; else an empty text. Calls of a thought in a reasoning field (`native`) do so only
+    if nothing but blanks follows the thought in the choice.
     """
     read, tools = _all_parts(choice, reading), reading.expected.calls.read
     counts = not calls_in_text(choice, reading) and calls_in_thoughts(choice, reading)
@@ -139,7 +140,7 @@ def without_calls(text: str, tools: Tools) -> str:
 
 
 def _split_at_calls(part: Part, tools: Tools) -> list[Part]:
-    """Return a part of text split into its texts and calls; any other part as it is."""
+    """Return a list of the texts and calls in a part of text; of another part, the part alone."""
     if part.kind != "text":
         return [part]
     calls = call_oracle.calls(part.text, tools.schemas, not tools.wants_json)
@@ -175,7 +176,7 @@ def repeated_thought(
     pieces: Sequence[Piece], families: Sequence[ThoughtRow], open_closers: Sequence[str] = ()
 ) -> str:
     """Return the thought with which content begins, marks included, if its first `HEAD` characters
-    repeat a reasoning field; else an empty text. `open_closers`: those of a thought already open.
+    repeat a reasoning field; else empty. `open_closers`: the closers of a thought opened before it.
     """
     joined = {
         kind: "".join(piece.text for piece in pieces if piece.kind == kind)
@@ -227,7 +228,7 @@ def without_stray_marks(text: str, families: Sequence[ThoughtRow], at_head: bool
 
 
 def _drop_text(read: Iterable[Part], length: int) -> list[Part]:
-    """Return the parts without the first `length` characters of text, which repeat a thought."""
+    """Return the parts without the first `length` characters of the answer, a repeated thought."""
     out = []
     for part in read:
         gone = 0 if part.native else min(length, len(part.text))
@@ -276,7 +277,7 @@ def _initial_state(text: str, reading: Reading) -> str:
 
 
 def _parts_as_sent(pieces: Sequence[Piece]) -> list[Part]:
-    """Return the pieces but calls as parts, those of one kind and block joined, marks as text."""
+    """Return the pieces but calls as parts: neighbours of one kind and block joined, marks kept."""
     spoken = [piece for piece in pieces if piece.kind != "call"]
     runs = groupby(spoken, key=lambda piece: (piece.kind == "thinking", piece.block))
     return [

@@ -2,8 +2,8 @@
 regular expressions over the whole of it, which `oracle_marks` makes.
 
 It shares no code with the addon's parser, only tables. At each offset an expression matches a piece
-of code (Markdown), a thought, a mark that is dropped, or one character of text. Behind a mark, the
-search begins anew as in a text that begins there, so that a block of code may begin there too.
+of code (Markdown), a thought, another mark, or one character of text. Behind a mark, the search
+begins anew as in a text that begins there, so that a block of code may begin there too.
 """
 
 import re
@@ -44,8 +44,8 @@ def read(
     *,
     stopped: bool = False,
 ) -> list[Block]:
-    """Return the blocks of a reply's text. `start`: the state in which the reply begins: "text",
-    "closed" (text, because thinking is off), "thinking", "guessed" (probably thinking) or
+    """Return the blocks of a reply's text in their order. `start`: the state in which it begins:
+    "text", "closed" (text, because thinking is off), "thinking", "guessed" (probably thinking) or
     "undecided" (the first mark decides). `attributes`: openers may have attributes. `wants_json`:
     the answer is to be JSON. `stopped`: the model ended the reply by itself.
     """
@@ -57,7 +57,9 @@ def read(
 def _read(
     text: str, families: tuple[ThoughtRow, ...], start: str, options: tuple[bool, bool, bool, bool]
 ) -> tuple[Block, ...]:
-    """Return the blocks for `read`: neighbouring text is joined, blank thoughts are left out."""
+    """Return the blocks for `read`: neighbouring text is joined, blank thoughts are left out.
+    `options`: the options of `read` from `attributes` on, in its order.
+    """
     blocks: list[Block] = []
     for block in _Reader(families, *options, text).blocks(start):
         if block.kind == "text" and blocks and blocks[-1].kind == "text":
@@ -82,7 +84,7 @@ class _Reader:
     bare: bool = False  # True if a lone closer in `rest` would show that a thought began the reply
     answer_closer: str = ""  # the closer of the answer's tags, if their opener was read
     call: str = ""  # the opener of the tool call with which `rest` begins; else empty
-    ended: bool = False  # True if only blanks and special tokens stand between a thought and `rest`
+    ended: bool = False  # True if only blanks and dropped marks are between a thought and `rest`
     called: bool = False  # True if only blanks stand between a tool call and `rest`
     resumes: Sequence[str] = ()  # closers of a thought that goes on if text follows its call
     unmarked: str = ""  # the text of a thought that ended in neither closer nor call
@@ -155,10 +157,11 @@ class _Reader:
         return "", None
 
     def _kind(self, match: re.Match[str]) -> str:
-        """Return the matching group's name; "no call" for a mark without a call; empty for text."""
+        """Return the group that matched; "no call" for an opener without a call; empty for text."""
         kinds = ("torn", "tool", "thought", "stray", "bare", "answer", "silent")
         kind = next((name for name in kinds if match[name]), "")
         before = self.rest[: match.start()][-64:]
+        # behind ` to=f`, the header `<|channel|>analysis<|message|>` belongs to a call of `f`
         addressed = re.search(r"\bto=[\w.-]+\s*\Z", before) and match[0].startswith("<|channel|>")
         if kind == "thought" and addressed:
             return ""
@@ -209,7 +212,9 @@ class _Reader:
         return call
 
     def _take_opened(self, match: re.Match[str], before: str = "") -> Block:
-        """Remove a thought with its marks; return its block. `before`: blanks before its text."""
+        """Remove a thought that `match` has found, and all before it; return its block. `before`:
+        blanks that stood before the opener.
+        """
         parts = match.groupdict()
         self.bare = self.stray = self.called = False
         name = next((name for name in parts if name[:4] in _GROUPS and parts[name] is not None), "")
@@ -242,7 +247,8 @@ class _Reader:
     ) -> str:
         """Remove a thought's text and its closer, and return the text. A call may end the thought
         earlier: then only the text before the call. `span`: the offsets of the text; `behind`: the
-        offset behind `closer`; `first`: marks that count only at the beginning of the thought.
+        offset behind `closer`, which is empty for none; `closers`: all marks that may close it;
+        `first`: marks that count only at the beginning of the thought.
         """
         begin, end = span
         call_openers = call_openers_in_thoughts(self.families, self.offered)
@@ -274,7 +280,7 @@ class _Reader:
         return whole
 
     def _find_call(self, start: int, end: int, call_openers: Sequence[str]) -> int | None:
-        """Return the offset of the first call from `start` to `end` with one of `call_openers`."""
+        """Return the offset of the first call with one of `call_openers` in this range, or None."""
         offsets = (
             offset
             for offset in range(start, end + 1)
@@ -287,8 +293,8 @@ class _Reader:
         self, offset: int, closers: Sequence[str], call_openers: Sequence[str]
     ) -> int | None:
         """Return the offset behind the call at `offset` and the calls that follow it, if they are
-        drafts; None if they are calls. They are drafts if the thought is closed behind them, or if
-        more than `GUESS_LIMIT` characters of text follow them.
+        drafts, which the thought only considers; None if the client gets them. They are drafts if
+        the thought is closed behind them, or over `GUESS_LIMIT` characters of text follow them.
         """
         while True:
             other = self._new_reader(self.rest[offset:])
@@ -324,7 +330,7 @@ class _Reader:
             offset = again
 
     def _is_call(self, begin: int, offset: int, mark: str) -> bool:
-        """Return True if the tool mark at `offset` begins a call. `begin`: its thought's offset."""
+        """Return True if `mark` at `offset` begins a call. `begin`: where the thought's text begins."""
         fenced = not TOOL_MARKS[mark].special and _is_fenced(self.rest[begin:offset])
         return not fenced and begins_call(self.rest, begin, offset)
 
@@ -386,14 +392,16 @@ def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | N
 
 
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(mark_patterns(CLOSERS))}))*")
-"""The pattern of closers of calls, with blanks before them."""
+"""The pattern of closers of calls, with blanks before them: `</tool_call>\\n</tool_calls>`."""
 _LONGEST = 200
 """How many characters of unread text are compared with marks, one of which may be cut off there."""
 _GROUPS = {"said": "closer", "word": "tail"}  # group of a thought's text -> group of its closer
 
 
 def _last_paragraph(text: str) -> str:
-    """Return a text's last paragraph; all of a text of up to `GUESS_LIMIT` characters."""
+    """Return a text's last paragraph; of a longer one the last `GUESS_LIMIT` characters, from a
+    word's beginning on; all of a text of up to that many characters.
+    """
     least = len(text) - GUESS_LIMIT
     if least <= 0:
         return text
@@ -405,6 +413,6 @@ def _last_paragraph(text: str) -> str:
 
 
 def _is_fenced(text: str) -> bool:
-    """Return True if the text ends within a fenced block."""
+    """Return True if the text ends within a fenced block of Markdown."""
     matches = list(pattern_of((), False, State(False, "")).finditer(text + "x"))
     return matches[-1]["fence"] is not None

@@ -16,23 +16,25 @@ from converter.core.reading.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
 from converter.core.reading.tool_calls.forms import FORMS
 
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
-"""The pattern of blanks and signs of Markdown's quotations and lists, which may begin a line."""
-NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute
-_QUOTED = r"""(?:"[^"]*"|'[^']*')"""  # the value of an attribute
+"""The pattern of blanks and signs of quotations and lists before a fence: `> 1. `, but not `a `."""
+NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute: `x:id-1`, but not `1a`
+_QUOTED = r"""(?:"[^"]*"|'[^']*')"""  # the value of an attribute: `"a"` or `'a'`, but not `a`
 ATTRIBUTES = rf"(?=\s)(?:\s+{NAME}\s*=\s*{_QUOTED})*\s*"
-"""The pattern of the attributes in a tag, with blanks around them."""
+"""The pattern of the attributes in a tag, with blanks around them: ` a="1" b='2' `, not ` a=1`."""
 _ANY_SUFFIX = r"[0-9A-Za-z_.:-]{1,32}"  # for the wildcard `SUFFIX` in a mark: the `a` of `<t:a>`
-_HEADER = r"(?:(?!to=)[^<]){0,48}+"  # up to 48 characters of a gpt-oss header
+_HEADER = r"(?:(?!to=)[^<]){0,48}+"
+"""The pattern of text in a gpt-oss header: the ` json` of `<|channel|>final json<|message|>`."""
 _GAP = rf"(?=\W)(?!<\|message){_HEADER}(?:<\|constrain\|>{_HEADER})?"
-"""The pattern for the wildcard `GAP` in a mark: text in the middle of a header of gpt-oss."""
+"""The pattern for `GAP` in a header's mark: ` json`, ` a<|constrain|>b`; not `json` or ` to=f`."""
 _QUOTES = "\"'`“‘«‹„「『(["  # before a mark, they show that the mark is only quoted
-_CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)  # any closer of a thought
+_CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)  # a closer of a thought: `</think>`
 _CALL_NEXT = re.compile(
     rf"\s*(?:(?:{_CLOSER})\s*)?+(?:[\[{{]|<[^/])|"
     r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
-)  # the beginning of a call behind its mark: `{`, `[`, `<a`, `name(`, or a name and a line end
-_WORD_NEXT = re.compile(r"\w|[^\S\n]*\n\s*\w")  # a mark's next word, on its line or later
-_MAYBE_CUT_CALL = re.compile(r"\s*<?|\w[\w.-]*\s*<?")  # text behind a mark, maybe a cut-off call
+)  # a call's beginning behind its opener: `{`, `[`, `<a`, `f(`, `f {`, `f <a`, `f\n`; not `f a`
+_WORD_NEXT = re.compile(r"\w|[^\S\n]*\n\s*\w")  # a word behind an opener: `f`, `\n f`; not ` f`
+_MAYBE_CUT_CALL = re.compile(r"\s*<?|\w[\w.-]*\s*<?")
+"""All text behind an opener, if a call may be cut off there: no text, `f`, `f <`; not `f a`."""
 
 _TEXT_PATTERN = rf"""
     # the line of a fence; behind a fence of backticks, its line has no further backtick
@@ -109,7 +111,11 @@ class State:
 
 @cache
 def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State) -> re.Pattern[str]:
-    """Return the pattern of the next piece of text: code, a thought, a mark, or one character."""
+    """Return the pattern of the next piece of text: code, a thought, a mark, or one character. The
+    group that matches tells what a mark is: an opener of calls (`tool`), a closer that is dropped
+    (`stray`) or shows that all before it was a thought (`bare`), the answer's opener (`answer`), a
+    token that is dropped (`silent`), or a mark that the reply's end cuts off (`torn`).
+    """
     rows = [
         (number, row)
         for number, row in enumerate(families)
@@ -123,7 +129,8 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
         if row.answer_tags and state.at_start and state.closer in row.closes
     ]
     groups = {
-        # a cut-off header with a word in its gap is text; marks in it count, so take one character
+        # `<|channel|>final I` at the reply's end is text: its gap has a word. Only one character of
+        # it is taken, because a mark may begin at the next one
         "worded": [f"(?={end})." for end in _header_patterns(marks, torn)],
         "torn": _cut_mark_patterns(marks, torn),
         "tool": mark_patterns(_tool_marks_in_text(families, state)),
@@ -140,7 +147,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
 
 
 def _silent_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
-    """Return the closers that are dropped as special tokens, although they close nothing."""
+    """Return the lone closers that are dropped as special tokens; none if `bare` or `stray`."""
     rows = [row for row in families if row.lone is Lone.NOTHING]
     return [] if state.bare or state.stray else [mark for row in rows for mark in row.closes]
 
@@ -154,8 +161,8 @@ def _marks_in(families: Sequence[ThoughtRow], state: State) -> list[str]:
 
 
 def _cut_mark_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return a list of one pattern, which fits a mark that the reply's end cuts off. `torn`: the
-    special tokens with which such a mark must begin; the list is empty if there are none.
+    """Return a list of one pattern, of a mark that the reply's end cuts off (`<|channel|>fin`).
+    `torn`: the special tokens with which such a mark must begin; without any, the list is empty.
     """
     parts = _mark_beginning_patterns(marks, torn)
     parts += [_begun_gap_pattern(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
@@ -163,14 +170,14 @@ def _cut_mark_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]
 
 
 def _mark_beginning_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return patterns of the incomplete marks that begin with a special token of `torn`."""
+    """Return a pattern for each beginning of a mark (up to its gap) that begins with a `torn`."""
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
     return mark_patterns(part for part in cut if part.startswith(torn) and GAP not in part)
 
 
 def _header_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """Return patterns of gpt-oss headers that the reply's end cuts off, with a word in their gap:
-    `<|channel|>final I`. `torn`: as in `_cut_mark_patterns`, whose marks these do not fit.
+    `<|channel|>final I`. The beginning of a mark, with a token of `torn` in front, does not fit.
     """
     others = rf"(?!(?:{'|'.join(_mark_beginning_patterns(marks, torn)) or '(?!)'})\Z)"
     gaps = [mark for mark in marks if GAP in mark]
@@ -178,7 +185,7 @@ def _header_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
 
 
 def _begun_gap_pattern(mark: str, condition: str = "") -> str:
-    """Return the pattern of a mark cut off in or behind its gap. `condition`: a lookahead there."""
+    """Return the pattern of `mark` cut off in or behind its gap. `condition`: a lookahead there."""
     head, _, tail = mark.partition(GAP)
     ends = {end[:length] for end in (tail, "<|constrain|>") for length in range(1, len(end))}
     some = "|".join(mark_patterns(ends))
@@ -186,7 +193,7 @@ def _begun_gap_pattern(mark: str, condition: str = "") -> str:
 
 
 def _lone_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
-    """Return the closers that count without an opener: all if the state is `inside`."""
+    """Return the closers that count without an opener; those of `Lone.TEXT` only if `inside`."""
     rows = [row for row in families if row.lone is not Lone.TEXT or state.inside]
     return [mark for row in rows for mark in row.closes if mark not in row.ignored]
 
@@ -269,7 +276,7 @@ def _value_begin(text: str, offset: int, header: bool) -> int | None:
 
 
 def is_shown_call(text: str, offset: int) -> bool:
-    """Return True if the tool mark at `offset` is in mid-sentence, and a call's JSON follows it."""
+    """Return True if the tool mark at `offset` only shows a call in prose: `try <tool_call>{}`."""
     line = re.search(r"[^\n]*\Z", text[:offset][-64:])[0]  # type: ignore[index]
     behind = text[offset + len(tool_mark(text, offset)) :]
     return bool(re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", line) and re.match(r"\s*[\[{]", behind))
@@ -289,8 +296,8 @@ def _thought_pattern(number: int, family: ThoughtRow, attributes: bool) -> str:
     """Return the pattern of a thought: an opener, the text up to the next closer of the family, and
     that closer. A thought without closer goes on to the end of the text. Behind the opener, further
     openers and labels (`thought`) are skipped. `attributes`: True if the opener may have
-    attributes, or be an empty element with them (`<thinking thought="a"/>`). The names of the
-    groups end in `number`, the family's index.
+    attributes, or be an empty element with them (`<thinking thought="a"/>`). `number`: the family's
+    index, with which the names of groups end, except `attributes` and `whole` (an empty element's).
     """
     closers = "|".join(_mark_pattern(mark, f"(?P=suffix{number})") for mark in family.closes)
     rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"
@@ -324,20 +331,20 @@ def tool_mark(text: str, offset: int) -> str:
 
 def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> bool:
     """Return True if the tool mark at `offset` begins a call. `begin`: where the text begins;
-    `answer`: True if this is text of the answer and not of a thought.
+    `answer`: True if this is text of the answer and not of a thought, in which more must follow.
     """
     mark = tool_mark(text, offset)
     before, behind = text[begin:offset][-64:], text[offset + len(mark) :]
     if TOOL_MARKS[mark].special:
-        if mark.startswith("<|channel|>"):  # a header of gpt-oss follows
+        if mark.startswith("<|channel|>"):  # the mark is a header of gpt-oss with a tool's name
             return True
         before, answer = "", False
     line = re.search(r"[^\n]*\Z", before)[0]  # type: ignore[index]
     if line.strip() and line[-1] in _QUOTES:
         return False
-    if re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", line):
+    if re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", line):  # the mark is in mid-sentence
         return False
-    parted = line.strip() != "" and line[-1].isspace()
+    parted = line.strip() != "" and line[-1].isspace()  # a blank is between text and the mark
     if answer and not parted:
         return True
     if _CALL_NEXT.match(behind) or (not parted and _WORD_NEXT.match(behind)):
@@ -348,8 +355,9 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
 def trim_cut_mark(
     text: str, families: Sequence[ThoughtRow], marks: Sequence[str], first: Sequence[str]
 ) -> str:
-    """Return a thought without the mark that its end cuts off, if this begins with a special token
-    and has no word in a gap. `first`: marks that count only behind blanks at the beginning.
+    """Return a thought without the mark that its end cuts off (`<|channel|>fin`). The mark must
+    begin with a token of `ThoughtRow.torn`, and have no word in its gap (`<|channel|>final I` is
+    text). `marks` count anywhere in the thought, `first` only where it begins or behind blanks.
     """
     torn = tuple(mark for row in families for mark in row.torn)
     longest = max(map(len, [*marks, *first]), default=0)

@@ -16,9 +16,7 @@ _PARTS = {
     ("reasoning", "content"): ("reasoning_text", "content_index"),
     ("reasoning", "summary"): ("reasoning_summary_text", "summary_index"),
 }
-"""An item's type and the key of its parts -> the event type of a part's delta, and the event's key
-for the part's index.
-"""
+"""An item's type, the key of its parts -> a delta's event type, its key for the part's index."""
 
 
 def fold(events: Sequence[Json]) -> Json:

@@ -1,8 +1,7 @@
 """Read Messages streams strictly (`read_strictly`): a table (`ALLOWED_NEXT`) has the events that
 may follow each event, and any other event raises AssertionError.
 
-The reader is as strict as Claude Code, which aborts its turn on a delta of the wrong type or for an
-index that is not open.
+Like Claude Code, the reader refuses a delta of the wrong type or for an index that is not open.
 """
 
 import json
