@@ -16,9 +16,9 @@ from laws.call_oracle_forms import ROWS, WHOLE
 from laws.call_oracle_readers import NOTHING, Members, NamedArguments
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
-"""The pattern of code in Markdown: a fenced block, or an inline span."""
+"""The pattern of code in Markdown: a fenced block, or a span in one line: `` `a` ``, but not `a."""
 _CLOSED = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
-"""The pattern of closers behind a call that are dropped with it: of calls and of thoughts."""
+"""The pattern of closers, of calls and thoughts, that are dropped behind a call, with blanks."""
 SPECIAL = frozenset(form.name for form in FORMS if form.counts is Counts.EVERYWHERE)
 """The names of the forms whose marks are special tokens of the model."""
 

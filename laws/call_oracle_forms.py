@@ -24,12 +24,12 @@ from laws.call_oracle_readers import (
     tags_reader,
 )
 
-_NAME = r"(?P<name>[\w.-]+)"  # the pattern of a tool's name, as a group
+_NAME = r"(?P<name>[\w.-]+)"  # the pattern of a tool's name, as a group: `a.b-1`, but not `a b`
 _ATTRIBUTE = r"(?:(?:name|key|tool)=)?[\"']?(?P<{}>[^\"'>\s<]+)[\"']?[^<>]*?"
-"""The pattern of `name="f" id="1"` in a tag. `{}`: the name of the group that matches the `f`."""
-_TOKEN = r"(?:<[^<>]+>|\[[A-Z_]+\]|```)"  # the pattern of a special token or a fence
+"""The pattern of `name="f" id="1"` or `f` in a tag. `{}`: the name of the group that gets `f`."""
+_TOKEN = r"(?:<[^<>]+>|\[[A-Z_]+\]|```)"  # a token or a fence: `<|call|>`, `[ARGS]`; not `[args]`
 _BETWEEN = rf"(?:\s|{_TOKEN}\w*|json|code)"
-"""The pattern of a piece of text between a header's name and arguments: a channel, an id ..."""
+"""The pattern of a piece between a tool's name and its JSON: `<|channel|>a`, `json`; not `yaml`."""
 
 
 @singledispatch

@@ -18,8 +18,8 @@ None or an error of `_UNREADABLE` if they cannot be read.
 type Syntax = tuple[str, Reader]  # the pattern of a body's beginning, and the reader of the rest
 
 _BLANKS = rf"(?:\s|{'|'.join(map(re.escape, CLOSERS))})*"
-"""The pattern of blanks in a call. Closers of thoughts count as blanks there."""
-JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"  # the pattern of blanks before a JSON object or list
+"""The pattern of blanks in a call, also none. Closers of thoughts (`</think>`) count as blanks."""
+JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"  # the blanks before a JSON object or list: of ` {`, not of ` a`
 _UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)  # errors of `json` and `ast`
 _DECODER = json.JSONDecoder(strict=False)  # a reader of JSON that takes line ends in strings
 NOTHING: Mapping[str, object] = {}

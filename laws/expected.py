@@ -58,8 +58,9 @@ def reading_for_client(recording: Recording, form: Form) -> Reading:
 
 
 def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
-    """Return the parts of a choice. If calls are read, and the server sent none, a call in its text
-    is a part with the tool's name; calls that end a thought are left out if the client gets them.
+    """Return the parts of a choice in order. If calls are read from text, and the server sent none,
+    a call in the answer is a part with the tool's name; calls at the end of a thought are left out
+    of it if the client gets them as calls.
     """
     tools = reading.expected.calls.read
     read = _all_parts(choice, reading)
@@ -89,7 +90,8 @@ def calls_in_text(choice: ParsedChoice, reading: Reading) -> list[tuple[str, cal
 
 def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracle.Call]:
     """Return the calls in thoughts, each once; none if the reply is cut off or its server sent any.
-    If it has an answer, calls before further text of the thought are drafts, which do not count.
+    If it has an answer, a call that further text of its thought follows does not count: it is a
+    draft, which the thought only considers.
     """
     tools, read = reading.expected.calls.read, _all_parts(choice, reading)
     if not tools or choice.calls or choice.finish not in WHOLE:
@@ -176,7 +178,8 @@ def repeated_thought(
     pieces: Sequence[Piece], families: Sequence[ThoughtRow], open_closers: Sequence[str] = ()
 ) -> str:
     """Return the thought with which content begins, marks included, if its first `HEAD` characters
-    repeat a reasoning field; else empty. `open_closers`: the closers of a thought opened before it.
+    repeat a reasoning field; else an empty text. `open_closers`: the closers of a thought that is
+    already open where the content begins, so that it needs no opener; empty for none.
     """
     joined = {
         kind: "".join(piece.text for piece in pieces if piece.kind == kind)

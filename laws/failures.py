@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 _AROUND = 60  # how many characters the error shows before and behind the first difference
 _NOTHING = "(nothing)"  # stands for an event that one of two lists lacks
-_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")  # the end of a frame
+_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")  # the end of a frame: two equal line ends
 
 
 class BrokenLawError(AssertionError):

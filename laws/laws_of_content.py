@@ -64,7 +64,7 @@ def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) ->
 
 
 def _check_message_is_complete(case: Case, variant: Variant) -> None:
-    """Check a message's calls, finish and counts; its text too, if its client wants thinking."""
+    """Check a message's text if thinking is shown; if it is complete, calls, finish, counts too."""
     message, choice = message_of(case.recording, variant), case.reply.choice()
     if case.recording.awaited().request.shows_thinking and "content" in message:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from converter.core.reading.rows import GAP, SUFFIX
 from converter.core.reading.thought_row import ThoughtRow
 
-_BLANKS = re.compile(r"\s+")  # one or more blanks
+_BLANKS = re.compile(r"\s+")  # one or more blanks, also line ends
 _SUFFIX = "[0-9A-Za-z_.:-]{1,32}"  # for the wildcard `SUFFIX` in a mark: the `a` of `<think:a>`
-_GAP = r"[^<]{0,48}(?:<\|constrain\|>[^<]{0,48})?"  # for the wildcard `GAP` in a gpt-oss header
-_NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute
-_PAIRS = rf"""(?:{_NAME}=(?:"[^"]*"|'[^']*'))*"""  # attributes, in a text without blanks
-_THOUGHT = re.compile(r"""thought=(?:"([^"]*)"|'([^']*)')""")  # the attribute `thought` in a tag
+_GAP = r"[^<]{0,48}(?:<\|constrain\|>[^<]{0,48})?"  # for `GAP` in a gpt-oss header: ` json`
+_NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute: `a-1`, but not `1a`
+_PAIRS = rf"""(?:{_NAME}=(?:"[^"]*"|'[^']*'))*"""  # attributes without blanks: `a="1"b='2'`
+_THOUGHT = re.compile(r"""thought=(?:"([^"]*)"|'([^']*)')""")  # `thought="a"`, in either quotes
 
 
 def without_blanks(text: str) -> str:

@@ -280,7 +280,9 @@ class _Reader:
         return whole
 
     def _find_call(self, start: int, end: int, call_openers: Sequence[str]) -> int | None:
-        """Return the offset of the first call with one of `call_openers` in this range, or None."""
+        """Return the offset of the first call from `start` to `end` whose opener is in
+        `call_openers`; None if there is none.
+        """
         offsets = (
             offset
             for offset in range(start, end + 1)
@@ -293,8 +295,8 @@ class _Reader:
         self, offset: int, closers: Sequence[str], call_openers: Sequence[str]
     ) -> int | None:
         """Return the offset behind the call at `offset` and the calls that follow it, if they are
-        drafts, which the thought only considers; None if the client gets them. They are drafts if
-        the thought is closed behind them, or over `GUESS_LIMIT` characters of text follow them.
+        drafts, which the thought only considers; None if they end the thought. They are drafts if
+        the thought is closed behind them, or if more than `GUESS_LIMIT` characters of text follow.
         """
         while True:
             other = self._new_reader(self.rest[offset:])
@@ -330,7 +332,9 @@ class _Reader:
             offset = again
 
     def _is_call(self, begin: int, offset: int, mark: str) -> bool:
-        """Return True if `mark` at `offset` begins a call. `begin`: where the thought's text begins."""
+        """Return True if the opener `mark` at `offset` begins a call. `begin`: where the text of
+        its thought begins, or the text behind a draft.
+        """
         fenced = not TOOL_MARKS[mark].special and _is_fenced(self.rest[begin:offset])
         return not fenced and begins_call(self.rest, begin, offset)
 

@@ -19,7 +19,9 @@ class Block:
 
 
 _PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-"""The pattern of an attribute; the groups are its name, and its value in one of two quotes."""
+"""The pattern of an attribute, such as ` a="1"` or ` a='1'`. The groups are its name, its value in
+double quotes, and its value in single quotes.
+"""
 
 
 def with_attributes(before: str, text: str, written: str) -> Block:

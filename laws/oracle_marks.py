@@ -21,20 +21,35 @@ NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute: `x:id-1`, but not `1a`
 _QUOTED = r"""(?:"[^"]*"|'[^']*')"""  # the value of an attribute: `"a"` or `'a'`, but not `a`
 ATTRIBUTES = rf"(?=\s)(?:\s+{NAME}\s*=\s*{_QUOTED})*\s*"
 """The pattern of the attributes in a tag, with blanks around them: ` a="1" b='2' `, not ` a=1`."""
-_ANY_SUFFIX = r"[0-9A-Za-z_.:-]{1,32}"  # for the wildcard `SUFFIX` in a mark: the `a` of `<t:a>`
+_ANY_SUFFIX = r"[0-9A-Za-z_.:-]{1,32}"
+"""The pattern for the wildcard `SUFFIX` in a mark: the `a` of `<think:a>`, but not `a b`."""
 _HEADER = r"(?:(?!to=)[^<]){0,48}+"
-"""The pattern of text in a gpt-oss header: the ` json` of `<|channel|>final json<|message|>`."""
+"""The pattern of text in a header, the tokens and words with which gpt-oss begins each message: the
+` json` of `<|channel|>final json<|message|>`. It ends before `<` and before `to=`.
+"""
 _GAP = rf"(?=\W)(?!<\|message){_HEADER}(?:<\|constrain\|>{_HEADER})?"
-"""The pattern for `GAP` in a header's mark: ` json`, ` a<|constrain|>b`; not `json` or ` to=f`."""
+"""The pattern of a header's gap, the text for the wildcard `GAP` in a mark: the ` json` of
+`<|channel|>final json<|message|>`, or ` a<|constrain|>json`. No gap are ` to=f` (the recipient of a
+call) and the `ize` of `<|channel|>finalize<|message|>`, which goes on a word.
+"""
 _QUOTES = "\"'`“‘«‹„「『(["  # before a mark, they show that the mark is only quoted
 _CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)  # a closer of a thought: `</think>`
 _CALL_NEXT = re.compile(
     rf"\s*(?:(?:{_CLOSER})\s*)?+(?:[\[{{]|<[^/])|"
     r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
-)  # a call's beginning behind its opener: `{`, `[`, `<a`, `f(`, `f {`, `f <a`, `f\n`; not `f a`
-_WORD_NEXT = re.compile(r"\w|[^\S\n]*\n\s*\w")  # a word behind an opener: `f`, `\n f`; not ` f`
+)
+"""The pattern of a call's beginning behind its opener. It fits `{`, `[` and `<a`, before which
+blanks and one closer of a thought may stand, `f {`, `f [`, `f(`, `f <a`, and `f` with a line end
+behind it. It does not fit `f is`.
+"""
+_WORD_NEXT = re.compile(r"\w|[^\S\n]*\n\s*\w")
+"""The pattern of a word directly behind an opener, or on a later line with only blanks between: it
+fits `f` and a line end with `f` behind it, but not ` f` on the opener's line.
+"""
 _MAYBE_CUT_CALL = re.compile(r"\s*<?|\w[\w.-]*\s*<?")
-"""All text behind an opener, if a call may be cut off there: no text, `f`, `f <`; not `f a`."""
+"""The pattern of a text's end behind an opener that may be a cut-off call: it fits no text, `f` and
+`f <`, but not `f is`.
+"""
 
 _TEXT_PATTERN = rf"""
     # the line of a fence; behind a fence of backticks, its line has no further backtick
@@ -57,11 +72,11 @@ _TEXT_PATTERN = rf"""
 
 @dataclass(frozen=True)
 class ToolMark:
-    """A mark before tool calls, from the addon's table of forms."""
+    """An opener of tool calls, from the addon's table of forms."""
 
     counts: Counts  # where the mark begins a call; elsewhere it is text
-    close: str  # the mark behind the calls
-    before: tuple[str, ...] = ()  # marks before which the calls end if `close` is missing
+    close: str  # the mark behind the calls; empty for none
+    before: tuple[str, ...] = ()  # marks before which the calls end, as `close` may be missing
     alone: bool = False  # True if the mark is a part of the call's body, as `<function=`
 
     @property
@@ -114,7 +129,8 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
     """Return the pattern of the next piece of text: code, a thought, a mark, or one character. The
     group that matches tells what a mark is: an opener of calls (`tool`), a closer that is dropped
     (`stray`) or shows that all before it was a thought (`bare`), the answer's opener (`answer`), a
-    token that is dropped (`silent`), or a mark that the reply's end cuts off (`torn`).
+    token that is dropped (`silent`), or a mark that the reply's end cuts off (`torn`). For code and
+    a character, none of these groups matches.
     """
     rows = [
         (number, row)
@@ -147,7 +163,9 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
 
 
 def _silent_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
-    """Return the lone closers that are dropped as special tokens; none if `bare` or `stray`."""
+    """Return the closers that are dropped as special tokens, although they close nothing. There are
+    none if the state is `bare` or `stray`, because there all lone closers have another meaning.
+    """
     rows = [row for row in families if row.lone is Lone.NOTHING]
     return [] if state.bare or state.stray else [mark for row in rows for mark in row.closes]
 
@@ -161,8 +179,9 @@ def _marks_in(families: Sequence[ThoughtRow], state: State) -> list[str]:
 
 
 def _cut_mark_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return a list of one pattern, of a mark that the reply's end cuts off (`<|channel|>fin`).
-    `torn`: the special tokens with which such a mark must begin; without any, the list is empty.
+    """Return a list of one pattern, which fits one of `marks` that the reply's end cuts off, such
+    as `<|channel|>fin`. `torn`: the special tokens with which such a mark must begin; if there are
+    none, the list is empty.
     """
     parts = _mark_beginning_patterns(marks, torn)
     parts += [_begun_gap_pattern(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
@@ -170,14 +189,17 @@ def _cut_mark_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]
 
 
 def _mark_beginning_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return a pattern for each beginning of a mark (up to its gap) that begins with a `torn`."""
+    """Return a pattern for each incomplete mark, cut off before its gap, that begins with a special
+    token of `torn`: for `<|channel|>f`, `<|channel|>fi` and so on.
+    """
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
     return mark_patterns(part for part in cut if part.startswith(torn) and GAP not in part)
 
 
 def _header_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """Return patterns of gpt-oss headers that the reply's end cuts off, with a word in their gap:
-    `<|channel|>final I`. The beginning of a mark, with a token of `torn` in front, does not fit.
+    `<|channel|>final I`. A text that may still become a mark without gap does not fit, if it begins
+    with a special token of `torn`.
     """
     others = rf"(?!(?:{'|'.join(_mark_beginning_patterns(marks, torn)) or '(?!)'})\Z)"
     gaps = [mark for mark in marks if GAP in mark]
@@ -185,7 +207,9 @@ def _header_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
 
 
 def _begun_gap_pattern(mark: str, condition: str = "") -> str:
-    """Return the pattern of `mark` cut off in or behind its gap. `condition`: a lookahead there."""
+    """Return the pattern of a mark that is cut off in its gap or in the token behind it, such as
+    `<|channel|>final js`. `condition`: a lookahead where the gap begins; empty for none.
+    """
     head, _, tail = mark.partition(GAP)
     ends = {end[:length] for end in (tail, "<|constrain|>") for length in range(1, len(end))}
     some = "|".join(mark_patterns(ends))
@@ -193,7 +217,10 @@ def _begun_gap_pattern(mark: str, condition: str = "") -> str:
 
 
 def _lone_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
-    """Return the closers that count without an opener; those of `Lone.TEXT` only if `inside`."""
+    """Return the closers that count without an opener. Those of `Lone.TEXT` are words, so they
+    count only if the state is `inside`. Marks that are dropped anywhere (`ignored`) are not among
+    them.
+    """
     rows = [row for row in families if row.lone is not Lone.TEXT or state.inside]
     return [mark for row in rows for mark in row.closes if mark not in row.ignored]
 
@@ -206,7 +233,9 @@ def call_openers_in_thoughts(families: Sequence[ThoughtRow], offered: bool) -> l
 
 
 def _tool_marks_in_text(families: Sequence[ThoughtRow], state: State) -> list[str]:
-    """Return the marks of tool calls that count in text."""
+    """Return the openers of calls that count in an answer. If the request offers no tools, they
+    count only directly behind a call.
+    """
     if state.offered and families:
         return [*TOOL_MARKS]
     return call_openers_in_thoughts(families, False) if state.called else []
@@ -276,7 +305,9 @@ def _value_begin(text: str, offset: int, header: bool) -> int | None:
 
 
 def is_shown_call(text: str, offset: int) -> bool:
-    """Return True if the tool mark at `offset` only shows a call in prose: `try <tool_call>{}`."""
+    """Return True if the opener at `offset` only shows how a call looks: it stands in the middle of
+    a sentence, and a call's JSON follows it, as in `write <tool_call>{"name": "f"}`.
+    """
     line = re.search(r"[^\n]*\Z", text[:offset][-64:])[0]  # type: ignore[index]
     behind = text[offset + len(tool_mark(text, offset)) :]
     return bool(re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", line) and re.match(r"\s*[\[{]", behind))
@@ -325,13 +356,15 @@ def _opener_pattern(family: ThoughtRow, mark: str, suffix: str) -> str:
 
 
 def tool_mark(text: str, offset: int) -> str:
-    """Return the longest mark of tool calls at `offset`; empty if there is none."""
+    """Return the longest mark of `TOOL_MARKS` at `offset`; empty if there is none."""
     return max((mark for mark in TOOL_MARKS if text.startswith(mark, offset)), key=len, default="")
 
 
 def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> bool:
-    """Return True if the tool mark at `offset` begins a call. `begin`: where the text begins;
-    `answer`: True if this is text of the answer and not of a thought, in which more must follow.
+    """Return True if the opener at `offset` begins a call, and is no part of a sentence about
+    calls. `begin`: where the text begins that is looked at before the opener; `answer`: True if
+    this is text of the answer and not of a thought, where the beginning of a call must follow the
+    opener.
     """
     mark = tool_mark(text, offset)
     before, behind = text[begin:offset][-64:], text[offset + len(mark) :]
@@ -357,7 +390,8 @@ def trim_cut_mark(
 ) -> str:
     """Return a thought without the mark that its end cuts off (`<|channel|>fin`). The mark must
     begin with a token of `ThoughtRow.torn`, and have no word in its gap (`<|channel|>final I` is
-    text). `marks` count anywhere in the thought, `first` only where it begins or behind blanks.
+    text). `marks`: those that count anywhere in the thought; `first`: those that count only at its
+    beginning, before which blanks may stand.
     """
     torn = tuple(mark for row in families for mark in row.torn)
     longest = max(map(len, [*marks, *first]), default=0)

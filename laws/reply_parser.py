@@ -14,7 +14,8 @@ from laws.parsed_reply import Json, ParsedChoice, ParsedReply, Piece
 from laws.response_parser import ResponseParser
 from laws.text_completions import as_chat, is_text
 
-_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")  # the end of a frame
+_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
+"""The pattern of the end of a frame: two line ends, which may differ."""
 _CHOICE_FIELDS = ("index", "delta", "message", "finish_reason")  # a choice's fields that are read
 _WRONG_SHAPE = (AttributeError, TypeError, KeyError, ValueError)
 """The errors that a reader raises for JSON that has not the shape of its dialect."""

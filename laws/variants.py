@@ -47,8 +47,9 @@ class Variant:
 
 
 def variants(recording: Recording, dialect: Dialect | None = None) -> Iterator[Variant]:
-    """Yield the variants of a reply; of `dialect` only, unless it is None. A client of the server's
-    dialect gets the server's form; other clients, which only a chat completions server has, both.
+    """Yield all variants of a reply, or only those for clients of `dialect`. Only a chat
+    completions server's reply is translated for clients of other dialects, in both forms. A client
+    of the server's own dialect gets the form that the server sent.
     """
     server = recording.server_dialect
     for client in DIALECTS if server is OPENAI_CHAT else (server,):
