@@ -25,7 +25,7 @@ SPECIAL = frozenset(form.name for form in FORMS if form.counts is Counts.EVERYWH
 
 @dataclass(frozen=True)
 class Call:
-    """A call that the oracle read. In a run of calls, the first has the run's span, others none."""
+    """A call that the oracle read. The first of a run has the span of all, others an empty span."""
 
     begin: int  # the offset of the call, or of the blank lines before the call
     end: int  # the offset behind the call's closing marks and the blanks that follow them
@@ -55,7 +55,7 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
 
 
 def _accepted(arguments: Mapping[str, object], schema: Schema) -> Mapping[str, object] | None:
-    """Return a call's arguments, which `schema` finds among `Members`; None if it refuses them."""
+    """Return a call's arguments, of `Members` those that `schema` names; None if they are wrong."""
     if isinstance(arguments, Members):
         properties = schema.get("properties")
         return arguments.arguments(list(properties) if isinstance(properties, Mapping) else [])

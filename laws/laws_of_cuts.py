@@ -71,7 +71,9 @@ def law_3(recording: Recording, _: int) -> None:
 def _check_same(
     to: list[Variant], recordings: list[Recording], skip: tuple[Recording, Form] | None = None
 ) -> None:
-    """Check that variants get the same from all recordings. `skip`: recording and client's form."""
+    """Check that variants get the same from all recordings. `skip`: a recording, and the form of
+    the clients for which it is not compared; None to compare all.
+    """
     pairs = [
         (each, variant)
         for each in recordings

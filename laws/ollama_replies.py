@@ -18,7 +18,7 @@ class OllamaParser:
 
     def __init__(self) -> None:
         self.reply = ParsedReply()
-        self._calls = 0
+        self._calls = 0  # how many calls came so far
 
     def feed(self, line: Json) -> None:
         """Add a line, or a whole reply, to `reply`."""

@@ -88,8 +88,8 @@ class _Reader:
     called: bool = False  # True if only blanks stand between a tool call and `rest`
     resumes: Sequence[str] = ()  # closers of a thought that goes on if text follows its call
     unmarked: str = ""  # the text of a thought that ended in neither closer nor call
-    torn: bool = False  # True if the text ended in an incomplete mark, which was dropped
-    again: Sequence[str] = ()  # openers that are dropped if they stand within the thought
+    torn: bool = False  # True if the last thought ended in an incomplete mark, which was dropped
+    again: Sequence[str] = ()  # openers that are dropped if they stand within the next thought
 
     def blocks(self, start: str) -> Iterator[Block]:
         """Yield the blocks in order. Several text blocks may follow one another."""

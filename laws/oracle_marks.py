@@ -47,8 +47,8 @@ _WORD_NEXT = re.compile(r"\w|[^\S\n]*\n\s*\w")
 fits `f` and a line end with `f` behind it, but not ` f` on the opener's line.
 """
 _MAYBE_CUT_CALL = re.compile(r"\s*<?|\w[\w.-]*\s*<?")
-"""The pattern of a text's end behind an opener that may be a cut-off call: it fits no text, `f` and
-`f <`, but not `f is`.
+"""The pattern of all that follows an opener if the text's end may have cut off a call there: it
+fits no text, `f` and `f <`, but not `f is`.
 """
 
 _TEXT_PATTERN = rf"""
@@ -361,10 +361,9 @@ def tool_mark(text: str, offset: int) -> str:
 
 
 def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> bool:
-    """Return True if the opener at `offset` begins a call, and is no part of a sentence about
-    calls. `begin`: where the text begins that is looked at before the opener; `answer`: True if
-    this is text of the answer and not of a thought, where the beginning of a call must follow the
-    opener.
+    """Return True if the opener at `offset` begins a call. It begins none if it is quoted or in
+    mid-sentence, unless it is a special token, nor, in a thought, if nothing like a call follows.
+    `begin`: where the text begins that is read; `answer`: True for an answer, False for a thought.
     """
     mark = tool_mark(text, offset)
     before, behind = text[begin:offset][-64:], text[offset + len(mark) :]

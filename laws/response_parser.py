@@ -9,8 +9,10 @@ _THOUGHT_FIELDS = {
     "response.reasoning_text.delta": "content",
     "response.reasoning_summary_text.delta": "summary",
 }
+"""Type of an event with a delta of thinking -> the field of a whole item with such thinking."""
 _TEXT_EVENTS = ("response.output_text.delta", "response.refusal.delta")
 _FINISH_BY_REASON = {"max_output_tokens": "length", "content_filter": "content_filter"}
+"""The reason for which a response is incomplete -> the finish reason of a chat completion."""
 _LAST_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -19,8 +21,8 @@ class ResponseParser:
 
     def __init__(self) -> None:
         self.reply = ParsedReply()
-        self._items: dict[object, int] = {}
-        self._with_deltas: set[int] = set()
+        self._items: dict[object, int] = {}  # an item's index or id -> how many came before it
+        self._with_deltas: set[int] = set()  # the indexes of items with deltas, and of calls
 
     def feed(self, event: Json) -> None:
         """Add an event or a whole response to `reply`. One of another type is ignored, unless it

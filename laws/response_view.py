@@ -27,11 +27,11 @@ class StrictResponseReader:
 
     def __init__(self) -> None:
         self.response: Json = {}
-        self._kinds: list[str] = []
-        self._count = 0
-        self._open: Json | None = None
-        self._done: list[Json] = []
-        self._pieces: list[str] = []
+        self._kinds: list[str] = []  # the types of the first events, of `_STARTED`
+        self._count = 0  # how many events came
+        self._open: Json | None = None  # the item that is not finished yet
+        self._done: list[Json] = []  # the finished items
+        self._pieces: list[str] = []  # the deltas of the open item
 
     def feed(self, event: Json) -> None:
         """Check one event."""

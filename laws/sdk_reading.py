@@ -166,8 +166,8 @@ def responses_read(wire: Wire, body: bytes, form: Form) -> list[dict[str, Any]]:
 
 
 def _check_event(event: dict[str, Any]) -> None:
-    """Raise ValidationError if an event of the Responses API is not of the SDK's types."""
-    if event["type"] == "keepalive":
+    """Raise ValidationError for an event of the Responses API that the SDK's types refuse."""
+    if event["type"] == "keepalive":  # the SDK has no type for it
         return
     error = (event.get("response") or {}).get("error") or {}
     if error.get("code") == "context_length_exceeded":  # the API has it, the SDK's types do not

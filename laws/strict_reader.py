@@ -60,10 +60,10 @@ class StrictReader:
     def __init__(self) -> None:
         self.message: dict[str, Any] = {}
         self.error: dict[str, Any] = {}
-        self._last = ""
-        self._json = ""
-        self._signed = False
-        self._cut = False
+        self._last = ""  # the type of the last event but pings
+        self._json = ""  # the JSON of the open call's input so far
+        self._signed = False  # True if the open block got its signature
+        self._cut = False  # True if a call's input was cut off
 
     def feed(self, event: dict[str, Any]) -> None:
         """Read one event."""
