@@ -35,8 +35,8 @@ class Members(dict[str, object]):
     """Objects without a name that follow the call's object; they may hold its arguments."""
 
     def arguments(self, parameters: Sequence[str]) -> Mapping[str, object] | None:
-        """Return the arguments named in `parameters`. None: a filled member is no argument, holds
-        none and is no field like `id`; or two members disagree about an argument.
+        """Return the arguments named in `parameters`. None: a filled member is no argument, no
+        object of arguments and no field like `id`; or two members disagree about an argument.
         """
         arguments: dict[str, object] = {}
         argued = any(isinstance(self.get(key), dict) for key in _ARGUMENTS)
@@ -59,7 +59,7 @@ class Members(dict[str, object]):
         return arguments
 
     def _all_items(self) -> Iterator[tuple[str, object]]:
-        """Yield the items of the call and of `behind`; an unknown key if their arguments differ."""
+        """Yield the items of the call and of `behind`, or a key of no tool if arguments differ."""
         arguments = next((self[key] for key in _ARGUMENTS if self.get(key)), None)
         yield from self.items()
         for each in self.behind:
@@ -203,7 +203,7 @@ def _values(xml: str) -> dict[str, object]:
 
 
 def python_reader(close: str) -> Reader:
-    """Return a reader of Python calls, `f(a=1)`, or of JSON, up to `close` (empty: to the end)."""
+    """Return a reader of Python calls (`f(a=1)`) or JSON up to `close`; if empty: `_python_end`."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         end = text.find(close, match.end()) if close else _python_end(text, match.end())
@@ -217,7 +217,7 @@ def python_reader(close: str) -> Reader:
 
 
 def _python_end(text: str, begin: int) -> int:
-    """Return where the longest valid Python from `begin` to a bracket ends; else the text's end."""
+    """Return where the longest valid Python from `begin` ends in `)` or `]`; else the text's end."""
     for end in reversed([match.end() for match in re.finditer(r"[)\]]", text[begin:])]):
         try:
             ast.parse(text[begin : begin + end].strip())

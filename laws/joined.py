@@ -30,7 +30,7 @@ JOINT = "\n\n"  # the blank line before the sentence that ends a thought
 _MARK_TOKENS = 2  # how many tokens a mark and its line end are estimated to have
 _PLAIN = {"budget": "server", "budget_tokens": "", "loops": "off", "unanswered": "tell"}
 """The options with which the addon does not end thoughts by itself."""
-_NOT_IN_FRAME_FIELDS = ("choices", "usage", "timings")  # fields that `frame_fields` leaves out
+_NOT_IN_FRAME_FIELDS = ("choices", "usage", "timings")  # no part of `Joined.frame_fields`
 _DONE = b"data: [DONE]\n\n"  # the last frame of a stream
 _PIECES = 6  # the most pieces into which a text is cut at random
 

@@ -37,8 +37,8 @@ _STOP_STRINGS = ("stop_reason", "matched_stop")
 
 
 def law_4(recording: Recording, _: int) -> None:
-    """Check that nothing of the server's reply is lost: text without marks, calls, finishes and
-    counts, and for a chat completions client all other fields.
+    """Check that a client gets all of the server's reply but the marks: text, calls, finishes and
+    counts, and a chat completions client also all other fields.
     """
     case = Case(recording)
     for variant in variants(recording):

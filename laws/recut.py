@@ -88,7 +88,7 @@ def _text_fields(delta: Json) -> tuple[str, ...]:
 
 
 def _delta_of(value: Json) -> tuple[Json, tuple[str | int, ...]]:
-    """Return a frame's only delta and the keys to it; both empty if it has a finish or counts."""
+    """Return a frame's only delta and the keys to it; both empty beside a finish or counts."""
     match value:
         case {"choices": [dict() as choice]} if not value.get("usage"):
             delta = choice if is_text(value) else choice.get("delta")

@@ -56,7 +56,9 @@ class Wire:
 
 
 def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the message object of `messages.create`, which must be of the SDK's own types."""
+    """Return the message object of `messages.create`, all of whose blocks that are of the API
+    (`_of_the_api`) must be of the SDK's own types.
+    """
     message = wire.serve(body, Form.WHOLE).anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION
     )
@@ -74,7 +76,7 @@ def anthropic_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
 
 
 def anthropic_events(wire: Wire, body: bytes) -> list[dict[str, Any]]:
-    """Return each event of `messages.create(stream=True)`; all must be of the SDK's own types."""
+    """Return each event of `messages.create(stream=True)`; those of the API must fit its types."""
     wire.serve(body, Form.STREAM)
     stream = wire.anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION, stream=True

@@ -20,7 +20,7 @@ from converter.extras.recordings.recording import Chunk, Recording
 from laws.failures import BrokenLawError
 
 DRAWN = 8
-"""How many random cuts to check for each recording and law. The recording's name is their seed."""
+"""How many random cuts to check for each recording and law. Name and law are the random seed."""
 _CONTENT_TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
 _CLIENT_NAMES = {
     OPENAI_CHAT: "chat completions client",
