@@ -1,6 +1,6 @@
 """Make the rows by which `call_oracle` finds calls (`ROWS`, `WHOLE`) from the addon's table of
 forms: each has the pattern of a call's beginning and a reader of `call_oracle_readers`. The marks
-are the addon's, but not the patterns of headers: here each is a tool's name among special tokens.
+are the addon's; the patterns of `Header` bodies are not, but fit a tool's name among any tokens.
 """
 
 import re
