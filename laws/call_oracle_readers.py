@@ -217,7 +217,7 @@ def python_reader(close: str) -> Reader:
 
 
 def _python_end(text: str, begin: int) -> int:
-    """Return where the longest valid Python from `begin` to `)` or `]` ends; else the text's end."""
+    """Return where the longest valid Python from `begin` to `)` or `]` ends; or the text's end."""
     for end in reversed([match.end() for match in re.finditer(r"[)\]]", text[begin:])]):
         try:
             ast.parse(text[begin : begin + end].strip())

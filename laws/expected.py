@@ -241,7 +241,7 @@ def _drop_text(read: Iterable[Part], length: int) -> list[Part]:
 
 
 def _without_blanks(read: Sequence[Part]) -> list[Part]:
-    """Return the parts with text trimmed beside thinking; behind it, a line keeps its indentation."""
+    """Return the parts with text trimmed beside thinking; behind it, a line stays indented."""
     kinds = ["", *(part.kind for part in read), ""]
     out = []
     for part, before, behind in zip(read, kinds, kinds[2:], strict=False):

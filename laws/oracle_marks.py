@@ -30,10 +30,10 @@ _HEADER = r"(?:(?!to=)[^<]){0,48}+"
 _GAP = rf"(?=\W)(?!<\|message){_HEADER}(?:<\|constrain\|>{_HEADER})?"
 """The pattern of a header's gap, the text for the wildcard `GAP` in a mark: the ` json` of
 `<|channel|>final json<|message|>`, or ` a<|constrain|>json`. No gap are ` to=f` (the recipient of a
-call) and the `ize` of `<|channel|>finalize<|message|>`, which goes on a word.
+call) and the `ize` of `<|channel|>finalize<|message|>`, which continues a word.
 """
 _QUOTES = "\"'`“‘«‹„「『(["  # before a mark, they show that the mark is only quoted
-_CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)  # a closer of a thought: `</think>`
+_CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)  # any closer of a thought: `</think>`
 _CALL_NEXT = re.compile(
     rf"\s*(?:(?:{_CLOSER})\s*)?+(?:[\[{{]|<[^/])|"
     r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
