@@ -45,9 +45,8 @@ def as_stream(recording: Recording) -> Recording:
 
 def law_3(recording: Recording, _: int) -> None:
     """Check that a client gets the same from the recorded reply and from its other form: a stream
-    folded into a body, or a body unfolded into a stream. If the client gets a stream of a stream,
-    the addon must decide early whether it begins in a thought, so that it may differ: this is
-    compared only with the option `start` set.
+    folded into a body, or a body unfolded into a stream. In a client's stream of a stream the addon
+    must decide early whether it begins in a thought: it is compared only with the option `start`.
     """
     streamed = as_stream(recording)
     whole = (

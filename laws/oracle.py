@@ -280,9 +280,7 @@ class _Reader:
         return whole
 
     def _find_call(self, start: int, end: int, call_openers: Sequence[str]) -> int | None:
-        """Return the offset of the first call from `start` to `end` whose opener is in
-        `call_openers`; None if there is none.
-        """
+        """Return the offset of the first call from `start` to `end` with one of these openers."""
         offsets = (
             offset
             for offset in range(start, end + 1)

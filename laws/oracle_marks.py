@@ -129,8 +129,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
     """Return the pattern of the next piece of text: code, a thought, a mark, or one character. The
     group that matches tells what a mark is: an opener of calls (`tool`), a closer that is dropped
     (`stray`) or shows that all before it was a thought (`bare`), the answer's opener (`answer`), a
-    token that is dropped (`silent`), or a mark that the reply's end cuts off (`torn`). For code and
-    a character, none of these groups matches.
+    token that is dropped (`silent`), or a mark that the reply's end cuts off (`torn`).
     """
     rows = [
         (number, row)
@@ -217,9 +216,8 @@ def _begun_gap_pattern(mark: str, condition: str = "") -> str:
 
 
 def _lone_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
-    """Return the closers that count without an opener. Those of `Lone.TEXT` are words, so they
-    count only if the state is `inside`. Marks that are dropped anywhere (`ignored`) are not among
-    them.
+    """Return the closers that count without an opener, but none that is dropped anyway (`ignored`).
+    Those of `Lone.TEXT` count only if the state is `inside`.
     """
     rows = [row for row in families if row.lone is not Lone.TEXT or state.inside]
     return [mark for row in rows for mark in row.closes if mark not in row.ignored]

@@ -56,9 +56,7 @@ class Wire:
 
 
 def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the message object of `messages.create`, all of whose blocks that are of the API
-    (`_of_the_api`) must be of the SDK's own types.
-    """
+    """Return the message object of `messages.create`; blocks of the API must fit its types."""
     message = wire.serve(body, Form.WHOLE).anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION
     )
