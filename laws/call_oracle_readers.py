@@ -59,7 +59,9 @@ class Members(dict[str, object]):
         return arguments
 
     def _all_items(self) -> Iterator[tuple[str, object]]:
-        """Yield the items of the call and of `behind`, or a key of no tool if arguments differ."""
+        """Yield the items of the call and, if it has no arguments, of the objects behind it. For an
+        object behind it that differs from its arguments, yield a key that no tool has.
+        """
         arguments = next((self[key] for key in _ARGUMENTS if self.get(key)), None)
         yield from self.items()
         for each in self.behind:

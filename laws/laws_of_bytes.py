@@ -67,7 +67,7 @@ def law_8(recording: Recording, drawn: int) -> None:
 
 
 def spoiled_bodies(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[str, bytes]]:
-    """Yield pairs: a fault's description, `body` with this fault. Three faults, `drawn` times."""
+    """Yield `drawn` pairs of each of three kinds of faults: its description, `body` with it."""
     for _ in range(drawn):
         offset, garbage = drawing.randrange(len(body) + 1), drawing.choice(_GARBAGE)
         yield f"cut off at byte {offset}", body[:offset]

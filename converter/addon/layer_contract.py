@@ -21,9 +21,9 @@ QUITTING = "mitmproxy is shutting down"
 
 class BodyReader(Protocol):
     """Reads the body of a server's response while the client does not get it yet. In the middle of
-    the body it may have the layers leave the server: they close the server's connection, read no
-    more of this response, and send the server the request that `next_request` returns, if there
-    is one.
+    the body it may have the layers leave the server: they close the server's connection (HTTP/1) or
+    cancel the stream (HTTP/2), read no more of this response, and send the server the request that
+    `next_request` returns, if there is one.
     """
 
     holds: bool
@@ -39,9 +39,10 @@ class BodyReader(Protocol):
         """Read a chunk of the response's body. The returned list is ignored."""
 
     def next_request(self, possible: bool) -> Request | None:
-        """Return the request that the layers send to the server after they left this response;
-        `None`: they end the body of the client's response. `possible`: False if the protocol of the
-        server's connection allows no further request for this exchange.
+        """Return the request that the layers send to the server in place of the rest of this
+        response. `None` if there is none: the client's response then ends with what was read so
+        far. `possible`: False if no further request can be sent for this exchange, as over HTTP/2;
+        then `None` is returned.
         """
 
 

@@ -115,8 +115,8 @@ class ReplySteps:
             rest = b"".join([*tap(http_messages.read_body(flow.response, notes)), *tap(b"")])
             kind = record.exchange.client_dialect.wire.framing.content_type
             http_messages.set_reply(flow.response, Answer(200, kind, rest))
-        # either no stream began; or one began, so that its rewriter is open, but then the response
-        # had no body or was an error
+        # there is no rewriter if no stream began; it is still open if a stream began and nothing
+        # ended it, because the response that came had no body or was an error
         elif record.rewriter is None or is_open:
             await self._rewrite_whole(flow.response, record, notes)
         if rewriter := record.rewriter:

@@ -75,7 +75,7 @@ class EndedThoughts:
 
 @dataclass(slots=True)
 class Findings:
-    """The notes of all stages on one reply."""
+    """The facts that all stages have learned from one reply."""
 
     native: bool = False
     """True if the server sent thinking in a field."""
@@ -88,7 +88,7 @@ class Findings:
     phrase nor a closer has ended.
     """
     calls: CallsRead = field(default_factory=CallsRead)
-    """The notes on tool calls that were read from the text."""
+    """The facts about the tool calls that were read from the text."""
     unread_tag: tuple[str, str] | None = None
     """A tag at the beginning of the text, and its probable closer, if the tag seems to begin a
     thought but belongs to no family that was read; else `None`.

@@ -154,8 +154,8 @@ class FrameDecoder:
 
     def overflow(self) -> list[Frame]:
         """Return the held bytes as one oversized frame if they are more than the limit, so that
-        they take no more memory. The last few stay held if the frame's end may begin in them.
-        Return an empty list if the held bytes are not more than the limit.
+        they take no more memory. The last `longest - 1` bytes stay held, because the frame's end
+        may begin in them. Return an empty list if the held bytes are not more than the limit.
         """
         if len(self._buffer) <= self._limit:
             return []

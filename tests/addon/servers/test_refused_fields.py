@@ -8,10 +8,7 @@ from converter.addon.servers.refused_fields import FIELD, is_field, unknown_fiel
 from tests.support.rows import rows_of
 
 
-@pytest.mark.parametrize(
-    ("message", "paths"),
-    rows_of(__file__)["an error message names a field"],
-)
+@pytest.mark.parametrize(("message", "paths"), rows_of(__file__)["an error message names a field"])
 def test_an_error_message_names_a_field(message: str, paths: list[str]) -> None:
     named_text, names = unknown_fields(message)
     assert names == {FIELD + path for path in paths}

@@ -256,9 +256,9 @@ class OpenAIEncoder(Encoder):
         yield from self._write_frame(frame)
 
     def _expand(self, event: Event) -> list[Event]:
-        """Return the event, with the events that this dialect adds to it: a first delta to a
-        `Start`, a stop string to a `Finish`. The list is empty for data that only another dialect
-        can write: an `Opaque`, or an `OpaqueFrame` whose bytes are no comment (`: ...`).
+        """Return the event, with an event that this dialect adds if its own server sent none: the
+        first delta behind a `Start`, the stop string before a `Finish`. Return an empty list for
+        data of another dialect: its `Opaque`s, and its `OpaqueFrame`s that are no comments.
         """
         match event:
             case Start() if own_fields(event.own, NAME) is None:

@@ -289,11 +289,11 @@ class Candidate:
         return len(rest) > 1 and any(mark.startswith(rest) for mark in self.row.ends)
 
     def waits_for_text(self, point: Point, in_sentences: bool) -> bool:
-        """Return True if the calls up to `point` count only with certain text behind them
-        (`COUNTED`), so that this text must come first.
+        """Return True if the text behind `point` decides whether the calls up to it count
+        (`COUNTED`), so that the decision waits until this text has come.
 
-        `in_sentences`: True if a call in the middle of a sentence counts at once when it has the
-            closer that its form needs. False if the text behind it decides even then.
+        `in_sentences`: True if a call in the middle of a sentence needs no such text once it has
+            the closer that its form needs; False if it always needs such text.
         """
         closed = in_sentences and (
             point.reason is End.CLOSER or not (self.start.has_opener and self.row.closes)

@@ -973,9 +973,10 @@ class Engine:
         return WAITING_LIMIT if candidate.names_tool and self._may_break(candidate) else HELD_LIMIT
 
     def _end_at_limit(self, candidate: Candidate) -> None:
-        """End a candidate that is longer than its limit. If the limit is `WAITING_LIMIT`
-        (`_limit_of`), it is a call that must not run; else it is text. It ends exactly at the
-        limit, wherever the stream was cut into pieces.
+        """End a candidate that is longer than its limit. If it names an offered tool and stands
+        alone, its limit is `WAITING_LIMIT` (`_limit_of`), and the reply ends with an error; else
+        the candidate becomes text. It ends exactly at the limit, wherever the stream was cut into
+        pieces.
         """
         end, verdict = self._limit_of(candidate), Verdict(failed=Failed.TEXT)
         if end == WAITING_LIMIT:
@@ -1045,7 +1046,7 @@ class Engine:
         return candidate.stands is Stands.ALONE and self._expectations.in_sentences
 
     def _break_reply(self, name: str) -> None:
-        """Note that a call of the tool `name` must not run, and drop the unread text. The stage
+        """Record that a call of the tool `name` must not run, and drop the unread text. The stage
         then ends the reply with an error.
         """
         self.calls.broken_name = self.calls.broken_name or name

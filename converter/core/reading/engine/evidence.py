@@ -59,7 +59,7 @@ class Evidence:
         return None if pair and self._tail.rstrip().endswith(pair[1]) else pair
 
     def note_event(self, event: Event) -> None:
-        """Note from an emitted event whether the choice has thinking and an answer, and, if the
+        """Record from an emitted event whether the choice has thinking and an answer, and, if the
         reply was read as beginning in a thought, where the closer of the first thought stands
         (`Beginning.closer_apart`).
         """
@@ -81,8 +81,8 @@ class Evidence:
             self._shown.closer_apart |= bool(apart)
 
     def note_closer(self, answer: Answer) -> None:
-        """Note that the reply really began in a thought, if it was read as beginning in the answer
-        but has a closer of a thought without an opener. `answer` says whether it has one.
+        """Record that the reply really began in a thought, if it was read as beginning in the
+        answer but has a closer of a thought without an opener. `answer` says whether it has one.
         """
         unmatched = answer.unmatched_closer
         begins_in_text = self._reading.mode in (Mode.ANSWERING, Mode.CLOSED)
@@ -91,7 +91,7 @@ class Evidence:
             self._note_correction(InitialState.THINKING)
 
     def note_finish(self, finish: str, closed: bool, openers: tuple[str, ...]) -> None:
-        """Note where the reply really began, if it was read as beginning in a thought. If this
+        """Record where the reply really began, if it was read as beginning in a thought. If this
         thought has ended (`closed`), a guess that the reply began in it was right. If it has not
         ended, the reply began in the answer; but a reply that was cut off shows nothing.
 
@@ -111,7 +111,7 @@ class Evidence:
             self._note_correction(InitialState.TEXT)
 
     def _note_correction(self, begun: InitialState) -> None:
-        """Note `begun`, the state in which a wrongly read reply really began. The first such note
-        stays.
+        """Record `begun`, the state in which a wrongly read reply really began. The first such
+        record stays.
         """
         self._shown.correction = self._shown.correction or begun

@@ -41,7 +41,7 @@ class OpenThought(Thought):
         self.begun = self.emitted = self.unclosed = False
 
     def note_opener(self, row: ThoughtRow, suffix: str) -> None:
-        """Note the opener of a thought: its family `row`, and the suffix in it."""
+        """Record the opener of a thought: its family `row`, and the suffix in it."""
         self.row, self.suffix, self.begun, self.unclosed = row, suffix, True, False
 
     @property
@@ -131,8 +131,8 @@ class Answer:
         return [Text(text_and_lead, self.choice)]
 
     def note_unmatched(self, before: str, closer: str) -> None:
-        """Note a closer of a thought that has no opener. Only the first one is noted, and only if
-        text of the answer stands before it.
+        """Record a closer of a thought that has no opener. Only the first one is recorded, and only
+        if text of the answer stands before it.
 
         `before`: the character before the closer. `closer`: the closer if it will be emitted as
         text; empty if it is dropped.
@@ -176,7 +176,7 @@ class Answer:
         self._closer = self._tags[1]
 
     def note_tag(self, *, opens: bool) -> None:
-        """Note that a tag of the answer was dropped. If it was the opener (`opens`), the answer's
+        """Record that a tag of the answer was dropped. If it was the opener (`opens`), the answer's
         closer counts from now on; if it was the closer, none does.
         """
         self._closer = self._tags[1] if opens else ""

@@ -55,7 +55,7 @@ class ReadingStage:
     Arguments:
         reading: the settings for the reply.
         choice: the index of the choice.
-        findings: the notes on the reply, which the stage fills.
+        findings: the facts about the reply, which the stage fills.
         ids: the beginning of the ids of those calls in the text to which the model gave no id.
     """
 
@@ -312,7 +312,7 @@ class ReadingStage:
         return self._note_all([*events, *self._engine.flush(finish, cut)])
 
     def _note_all(self, events: Sequence[Event]) -> list[Event]:
-        """Note events of the engine in the findings. Return them, except each `LateCloser`, and
+        """Record events of the engine in the findings. Return them, except each `LateCloser`, and
         calls that are held because they may repeat an earlier call. If a call must not run, return
         a failure behind them.
         """
@@ -338,7 +338,7 @@ class ReadingStage:
         return [*out, failure_of(broken, NO_FORM)] if broken else out
 
     def _note_event(self, event: Event) -> None:
-        """Note an event of the engine in the evidence and the findings."""
+        """Record an event of the engine in the evidence and the findings."""
         self._evidence.note_event(event)
         calls = self._thought_calls
         if isinstance(event, Thinking):

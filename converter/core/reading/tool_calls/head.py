@@ -274,7 +274,9 @@ def _keyed_head(row: CallRow, body: Keyed, text: str, tools: Schemas | None) -> 
 
 
 def _bare_name_head(body: Keyed, text: str, tools: Schemas | None, nexts: Sequence[str]) -> Head:
-    """Return the state of a head that is a bare name with one of the marks `nexts` behind it."""
+    """Decide whether `text` begins with a bare name and one of the marks `nexts`; return the
+    `Head`. The mark before the first key may be missing: `f city</arg_key>`.
+    """
     match = _WORD.match(text)
     if not match or match.end() == len(text):
         waits = _WORD_BEGUN.match(text.rstrip()) and len(text) <= NAME_LIMIT
