@@ -200,11 +200,7 @@ def _lines_of_code(source: Path) -> int:
     )
 
 
-MOST_TO_KNOW = {
-    ("rewriter",): 2_110,
-    ("stages",): 7_335,
-    ("rewriter", "stages"): 8_675,
-}
+MOST_TO_KNOW = {("rewriter",): 2_110, ("stages",): 7_335, ("rewriter", "stages"): 8_675}
 """Lines of code of all files that a module of `converter.core.reply` needs: so much has to be known
 to change the way of a reply's bytes, the reading of its text, and both.
 """
@@ -218,11 +214,7 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
     assert sum(map(_lines_of_code, files)) <= MOST_TO_KNOW[modules]
 
 
-MOST_CODE = {
-    "core": 15_195,
-    "addon": 8_305,
-    "extras": 5_998,
-}
+MOST_CODE = {"core": 15_195, "addon": 8_305, "extras": 5_998}
 """Lines of code of each floor of `converter/`: none of a docstring or a comment, and no blank one, so
 that a sentence that helps costs nothing.
 """

@@ -66,10 +66,7 @@ def test_a_request_is_sent_to_a_server_of_chat_completions() -> None:
         {"role": "system", "content": "be brief"},
         {"role": "user", "content": "hi"},
     ]
-    assert (request.stream, request.notes) == (
-        True,
-        ("top_k left out: generic does not take it",),
-    )
+    assert (request.stream, request.notes) == (True, ("top_k left out: generic does not take it",))
 
 
 def test_a_chat_completion_stays_as_it_is() -> None:

@@ -5,13 +5,7 @@ in one line, all goes on.
 import pytest
 
 from tests.conftest import Complaints
-from tests.support.clients import (
-    ANTHROPIC,
-    OPENAI,
-    Client,
-    Dialect,
-    question,
-)
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, question
 from tests.support.frames import END, ROLE, stream, text, whole
 from tests.support.scripted_server import JSON, Framing, Reply, ScriptedServer
 

@@ -50,11 +50,7 @@ call ::= "{{\"name\": \"{WEATHER}\", \"arguments\": {{\"city\": \"Oslo\"}}}}"
 answers ::= "<think>\nThe tool" [^<]+ "</think>\n\n" [^<]+
 """
 ENOUGH = "12 times 7 is 84."
-ENFORCED = (
-    "think_budget=enforce",
-    "think_budget_tokens=10",
-    f"think_enough={ENOUGH}",
-)
+ENFORCED = ("think_budget=enforce", "think_budget_tokens=10", f"think_enough={ENOUGH}")
 ADAPTIVE = {"thinking": {"type": "adaptive"}, "temperature": 0}
 """In place of a budget of its own."""
 NOTHING_RECEIVED = "no visible output"

@@ -20,11 +20,7 @@ pytestmark = pytest.mark.slow
 pytest_plugins = ["tests.support.front"]
 
 ENOUGH = "12 times 7 is 84."
-ENFORCED = (
-    "think_budget=enforce",
-    "think_budget_tokens=1",
-    f"think_enough={ENOUGH}",
-)
+ENFORCED = ("think_budget=enforce", "think_budget_tokens=1", f"think_enough={ENOUGH}")
 type Ask = Callable[..., Session]
 PATCH = "*** Begin Patch\n*** Add File: made.txt\n+hello\n*** End Patch\n"
 PATCHING_MODEL = "gpt-5.5"

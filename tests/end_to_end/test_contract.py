@@ -5,17 +5,7 @@ import socket
 import pytest
 
 from tests.support.clients import ANTHROPIC, OPENAI, SECONDS, Client, Dialect, question
-from tests.support.frames import (
-    DONE,
-    END,
-    ROLE,
-    USAGE,
-    delta,
-    finish,
-    stream,
-    text,
-    whole,
-)
+from tests.support.frames import DONE, END, ROLE, USAGE, delta, finish, stream, text, whole
 from tests.support.harness import Proxy
 from tests.support.scripted_server import JSON, STREAM, Framing, Reply, ScriptedServer
 

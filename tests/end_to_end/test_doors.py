@@ -28,11 +28,7 @@ PRIVATE = {
     ids=["a key", "a token"],
 )
 def test_keys_of_anthropics_and_cookies_never_reach_the_server(
-    client: Client,
-    server: ScriptedServer,
-    proxy: Proxy,
-    dialect: Dialect,
-    secret: dict[str, str],
+    client: Client, server: ScriptedServer, proxy: Proxy, dialect: Dialect, secret: dict[str, str]
 ) -> None:
     server.answer(GOOD)
     assert client.ask(dialect.path, question(stream=True), PRIVATE | secret).status == 200

@@ -84,14 +84,8 @@ def test_a_reply_that_starts_inside_the_thought_is_read_rightly(
         return Says(steps=stream("hm, ", "so</think>", "Yes"))
 
     secure.rows |= {"/tokenize": tell, CHAT: answer}
-    options = {
-        "ssl_verify_upstream_trusted_ca": authority.file,
-        "client_certs": authority.client,
-    }
-    with (
-        _proxy(secure, tmp_path, "https", **options) as proxy,
-        Client(proxy.ports[0]) as client,
-    ):
+    options = {"ssl_verify_upstream_trusted_ca": authority.file, "client_certs": authority.client}
+    with _proxy(secure, tmp_path, "https", **options) as proxy, Client(proxy.ports[0]) as client:
         body = client.ask(CHAT, json.dumps({**REQUEST, "stream": True}).encode()).body
     reply = read_openai_stream(body)
     assert (reply.thinking, reply.text) == ("hm, so", "Yes")

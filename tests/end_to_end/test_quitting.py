@@ -5,16 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.hostile_server import (
-    HELLO,
-    Do,
-    Fault,
-    HostileServer,
-    Step,
-    Steps,
-    chunk,
-    head,
-)
+from tests.faults.hostile_server import HELLO, Do, Fault, HostileServer, Step, Steps, chunk, head
 from tests.faults.judge import CLIENTS, CUT, SECONDS, Client, Received, failure, hear
 from tests.support.frames import ROLE, text
 from tests.support.harness import start_proxy

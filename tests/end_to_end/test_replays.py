@@ -119,10 +119,7 @@ def test_server_replay_gives_the_client_what_the_client_got(
         "connection_strategy=lazy",
     ]
     body = translated().request.body
-    with (
-        _proxy(addon, arguments, tmp_path) as port,
-        Client(port) as client,
-    ):
+    with _proxy(addon, arguments, tmp_path) as port, Client(port) as client:
         answers = [client.ask(MESSAGES, body) for _ in range(2)]
     assert [answer.body for answer in answers] == [translated().client_reply.body] * 2
     assert read_anthropic_stream(answers[0].body).blocks == THOUGHT

@@ -71,9 +71,7 @@ def test_the_headers_of_a_messages_request_fit_what_is_sent(
 ) -> None:
     server.answer(GOOD)
     client.ask(
-        ANTHROPIC.path,
-        question(stream=True),
-        {"x-api-key": "key", "accept-encoding": "gzip, br"},
+        ANTHROPIC.path, question(stream=True), {"x-api-key": "key", "accept-encoding": "gzip, br"}
     )
     sent = server.requests[0]
     assert sent.headers["content-length"] == str(len(sent.body))

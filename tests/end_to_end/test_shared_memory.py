@@ -284,10 +284,7 @@ def test_a_server_is_probed_once_for_all_workers(tmp_path: Path) -> None:
     does one that waits in vain for a store on a busy machine, of which there may be some here.
     """
     rows: Any = {**owned_by("vllm"), "/tokenize": Says(PROMPT), CHAT: refuses_patterns}
-    with (
-        ByPathServer(rows) as server,
-        crew_of("sqlite", server.address, tmp_path, "auto") as crew,
-    ):
+    with ByPathServer(rows) as server, crew_of("sqlite", server.address, tmp_path, "auto") as crew:
         says_with_tool(crew)
         until(lambda: lessons(crew, server) >= LEARNT, partial(time.sleep, 0.05))
         until(lambda: len(crew.answered()) == WORKERS, partial(says_with_tool, crew))

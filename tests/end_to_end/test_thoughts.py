@@ -11,10 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says
-from tests.support.clients import (
-    Client,
-    read_anthropic_stream,
-)
+from tests.support.clients import Client, read_anthropic_stream
 from tests.support.frames import delta, stream, whole
 from tests.support.harness import start_proxy
 

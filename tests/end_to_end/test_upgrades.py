@@ -21,10 +21,7 @@ pytestmark = pytest.mark.slow
 SECONDS = 60
 KEY, ACCEPT = b"dGhlIHNhbXBsZSBub25jZQ==", b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="  # RFC 6455, 1.3
 GREETING, QUESTION, REPLY, CLOSE = b"\x81\x05Hello", b"\x81\x82\0\0\0\0hi", b"\x81\x02hi", b"\x88"
-ASKS = {
-    "websocket": b"sec-websocket-version: 13\r\nsec-websocket-key: %s\r\n" % KEY,
-    "other": b"",
-}
+ASKS = {"websocket": b"sec-websocket-version: 13\r\nsec-websocket-key: %s\r\n" % KEY, "other": b""}
 
 
 class Upgrading(BackgroundServer):

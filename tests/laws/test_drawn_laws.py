@@ -107,8 +107,7 @@ def recut(draw: st.DrawFn, reply: Reply) -> Reply:
 def test_law_3_streamed_equals_whole_for_openai_clients(reply: Reply, settings: Settings) -> None:
     assume_no_lone_closer(reply, settings)
     streamed = completion_of(
-        b"".join(rewrite([reply.stream()], OPENAI_CHAT, Form.STREAM, None, settings)),
-        Form.STREAM,
+        b"".join(rewrite([reply.stream()], OPENAI_CHAT, Form.STREAM, None, settings)), Form.STREAM
     )
     whole = completion_of(
         b"".join(rewrite([reply.whole()], OPENAI_CHAT, Form.WHOLE, None, settings)), Form.WHOLE

@@ -64,11 +64,7 @@ def test_law_7_the_anthropic_sdk_gets_one_message_in_every_variant(
 ) -> None:
     streamed = b"".join(
         rewrite(
-            [reply.stream() + b"data: [DONE]\n\n"],
-            ANTHROPIC,
-            Form.STREAM,
-            Form.STREAM,
-            AS_TEXT,
+            [reply.stream() + b"data: [DONE]\n\n"], ANTHROPIC, Form.STREAM, Form.STREAM, AS_TEXT
         )
     )
     whole = b"".join(rewrite([reply.whole()], ANTHROPIC, Form.WHOLE, Form.WHOLE, AS_TEXT))

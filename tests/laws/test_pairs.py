@@ -233,12 +233,7 @@ def _ollama(_: Wire, body: bytes, form: Form, __: Settings) -> ParsedChoice:
     return parse_reply(b"\n".join(lines), form, OLLAMA).choice()
 
 
-_READERS = {
-    OPENAI_CHAT: _completion,
-    ANTHROPIC: _message,
-    RESPONSES: _response,
-    OLLAMA: _ollama,
-}
+_READERS = {OPENAI_CHAT: _completion, ANTHROPIC: _message, RESPONSES: _response, OLLAMA: _ollama}
 
 
 @pytest.fixture(scope="module")

@@ -46,8 +46,7 @@ def test_a_bad_value_is_refused_by_the_options_name(name: str, value: object) ->
 
 
 @pytest.mark.parametrize(
-    ("written", "message"),
-    ROWS["a name that is none stops the start with the next best"],
+    ("written", "message"), ROWS["a name that is none stops the start with the next best"]
 )
 def test_a_name_that_is_none_stops_the_start_with_the_next_best(
     written: str, message: str, tmp_path: Path

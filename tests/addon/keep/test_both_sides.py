@@ -7,15 +7,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.addon.keep.flow_record import NOTHING, notes_of
 from converter.addon.keep.notes import METADATA
-from tests.support.addon_flows import (
-    BASIC,
-    CHAT,
-    EVENT_STREAM,
-    JSON,
-    MESSAGES,
-    request,
-    response,
-)
+from tests.support.addon_flows import BASIC, CHAT, EVENT_STREAM, JSON, MESSAGES, request, response
 from tests.support.frames import stream, whole
 from tests.support.kept_flows import exchanged, kept, saved
 

@@ -96,8 +96,7 @@ def test_short_ids_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "sent"),
-    ROWS["a call in a history has an object as arguments"],
+    ("written", "sent"), ROWS["a call in a history has an object as arguments"]
 )
 def test_a_call_in_a_history_has_an_object_as_arguments(written: object, sent: str | None) -> None:
     call = {"id": "a", "function": {"name": "f", "arguments": written}}

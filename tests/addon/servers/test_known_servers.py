@@ -79,10 +79,7 @@ def test_a_server_that_takes_thinking_out_is_one_address(other: Upstream) -> Non
     assert (
         cache.sends_thinking_field(HERE, "small"),
         cache.sends_thinking_field(other, "small"),
-    ) == (
-        True,
-        False,
-    )
+    ) == (True, False)
 
 
 type Remember = Callable[[KnownServers], None]

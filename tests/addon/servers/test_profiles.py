@@ -194,8 +194,7 @@ ON, OFF = ThinkingSwitch("enabled"), ThinkingSwitch("disabled")
 
 
 @pytest.mark.parametrize(
-    ("server", "switch", "model", "text"),
-    ROWS["models that are switched in the system turn"],
+    ("server", "switch", "model", "text"), ROWS["models that are switched in the system turn"]
 )
 def test_models_that_are_switched_in_the_system_turn(
     server: str, switch: ThinkingSwitch | None, model: str, text: str

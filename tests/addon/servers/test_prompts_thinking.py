@@ -60,8 +60,7 @@ def test_the_request_itself_is_not_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "asks"),
-    ROWS["a request asks for thinking by any servers switch"],
+    ("body", "asks"), ROWS["a request asks for thinking by any servers switch"]
 )
 def test_a_request_asks_for_thinking_by_any_servers_switch(
     body: dict[str, object], asks: bool

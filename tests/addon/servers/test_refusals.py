@@ -99,10 +99,7 @@ LM_STUDIO = (
         ("Jinja Exception: System message must be at the beginning.", {SYSTEM}),
         ("Unexpected message role.", {SYSTEM}),
         ("Conversation roles must alternate user/assistant/user/assistant/...", {NEIGHBOURS}),
-        (
-            "invalid string: surrogate U+D800..U+DBFF must be followed by U+DC00..U+DFFF",
-            {HALVES},
-        ),
+        ("invalid string: surrogate U+D800..U+DBFF must be followed by U+DC00..U+DFFF", {HALVES}),
         ("'utf-8' codec can't encode character '\\ud83d': surrogates not allowed", {HALVES}),
         ("Failed to parse tool call arguments as JSON: [json.exception.parse_error", {ARGUMENTS}),
         ("Tool call id was call_4 but must be a-z, A-Z, 0-9, with a length of 9", {IDS}),
@@ -296,8 +293,7 @@ PICTURED = {"model": "Qwen-Vision", "messages": [{"role": "user", "content": [SE
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "are"),
-    ROWS["any message about pictures refuses them"],
+    ("status", "message", "are"), ROWS["any message about pictures refuses them"]
 )
 def test_any_message_about_pictures_refuses_them(status: int, message: str, are: bool) -> None:
     assert refuses_pictures(status, message, PICTURED) is are

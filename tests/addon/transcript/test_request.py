@@ -50,11 +50,7 @@ def test_the_system_turn_of_messages_comes_first() -> None:
 
 @pytest.mark.parametrize(
     ("body", "rest"),
-    [
-        (b"garbage \xff", "garbage \\xff"),
-        (b"[1, 2]", "[1, 2]"),
-        (b'{"cut": ', '{"cut": '),
-    ],
+    [(b"garbage \xff", "garbage \\xff"), (b"[1, 2]", "[1, 2]"), (b'{"cut": ', '{"cut": ')],
 )
 def test_what_is_no_request_is_the_rest(body: bytes, rest: str) -> None:
     assert request.read(body) == Transcript(rest=(rest,))

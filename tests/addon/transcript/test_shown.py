@@ -7,13 +7,7 @@ from hypothesis import given
 
 from converter.addon.transcript import request, shown
 from converter.addon.transcript.accumulator import News
-from converter.addon.transcript.turns import (
-    Field,
-    Part,
-    Raw,
-    ShownTurn,
-    Transcript,
-)
+from converter.addon.transcript.turns import Field, Part, Raw, ShownTurn, Transcript
 from converter.core.model.conversation import TextBlock, ThinkingBlock
 from tests.support.rows import rows_of
 from tests.support.transcript_samples import CONTENT

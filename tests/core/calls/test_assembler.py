@@ -99,12 +99,7 @@ def test_a_string_that_the_server_names_is_the_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "pieces",
-    [
-        WHOLE,
-        [ToolCall(0, "a", "now", "")],
-    ],
-    ids=["whole", "no arguments"],
+    "pieces", [WHOLE, [ToolCall(0, "a", "now", "")]], ids=["whole", "no arguments"]
 )
 def test_a_reply_whose_last_call_is_not_cut_ends_as_the_server_says(pieces: list[ToolCall]) -> None:
     assert finish(pieces, Finish("tool_calls")) == Finish("tool_calls")

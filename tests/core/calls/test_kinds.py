@@ -113,8 +113,7 @@ VALUES = {
     ),
     "words between a closing mark and another parameter": Kind(
         _function(
-            "write",
-            "<parameter=path>\na\n</parameter> oops <parameter=content>\nb\n</parameter>\n",
+            "write", "<parameter=path>\na\n</parameter> oops <parameter=content>\nb\n</parameter>\n"
         ),
         fails=True,
     ),

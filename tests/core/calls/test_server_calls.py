@@ -8,14 +8,7 @@ from typing import Any
 
 import pytest
 
-from converter.core.dialects.table import (
-    ANTHROPIC,
-    OLLAMA,
-    OPENAI_CHAT,
-    RESPONSES,
-    Dialect,
-    Form,
-)
+from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
 from laws.parsed_reply import ParsedReply
 from laws.reply_parser import parse_reply
 from tests.support.frames import chat_stream, chat_whole
@@ -317,10 +310,7 @@ STREAMS: dict[str, tuple[list[list[Json]], object]] = {
         }.items()
     },
     "no name": ([[piece(None, LOOK, id="a", index=0)]], "an error"),
-    "a tool that is not there": (
-        [[piece("other", LOOK, id="a", index=0)]],
-        [("other", PATH)],
-    ),
+    "a tool that is not there": ([[piece("other", LOOK, id="a", index=0)]], [("other", PATH)]),
 }
 ONE = {
     "": [("look", {})],
@@ -387,10 +377,7 @@ WHOLE: dict[str, tuple[list[Json], object]] = {
         [piece("get_weather", f'{{"arguments": {WRITTEN}}}', id="a")],
         WEATHER,
     ),
-    "Gemma's quotes": (
-        [piece("get_weather", '{"city": "<|\\"|>Oslo<|\\"|>"}', id="a")],
-        WEATHER,
-    ),
+    "Gemma's quotes": ([piece("get_weather", '{"city": "<|\\"|>Oslo<|\\"|>"}', id="a")], WEATHER),
     "a name that is null": (
         [{"id": "a", "function": {"name": None, "arguments": LOOK}}],
         "an error",

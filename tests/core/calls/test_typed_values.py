@@ -141,9 +141,7 @@ def test_a_text_that_needs_nothing_goes_on_as_it_comes() -> None:
     values = ArgumentValues(SCHEMA)
     assert [
         values.feed(piece) for piece in ('{"te', 'xt": "a', "b", '\\n"', ', "strings": ["a')
-    ] == [
-        *("{", '"text": "a', "b", '\\n"', ', "strings": ["a'),
-    ]
+    ] == [*("{", '"text": "a', "b", '\\n"', ', "strings": ["a')]
 
 
 def test_only_a_string_that_may_be_another_value_waits() -> None:
@@ -252,10 +250,7 @@ def test_text_of_a_string_that_stays_one_is_plain() -> None:
 
 def test_a_string_of_a_call_that_was_cut_comes_before_the_finish() -> None:
     typed, changed = fed([ToolCall(0, "a", "f", '{"count": "1'), Finish("length")])
-    assert joined(typed) == [
-        ToolCall(0, "a", "f", '{"count": "1'),
-        Finish("length"),
-    ]
+    assert joined(typed) == [ToolCall(0, "a", "f", '{"count": "1'), Finish("length")]
     assert changed == []
 
 
@@ -294,9 +289,7 @@ DELTAS: dict[str, list[dict[str, Any]]] = {
         {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": ""}}]},
         *[{"tool_calls": [{"index": 0, "function": {"arguments": each}}]} for each in WRITTEN],
     ],
-    "in text": [
-        {"content": f'<tool_call>{{"name": "f", "arguments": {WRITTEN}}}</tool_call>'},
-    ],
+    "in text": [{"content": f'<tool_call>{{"name": "f", "arguments": {WRITTEN}}}</tool_call>'}],
     "in text, in pieces": [
         {"content": each}
         for each in f'<tool_call>{{"name": "f", "arguments": {WRITTEN}}}</tool_call>'

@@ -75,7 +75,7 @@ VARIANTS: dict[str, list[ToolCall]] = {
             _piece(1, '{"y"', "g", "b"),
             _piece(0, ":1}", "", "a"),
             _piece(1, ":2}", "", "b"),
-        ],
+        ]
     ],
     "id and name repeated in each piece": [
         *[
@@ -83,7 +83,7 @@ VARIANTS: dict[str, list[ToolCall]] = {
             _piece(0, ":1}", "f", "a"),
             _piece(1, '{"y"', "g", "b"),
             _piece(1, ":2}", "g", "b"),
-        ],
+        ]
     ],
     "alternating, all at index 0, the id repeated": [
         *[
@@ -91,7 +91,7 @@ VARIANTS: dict[str, list[ToolCall]] = {
             _piece(0, '{"y"', "g", "b"),
             _piece(0, ":1}", "", "a"),
             _piece(0, ":2}", "", "b"),
-        ],
+        ]
     ],
     "the name late": [
         _piece(0, "", "", "a"),
@@ -143,10 +143,7 @@ def test_two_calls_of_one_id_are_still_two() -> None:
     assert [
         (name, value)
         for _, name, value in _calls(_piece(0, "{}", "f", "a"), _piece(1, '{"x":1}', "g", "a"))
-    ] == [
-        ("f", {}),
-        ("g", {"x": 1}),
-    ]
+    ] == [("f", {}), ("g", {"x": 1})]
 
 
 def test_a_name_in_a_piece_after_the_arguments_is_no_second_call_when_nothing_follows() -> None:
@@ -159,10 +156,7 @@ def test_a_second_call_at_the_same_index_without_ids_is_matched_by_its_name() ->
     assert [
         (name, value)
         for _, name, value in _calls(_piece(0, '{"x":1}', "f"), _piece(0, '{"x":2}', "f"))
-    ] == [
-        ("f", {"x": 1}),
-        ("f", {"x": 2}),
-    ]
+    ] == [("f", {"x": 1}), ("f", {"x": 2})]
 
 
 def test_every_piece_of_an_input_leaves_what_can_become_json() -> None:

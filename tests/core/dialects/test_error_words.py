@@ -1,10 +1,6 @@
 import pytest
 
-from converter.core.dialects.error_words import (
-    NO_MESSAGE,
-    server_error,
-    server_message,
-)
+from converter.core.dialects.error_words import NO_MESSAGE, server_error, server_message
 from converter.core.model.events import Failure
 from tests.support.rows import rows_of
 

@@ -3,12 +3,7 @@ from typing import Any
 
 import pytest
 
-from converter.core.dialects.openai_parts import (
-    PARTS,
-    as_text_or_source,
-    read_arguments,
-    source_of,
-)
+from converter.core.dialects.openai_parts import PARTS, as_text_or_source, read_arguments, source_of
 from converter.core.dialects.table import OPENAI_CHAT
 from converter.core.model.conversation import (
     Data,

@@ -44,9 +44,7 @@ def test_an_error_of_a_dialect_is_recognised_as_its_own(dialect: Dialect) -> Non
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
-def test_a_ping_says_nothing_of_the_reply_and_is_left_out_of_a_whole_one(
-    dialect: Dialect,
-) -> None:
+def test_a_ping_says_nothing_of_the_reply_and_is_left_out_of_a_whole_one(dialect: Dialect) -> None:
     streamed, whole = (dialect.wire.encoder(ReplyContext(), whole) for whole in (False, True))
     cutter = dialect.wire.framing.cutter()
     frames = [*map(cutter.read, cutter.cut(b"".join(streamed.ping()))), *cutter.close()]

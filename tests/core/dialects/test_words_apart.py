@@ -2,14 +2,7 @@
 
 import pytest
 
-from converter.core.dialects.table import (
-    ANTHROPIC,
-    OLLAMA,
-    OPENAI_CHAT,
-    RESPONSES,
-    Dialect,
-    Form,
-)
+from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.core.dialects.words_apart import TextApart
 from converter.core.model.events import Event, Text, Thinking, ToolCall
 from laws.client_view import read_message

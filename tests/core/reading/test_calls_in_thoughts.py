@@ -4,11 +4,7 @@ import pytest
 
 from converter.core.reading.beginning import Mode
 from converter.core.reading.engine.engine import Engine
-from converter.core.reading.engine.mark_table import (
-    FULL_MARKS,
-    mark_table,
-    openers_in_thought,
-)
+from converter.core.reading.engine.mark_table import FULL_MARKS, mark_table, openers_in_thought
 from converter.core.reading.family_choice import choose
 from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import FORMS

@@ -418,13 +418,7 @@ def marks_of(families: tuple[ThoughtRow, ...]) -> list[str]:
     marks = [
         mark
         for row in families
-        for mark in (
-            *row.opens,
-            *row.closes,
-            *row.ignored,
-            *row.labels,
-            *(row.answer_tags or ()),
-        )
+        for mark in (*row.opens, *row.closes, *row.ignored, *row.labels, *(row.answer_tags or ()))
     ]
     return [*marks, *NAMED_SUFFIXES, *TOOL_TEXTS, *HEADERS]
 

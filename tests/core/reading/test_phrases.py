@@ -8,15 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.model.events import (
-    Event,
-    Finish,
-    Text,
-    Thinking,
-    ThinkingEnd,
-    ToolCall,
-    joined,
-)
+from converter.core.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, joined
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.engine.stage import ReadingStage
 from converter.core.reading.families import HEURISTIC
@@ -235,11 +227,7 @@ def test_every_row_is_read(opening: str, closing: str) -> None:
     content = f"a\n\n{opening} b.\n{closing} c"
     for offset in range(len(content)):
         pieces = [content[:offset], content[offset:]]
-        assert parse(pieces) == [
-            text("a\n\n"),
-            thinking(f"{opening} b."),
-            text(f"{closing} c"),
-        ]
+        assert parse(pieces) == [text("a\n\n"), thinking(f"{opening} b."), text(f"{closing} c")]
 
 
 @pytest.mark.parametrize("opening", OPENING)

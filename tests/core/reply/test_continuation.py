@@ -5,15 +5,7 @@ import pytest
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.dialects.table import ANTHROPIC, Dialect, Form
-from converter.core.model.events import (
-    Event,
-    Finish,
-    Opaque,
-    Start,
-    Text,
-    Thinking,
-    Usage,
-)
+from converter.core.model.events import Event, Finish, Opaque, Start, Text, Thinking, Usage
 from converter.core.reading.reading import Expected, ExpectedThoughts, ThoughtLimits
 from converter.core.reply.continuation import SecondReply
 from converter.core.reply.rewriter import Rewriter
@@ -38,10 +30,7 @@ def test_the_second_head_is_left_out_and_all_else_goes_on() -> None:
 
 @pytest.mark.parametrize(
     ("first", "wanted"),
-    [
-        (None, Usage(10, 9, cached=10, estimated=True)),
-        (Usage(12, 5), Usage(12, 9, cached=12)),
-    ],
+    [(None, Usage(10, 9, cached=10, estimated=True)), (Usage(12, 5), Usage(12, 9, cached=12))],
 )
 def test_what_the_first_sent_is_output_and_no_prompt(first: Usage | None, wanted: Usage) -> None:
     assert SecondReply(first, 5).feed([Usage(15, 4, cached=14)]) == [wanted]

@@ -26,11 +26,7 @@ def test_a_text_of_another_index_is_another_block() -> None:
         grown.grow(TextBlock, "a"),
         grown.grow(TextBlock, "b", "refusal"),
         grown.grow(TextBlock, "c", "refusal"),
-    ] == [
-        True,
-        True,
-        False,
-    ]
+    ] == [True, True, False]
     assert grown.parts() == (TextBlock("a"), TextBlock("bc", "refusal"))
 
 

@@ -1,10 +1,5 @@
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
-from converter.core.model.events import (
-    Event,
-    Failure,
-    Text,
-    Usage,
-)
+from converter.core.model.events import Event, Failure, Text, Usage
 from converter.core.reply.message import Message, message_of
 from tests.support.rows import rows_of
 

@@ -54,9 +54,7 @@ CUTS = {
 
 
 @pytest.mark.parametrize(
-    ("client", "frames"),
-    zip([ANTHROPIC, RESPONSES, OLLAMA], CUTS.values(), strict=True),
-    ids=CUTS,
+    ("client", "frames"), zip([ANTHROPIC, RESPONSES, OLLAMA], CUTS.values(), strict=True), ids=CUTS
 )
 @pytest.mark.parametrize("output", [LIMIT - 1, LIMIT])
 def test_counts_that_reach_the_limit_make_an_open_end_a_cut(

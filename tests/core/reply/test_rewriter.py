@@ -10,18 +10,7 @@ import pytest
 from converter.core.dialects.table import ANTHROPIC, RESPONSES, Dialect, Form
 from converter.core.reply.reply_end import CUT_SHORT, EMPTY
 from tests.support.clients import read_openai_stream, read_openai_whole
-from tests.support.frames import (
-    DONE,
-    END,
-    ROLE,
-    USAGE,
-    data,
-    delta,
-    finish,
-    stream,
-    text,
-    whole,
-)
+from tests.support.frames import DONE, END, ROLE, USAGE, data, delta, finish, stream, text, whole
 from tests.support.frames_of import (
     OPENAI,
     STREAM,

@@ -10,9 +10,7 @@ from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.dialects.anthropic.encoder import AnthropicEncoder
 from converter.core.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
-from converter.core.dialects.responses.response_events import (
-    ResponsesEncoder,
-)
+from converter.core.dialects.responses.response_events import ResponsesEncoder
 from converter.core.dialects.table import ANTHROPIC, RESPONSES, Dialect, Form
 from converter.core.reading.engine.engine import Engine
 from laws import sdk_reading
@@ -62,12 +60,7 @@ def test_a_machine_that_always_breaks_costs_an_openai_client_nothing(
 
 @pytest.mark.parametrize(
     "machine",
-    [
-        (OpenAIDecoder, "feed"),
-        (Engine, "feed"),
-        (Engine, "flush"),
-        (OpenAIEncoder, "feed"),
-    ],
+    [(OpenAIDecoder, "feed"), (Engine, "feed"), (Engine, "flush"), (OpenAIEncoder, "feed")],
 )
 def test_a_whole_body_that_breaks_a_machine_goes_on_as_it_came(
     monkeypatch: pytest.MonkeyPatch, machine: Machine

@@ -77,10 +77,7 @@ UNENDING: dict[str, tuple[bytes, Callable[[int], bytes]]] = {
         delta(content="<think>"),
         lambda _: delta(content="word " * (CHUNK // 5)),
     ),
-    "ever new choices": (
-        b"",
-        lambda at: delta(at, content="<think>a", reasoning_content="a"),
-    ),
+    "ever new choices": (b"", lambda at: delta(at, content="<think>a", reasoning_content="a")),
     "ever new fields": (b"", lambda at: delta(**{f"field_{at}": "x" * 200})),
     "a call in text": (delta(content="<tool_call>"), lambda _: delta(content="x" * CHUNK)),
     "a named call in text": (

@@ -14,8 +14,7 @@ ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(
-    ("text", "complete"),
-    ROWS["what is complete of an object that was cut off"],
+    ("text", "complete"), ROWS["what is complete of an object that was cut off"]
 )
 def test_what_is_complete_of_an_object_that_was_cut_off(
     text: str, complete: dict[str, object]

@@ -89,16 +89,7 @@ def test_deep_values_of_a_rescued_frame_are_null() -> None:
     assert json_text.write(rescued) == b'{"a":' + b"[" * 99 + b"null" + b"]" * 99 + b',"b":1}'
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b'{"a":1} {"b":2}',
-        b"{'a':1}",
-        b'{"a":',
-        b'{"a":"b',
-        b"[DONE]",
-    ],
-)
+@pytest.mark.parametrize("data", [b'{"a":1} {"b":2}', b"{'a':1}", b'{"a":', b'{"a":"b', b"[DONE]"])
 def test_what_may_mean_anything_is_not_rescued(data: bytes) -> None:
     with pytest.raises(json_text.UnreadableError):
         json_text.rescue(data)

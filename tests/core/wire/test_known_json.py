@@ -241,8 +241,7 @@ def test_the_bytes_that_came_are_held_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "goes_on"),
-    ROWS["a request goes on with one whose messages it repeats"],
+    ("before", "now", "goes_on"), ROWS["a request goes on with one whose messages it repeats"]
 )
 def test_a_request_goes_on_with_one_whose_messages_it_repeats(
     before: str, now: str, goes_on: bool

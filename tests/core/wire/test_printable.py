@@ -80,8 +80,7 @@ def test_looking_for_base64_takes_linear_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "shown"),
-    ROWS["arguments are laid out unless that would change them"],
+    ("arguments", "shown"), ROWS["arguments are laid out unless that would change them"]
 )
 def test_arguments_are_laid_out_unless_that_would_change_them(arguments: str, shown: str) -> None:
     assert laid_out(arguments) == shown

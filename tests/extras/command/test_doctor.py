@@ -126,8 +126,7 @@ def test_the_doctor_requests_thinking_where_needed(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize(
-    ("owner", "rows"),
-    ROWS["the context is read where each server reports it"],
+    ("owner", "rows"), ROWS["the context is read where each server reports it"]
 )
 def test_the_context_is_read_where_each_server_reports_it(
     capsys: pytest.CaptureFixture[str], owner: str, rows: dict[str, object]

@@ -245,12 +245,7 @@ def _run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
     path = f"{folder}{os.pathsep}{os.environ['PATH']}"
     home = {"HOME": str(folder), "PATH": path, "OPENAI_API_KEY": "a key of a cloud"}
     return subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, **home},
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=ROOT, env={**os.environ, **home}, capture_output=True, text=True, check=False
     )
 
 

@@ -77,10 +77,7 @@ def test_probes_run_on_uvloop() -> None:
         reply = await fetch(upstream, {}, ProbeRequest("/x"))
         return reply.status
 
-    with (
-        ScriptedServer() as server,
-        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
-    ):
+    with ScriptedServer() as server, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         server.answer(Reply([b"{}"], JSON))
         assert runner.run(status(server.server_port)) == 200
         with pytest.raises(ConnectionError, match="refused"):

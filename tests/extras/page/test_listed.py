@@ -7,14 +7,7 @@ import pytest
 
 from converter.extras.page.listed import ListRows
 from converter.extras.page.row import Row
-from tests.support.addon_flows import (
-    CHAT,
-    EVENT_STREAM,
-    request,
-    response,
-    streaming,
-    wait,
-)
+from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming, wait
 from tests.support.frames import stream
 from tests.support.kept_flows import Watched, watched
 

@@ -8,13 +8,7 @@ import pytest
 
 from converter.addon.bounds import LONGEST_PROMPT
 from converter.addon.servers.prompts import ask_to_think, describe_tools
-from converter.extras.prompt_cache.prefix import (
-    KEPT_PROMPTS,
-    Break,
-    Prompt,
-    Prompts,
-    first_break,
-)
+from converter.extras.prompt_cache.prefix import KEPT_PROMPTS, Break, Prompt, Prompts, first_break
 
 type Body = dict[str, Any]
 REMINDER = "<system-reminder>Be brief.</system-reminder>\n"

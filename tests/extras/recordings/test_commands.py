@@ -151,11 +151,7 @@ def test_what_this_version_cannot_read_costs_one_line_and_no_other(
     _damage(flow, what)
     with (kept / "bad.mitm").open("wb") as file:
         FlowWriter(file).add(flow)
-    for command, names, status in (
-        ("bless", [], 2),
-        ("show", ["bad"], 2),
-        ("check", [], 1),
-    ):
+    for command, names, status in (("bless", [], 2), ("show", ["bad"], 2), ("check", [], 1)):
         run(kept, command, *names, fails=status)
         output = capsys.readouterr()
         complaint = output.out if command == "check" else output.err

@@ -58,11 +58,7 @@ def test_what_was_saved_is_loaded_and_saved_again_is_the_same_bytes(
 
 @pytest.mark.parametrize(
     "recording",
-    [
-        exchange(WHOLE, ANTHROPIC, Form.WHOLE),
-        exchange(ended="Client disconnected."),
-        exchange([]),
-    ],
+    [exchange(WHOLE, ANTHROPIC, Form.WHOLE), exchange(ended="Client disconnected."), exchange([])],
 )
 def test_whole_and_broken_and_empty_replies_come_back(recording: Recording) -> None:
     clean = redacted(recording)

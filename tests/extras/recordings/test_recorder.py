@@ -24,13 +24,7 @@ from converter.extras.recordings.recording import Recording
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, question
 from tests.support.frames import ROLE, stream, text, whole
-from tests.support.harness import (
-    ADDON,
-    MITMDUMP,
-    Program,
-    Proxy,
-    start_proxy,
-)
+from tests.support.harness import ADDON, MITMDUMP, Program, Proxy, start_proxy
 from tests.support.made_recordings import recording
 from tests.support.scripted_server import JSON, Drop, ReceivedRequest, Reply, ScriptedServer
 

@@ -48,9 +48,7 @@ def pieces_of(*chunks: bytes) -> Iterator[tuple[bytes, str]]:
 
 @pytest.mark.parametrize("client", DIALECTS)
 @pytest.mark.parametrize(
-    "body",
-    [OPENAI_STREAM, OPENAI_WHOLE, MESSAGES_STREAM],
-    ids=["stream", "whole", "messages"],
+    "body", [OPENAI_STREAM, OPENAI_WHOLE, MESSAGES_STREAM], ids=["stream", "whole", "messages"]
 )
 @law(20)
 @given(st.data())

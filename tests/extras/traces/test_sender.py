@@ -101,9 +101,7 @@ def test_other_variables_of_the_process_decide_nothing(monkeypatch: pytest.Monke
     assert [each.key for each in batch.resource_spans[0].resource.attributes] == ["service.name"]
 
 
-def test_refused_spans_are_counted_and_reported_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_refused_spans_are_counted_and_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     with ByPathServer({PATH: Says({}, 400)}) as collector:
         url = f"{collector.address}{PATH}?key=secret"
         assert sent_to(url, 2) == {"sent": 0, "dropped": 2}

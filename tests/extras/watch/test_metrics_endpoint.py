@@ -163,9 +163,7 @@ def test_a_closed_port_is_free_for_a_script_that_is_loaded_anew() -> None:
 
 def test_who_asks_nothing_is_let_go(tmp_path: Path) -> None:
     port = free_port()
-    with (
-        start_proxy(["regular"], ["--set", f"think_metrics={port}"], tmp_path, "silent") as proxy,
-    ):
+    with start_proxy(["regular"], ["--set", f"think_metrics={port}"], tmp_path, "silent") as proxy:
         proxy.wait_for("metrics at http")
         with socket.create_connection(("127.0.0.1", port), 30) as client:
             client.sendall(b"x" * 20_000)

@@ -15,14 +15,7 @@ from tests.support.by_path_server import CHAT
 from tests.support.clients import OPENAI, Client, Dialect, Live, question
 from tests.support.console import Console
 from tests.support.frames import DONE, END, ROLE, delta, stream, text, whole
-from tests.support.harness import (
-    ADDON,
-    MITMDUMP,
-    SECONDS_TO_STOP,
-    Program,
-    Proxy,
-    start_proxy,
-)
+from tests.support.harness import ADDON, MITMDUMP, SECONDS_TO_STOP, Program, Proxy, start_proxy
 from tests.support.on_terminal import OnTerminal
 from tests.support.scripted_server import JSON, Drop, Reply, ScriptedServer
 from tools.recording_plans import OPENAI_TOOL

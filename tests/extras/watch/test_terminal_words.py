@@ -9,15 +9,7 @@ from typing import TextIO
 
 import pytest
 
-from converter.core.model.events import (
-    Event,
-    Failure,
-    Start,
-    Text,
-    Thinking,
-    ThinkingEnd,
-    ToolCall,
-)
+from converter.core.model.events import Event, Failure, Start, Text, Thinking, ThinkingEnd, ToolCall
 from converter.extras.watch import terminal as printers
 from converter.extras.watch.terminal import MARGIN, TERMINAL_LIMIT, Printer
 

@@ -70,9 +70,7 @@ class SlowListener(Listener):
 
 
 @pytest.mark.parametrize("listener", [Listener(), SlowListener()])
-def test_many_thoughts_are_passed_on_in_order_and_the_loop_runs_on(
-    listener: Listener,
-) -> None:
+def test_many_thoughts_are_passed_on_in_order_and_the_loop_runs_on(listener: Listener) -> None:
     teller, turns = ThoughtEvents(settings.read), list[int]()
     thoughts: list[ThoughtEvent] = [{"taskId": "a", "thought": at} for at in range(5 * AT_A_TIME)]
 
@@ -91,9 +89,7 @@ def test_many_thoughts_are_passed_on_in_order_and_the_loop_runs_on(
     assert {"taskId": "b", "thought": "of another"} in listener.received[: 2 * AT_A_TIME]
 
 
-def test_a_listener_that_hangs_gets_a_bounded_number(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_listener_that_hangs_gets_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thought_hook, "MOST_HOOKS", 2)
     listener = Listener()
     with watched() as there:

@@ -8,13 +8,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.test import taddons
 
 from converter.addon.keep.notes import METADATA
-from converter.extras.watch.views import (
-    TEXT_LIMIT,
-    WIDTH,
-    Views,
-    last_rows,
-    wrap_lines,
-)
+from converter.extras.watch.views import TEXT_LIMIT, WIDTH, Views, last_rows, wrap_lines
 from tests.support import recorded
 from tests.support.addon_flows import (
     BASIC,

@@ -3,12 +3,7 @@ import base64
 import pytest
 
 from converter.core.dialects.anthropic.blocks import ROLE_BLOCKS, read_blocks, readers_of
-from converter.core.model.conversation import (
-    RequestError,
-    TextBlock,
-    ToolResult,
-    ToolUse,
-)
+from converter.core.model.conversation import RequestError, TextBlock, ToolResult, ToolUse
 from converter.core.wire.checked import Fields
 from tests.support.rows import rows_of
 

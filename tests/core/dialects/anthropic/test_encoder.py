@@ -2,9 +2,7 @@
 
 import pytest
 
-from converter.core.dialects.anthropic.encoder import (
-    AnthropicEncoder,
-)
+from converter.core.dialects.anthropic.encoder import AnthropicEncoder
 from converter.core.model.events import (
     DialectBlock,
     End,

@@ -211,8 +211,7 @@ def test_what_is_read_with_leniency_is_noted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "message"),
-    ROWS["what breaks the format is refused with its path"],
+    ("body", "message"), ROWS["what breaks the format is refused with its path"]
 )
 def test_what_breaks_the_format_is_refused_with_its_path(body: object, message: str) -> None:
     with pytest.raises(RequestError) as caught:

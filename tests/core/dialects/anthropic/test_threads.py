@@ -148,10 +148,7 @@ def test_without_room_a_request_goes_on_unthreaded() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "named"),
-    [
-        ({"system": "Be long."}, "`system`"),
-        ({"tools": [], "system": "x"}, "`system` and `tools`"),
-    ],
+    [({"system": "Be long."}, "`system`"), ({"tools": [], "system": "x"}, "`system` and `tools`")],
 )
 def test_what_a_thread_keeps_cannot_change(
     memory: Memory, fields: dict[str, Any], named: str

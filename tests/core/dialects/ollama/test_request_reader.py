@@ -33,7 +33,7 @@ def test_it_streams_unless_it_says_otherwise() -> None:
 
 def test_options_go_where_a_server_takes_them_and_the_others_are_reported() -> None:
     request = _read(
-        options={"num_predict": 9, "temperature": 0, "top_k": 3, "seed": 4, "num_ctx": 8192},
+        options={"num_predict": 9, "temperature": 0, "top_k": 3, "seed": 4, "num_ctx": 8192}
     )
     assert (request.max_tokens, request.sampling.temperature, request.sampling.top_k) == (9, 0, 3)
     assert request.extensions == {"seed": 4}

@@ -182,10 +182,7 @@ def test_a_whole_message_says_the_same_and_the_sdk_reads_it() -> None:
     assert choice.message.tool_calls
     assert [
         (call.id, call.model_dump()["function"]["arguments"]) for call in choice.message.tool_calls
-    ] == [
-        ("a", '{"at":"a"}'),
-        ("b", '{"at":"b"}'),
-    ]
+    ] == [("a", '{"at":"a"}'), ("b", '{"at":"b"}')]
     assert choice.finish_reason == "tool_calls"
     assert read.usage
     assert (read.usage.prompt_tokens, read.usage.completion_tokens, read.usage.total_tokens) == (

@@ -118,11 +118,7 @@ FULL = Conversation(
 )
 
 
-@pytest.mark.parametrize(
-    ("fields", "sent"),
-    ROWS["each field"],
-    ids=ROWS["names of fields"],
-)
+@pytest.mark.parametrize(("fields", "sent"), ROWS["each field"], ids=ROWS["names of fields"])
 def test_each_field(fields: dict[str, Any], sent: dict[str, Any]) -> None:
     body = body_of(**fields)
     assert body == {"model": "m", "messages": [{"role": "user", "content": "hi"}], **sent}

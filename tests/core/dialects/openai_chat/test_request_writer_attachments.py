@@ -45,8 +45,7 @@ def message(role: str, content: object, **more: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("block", "text"),
-    ROWS["documents are text and what cannot go is reported"],
+    ("block", "text"), ROWS["documents are text and what cannot go is reported"]
 )
 def test_documents_are_text_and_what_cannot_go_is_reported(block: Block, text: str) -> None:
     messages = write(user(block, "read it"))

@@ -3,10 +3,7 @@ from typing import Any
 
 import pytest
 
-from converter.core.dialects.openai_chat.request_writer import (
-    join_texts,
-    write_messages,
-)
+from converter.core.dialects.openai_chat.request_writer import join_texts, write_messages
 from converter.core.dialects.request_settings import RequestSettings
 from converter.core.model.conversation import (
     Block,

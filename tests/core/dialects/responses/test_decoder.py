@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 
 from converter.core.dialects.responses.decoder import NAME, ResponsesDecoder
-from converter.core.dialects.responses.response_events import (
-    ResponsesEncoder,
-)
+from converter.core.dialects.responses.response_events import ResponsesEncoder
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     DialectBlock,

@@ -101,8 +101,7 @@ def test_limits_and_sampling_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "read_as", "names"),
-    ROWS["the tool choice is read in every form"],
+    ("choice", "read_as", "names"), ROWS["the tool choice is read in every form"]
 )
 def test_the_tool_choice_is_read_in_every_form(
     choice: object, read_as: object, names: list[str]
@@ -133,8 +132,7 @@ def test_the_history_that_a_memory_completed_stands_for_the_input() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "path"),
-    ROWS["what cannot be answered is refused with its path"],
+    ("fields", "path"), ROWS["what cannot be answered is refused with its path"]
 )
 def test_what_cannot_be_answered_is_refused_with_its_path(
     fields: dict[str, Any], path: str

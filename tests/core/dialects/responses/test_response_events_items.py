@@ -7,11 +7,7 @@ from hypothesis import strategies as st
 
 from converter.core.dialects.responses.errors import FINAL_CODE
 from converter.core.dialects.responses.request_reader import ResponseContext
-from converter.core.dialects.responses.response_events import (
-    FILTERED,
-    ResponsesEncoder,
-    usage_json,
-)
+from converter.core.dialects.responses.response_events import FILTERED, ResponsesEncoder, usage_json
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     DialectBlock,

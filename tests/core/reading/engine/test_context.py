@@ -125,10 +125,4 @@ def test_queries_between_pieces_change_no_answer(pieces: list[str]) -> None:
         read_between.in_fence,
         read_between.shows_calls,
         read_between.in_code,
-    ) == (
-        once.in_sentence,
-        once.text_before,
-        once.in_fence,
-        once.shows_calls,
-        once.in_code,
-    )
+    ) == (once.in_sentence, once.text_before, once.in_fence, once.shows_calls, once.in_code)

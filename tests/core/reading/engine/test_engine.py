@@ -5,13 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from converter.core.model.events import (
-    Event,
-    Text,
-    Thinking,
-    ToolCall,
-    joined,
-)
+from converter.core.model.events import Event, Text, Thinking, ToolCall, joined
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.family_choice import choose
@@ -64,16 +58,10 @@ def test_every_form_is_read_in_an_answer(name: str) -> None:
     [
         (f"<think>I look.\n{ONE_LINE}", ["(I look.)", ("now", {})]),
         (f"<think>I look.\n{ONE_LINE}</think>", ["(I look.)", ("now", {})]),
-        (
-            f"<think>I look.\n{ONE_LINE}\nand so</think>b",
-            [f"(I look.\n{ONE_LINE}\nand so)", "b"],
-        ),
+        (f"<think>I look.\n{ONE_LINE}\nand so</think>b", [f"(I look.\n{ONE_LINE}\nand so)", "b"]),
         (f"<think></think>{CALL}", [OSLO]),
         (f"a\n<think></think>\n{CALL}", ["a", OSLO]),
-        (
-            "<tool_call>x <think>y</think></tool_call>z",
-            ["<tool_call>x ", "(y)", "</tool_call>z"],
-        ),
+        ("<tool_call>x <think>y</think></tool_call>z", ["<tool_call>x ", "(y)", "</tool_call>z"]),
         (
             '<tool_call>{"name": "now", "arguments": {"a": "</tool_call><think>"}}</tool_call>.',
             [("now", {"a": "</tool_call><think>"}), "."],

@@ -72,10 +72,7 @@ def test_a_closer_in_the_text_shows_that_the_reply_began_in_a_thought() -> None:
     shown, answer = Beginning(), Answer(0, has_text=True)
     answer.note_unmatched("\n", "</think>")
     Evidence(IN_TEXT, shown).note_closer(answer)
-    assert (shown.correction, shown.closer_apart) == (
-        InitialState.THINKING,
-        True,
-    )
+    assert (shown.correction, shown.closer_apart) == (InitialState.THINKING, True)
 
 
 def test_a_special_token_that_went_shows_it() -> None:

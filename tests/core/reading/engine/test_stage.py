@@ -238,11 +238,7 @@ def test_behind_another_thought_there_is_a_head_again() -> None:
 
 @pytest.mark.parametrize(
     ("content", "text"),
-    [
-        ("</think>\n\nHello.", "\n\nHello."),
-        ("</thi", "</thi"),
-        ("<think>why</think>a", "a"),
-    ],
+    [("</think>\n\nHello.", "\n\nHello."), ("</thi", "</thi"), ("<think>why</think>a", "a")],
 )
 def test_marks_that_a_server_leaves_behind_a_field_go(content: str, text: str) -> None:
     for pieces in ([content], list(content)):

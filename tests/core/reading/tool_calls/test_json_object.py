@@ -6,12 +6,7 @@ import pytest
 
 from converter.core.reading.tool_calls.json_object import json_object
 
-WHOLE = [
-    '{"a": 1, "b": {"c": [1, "}"]}, "d": "\\u00e9"}',
-    "{}",
-    "{ }",
-    '{"a": 1.50}',
-]
+WHOLE = ['{"a": 1, "b": {"c": [1, "}"]}, "d": "\\u00e9"}', "{}", "{ }", '{"a": 1.50}']
 
 
 @pytest.mark.parametrize("text", WHOLE)
