@@ -262,9 +262,9 @@ LOOPING = r'root ::= "<think>\n" ("I do so so "){90} "</think>" | "42."'
 writes after the addon has ended such a thought.
 """
 THOUGHT = "The user wants the weather in Oslo. I call get_weather."
-"""The thought of an earlier turn, in histories."""
+"""The thought of the assistant's turn, in requests with earlier turns."""
 FORECAST = "7 degrees, rain"
-"""The result of the tool, in histories."""
+"""The result of `get_weather`, in requests with earlier turns."""
 TOOLS_IN_TEXT = ("think_tools=told",)
 """Options: the addon describes the tools in the system turn, and reads calls in the text."""
 OPENAI_RESULT: list[Body] = [

@@ -123,7 +123,7 @@ _TOOL: Table = {
     **dict.fromkeys(("type", "name", "description", "input_schema", "strict")),
     "function": _FUNCTION,
 }
-"""Rules for a tool of any dialect but the Responses API: which of its fields are kept."""
+"""Rules for a tool of a request, without the fields that only the Responses API has."""
 _PART: Table = {**_BLOCK, "file_id": _file, "file_url": cut_link, "filename": ALL, "file_data": ALL}
 """Rules for a part of an item of the Responses API: which of its fields are kept."""
 _ITEM: dict[str, Rule] = {
@@ -132,15 +132,15 @@ _ITEM: dict[str, Rule] = {
     **dict.fromkeys(("content", "summary", "output"), _PART),
 }
 """Rules for an item in the input of the Responses API: which of its fields are kept."""
-_RESPONSES_TOOL: dict[str, Rule] = {
+_ANY_TOOL: dict[str, Rule] = {
     **_TOOL,
     **dict.fromkeys(("parameters", "format", "execution")),
     "environment": {"type": ALL},
 }
-"""Rules for a tool of any dialect: which of its fields are kept. A tool of the Responses API may
-have tools within it.
+"""Rules for a tool of a request of any dialect: `_TOOL`, and the fields that only the Responses API
+has. A tool of this API may hold further tools (`tools`), to which the same rules apply.
 """
-_RESPONSES_TOOL["tools"] = _ITEM["tools"] = _RESPONSES_TOOL
+_ANY_TOOL["tools"] = _ITEM["tools"] = _ANY_TOOL
 _STREAM_OPTIONS: Table = dict.fromkeys(
     ("include_usage", "include_obfuscation", "continuous_usage_stats")
 )
@@ -175,7 +175,7 @@ REQUEST: Table = {
     "tool_choice": _TOOL_CHOICE,
     "messages": _MESSAGE,
     "system": {"type": ALL, "text": ALL},
-    "tools": _RESPONSES_TOOL,
+    "tools": _ANY_TOOL,
     "input": _ITEM,
     "functions": _FUNCTION,
     "thinking": dict.fromkeys(("type", "budget_tokens", "display")),
@@ -189,7 +189,7 @@ The Responses API's `encrypted_content` and `previous_response_id` have no rule 
 PROTOCOL = frozenset(
     {
         *chain(REQUEST, _MESSAGE, _BLOCK, _SOURCE, _TOOL, _CALL, _FUNCTION, _PART, _ITEM),
-        *chain(_RESPONSES_TOOL, _STREAM_OPTIONS, _TOOL_CHOICE, _OPTIONS),
+        *chain(_ANY_TOOL, _STREAM_OPTIONS, _TOOL_CHOICE, _OPTIONS),
         *_names("""
             assistant developer enabled disabled adaptive omitted ephemeral object string number
             integer boolean properties required document base64 application/json text/event-stream

@@ -131,8 +131,8 @@ def read_block(value: object, depth: int = _DEPTH) -> list[Piece]:
 
 
 def _read_other(value: object) -> list[Piece]:
-    """Return the piece for a value that is not read as blocks: a string is text, null is nothing,
-    any other value is unread.
+    """Return the pieces for a value that is not read as blocks: a `TextBlock` for a string, none
+    for null, an `Unread` for any other value.
     """
     if isinstance(value, str):
         return [Piece(TextBlock(value))]

@@ -1,5 +1,5 @@
-"""Sets how much of a reply the addon reads, holds and notes: a `Bound` for each kind of data
-(`BODY_LIMIT`, `HELD_LIMIT`, `BLANKS_LIMIT` ...), and `TooMuchError` for a reply beyond one.
+"""Sets how much of a reply the addon reads, holds and lists in the log: a `Bound` for each kind of
+data (`BODY_LIMIT`, `HELD_LIMIT`, `BLANKS_LIMIT` ...), and `TooMuchError` for a reply beyond one.
 
 `converter.addon.bounds` has the bounds of response heads, of answers to probes and of earlier
 requests. Timeouts, limits of searches for a pattern, and a few other bounds, such as
@@ -7,7 +7,7 @@ requests. Timeouts, limits of searches for a pattern, and a few other bounds, su
 them. `docs/faults.md` tells which bounds end a reply.
 
 A bound is checked where a frame or a body arrives, and where text is held before it is emitted. A
-frame or body that is too long is not read.
+frame or body that is too long is not read: the reply ends, and the client gets an error.
 """
 
 _K, _M = 1 << 10, 1 << 20

@@ -213,7 +213,7 @@ class Candidate:
     start: Start
     """The form of the call, the offset of its body, and the state of its head."""
     stands: Stands
-    """The position of the candidate in the reply."""
+    """Where in the reply the candidate stands, such as in a sentence or in a thought."""
     extent: Extent
     """The search for the points (`Point`) at which the candidate may end."""
     pieces: list[str] = field(default_factory=list)

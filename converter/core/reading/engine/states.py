@@ -97,15 +97,15 @@ class Group(enum.Enum):
     """All closers of the families that are read, for the states in which a thought is open."""
     LONE_CLOSERS = enum.auto()
     """Closers of thoughts that also count if no opener stands before them. They belong to families
-    whose `lone` is not `Lone.TEXT`. Ignored marks are left out.
+    whose `lone` is not `Lone.TEXT`. Closers that are also ignored marks belong to `IGNORED`.
     """
     LEFT_CLOSERS = enum.auto()
     """Closers of thoughts that a server may have left in the text, although it sends the thoughts
     in a field.
     """
     DROPPED_CLOSERS = enum.auto()
-    """Closers of thoughts that are dropped if they have no opener (`Lone.NOTHING`). Ignored marks
-    are left out.
+    """Closers of thoughts that are dropped if they have no opener (`Lone.NOTHING`). Closers that
+    are also ignored marks belong to `IGNORED`.
     """
     IGNORED = enum.auto()
     """Marks that are dropped, except in Markdown code (`Row.ignored`)."""

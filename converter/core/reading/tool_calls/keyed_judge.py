@@ -1,8 +1,9 @@
 """`KeyedCalls` reads calls with keys and values between marks, which `keyed_marks` finds:
-`<parameter=days>3</parameter>`. A value is bare text; the schema or its key's tag has its type.
+`<parameter=days>3</parameter>`. A value is bare text. Its type stands in the tag before it
+(`type="int"`) or in the tool's schema.
 
-The text may contain such marks itself: a file with `<parameter=x>1</parameter>` in it. Here `1` is
-called an inner value. A mark that closes a value therefore counts only under two conditions:
+The text may be a file that contains `<parameter=x>1</parameter>` itself: `1` is an inner value. A
+mark that closes a value therefore counts only under two conditions:
 
 1. Behind the mark stands the next parameter, the call's end, another call, or the text's end.
 2. No inner value is open at the mark: each was closed before.
@@ -11,10 +12,9 @@ If no mark fulfils both conditions for a value, the call is read once more, leni
 also ends:
 
 - before the mark of another parameter, which the tool has and the call does not have yet;
-- at a mark that fulfils only the first condition;
-- at the end of the call, if no later mark can close the value.
+- at a mark that fulfils only the first condition; or, if there is none, at the call's end.
 
-A value with one of these three ends must not hold a mark that begins or closes a call.
+A value with one of these ends must not hold a mark that begins or closes a call.
 """
 
 import re
