@@ -1,5 +1,5 @@
-"""Read a reply as a client does: `read_message` returns a message (a stream must be in order),
-`completion_of` a parsed chat completion, `view_of` either of them as tuples to compare.
+"""Read the reply that a client gets: `read_message` returns a message of the Messages API (a stream
+must be in order), `completion_of` a parsed chat completion, `view_of` either as tuples to compare.
 """
 
 import json
@@ -18,7 +18,8 @@ from laws.strict_reader import read_strictly
 from laws.variants import IN_BLOCKS, Variant, body_of
 
 type View = list[tuple[object, ...]]
-_KINDS = {"text": "text", "raw": "text", "thinking": "thinking"}  # kind of a piece -> kind of a run
+_KINDS = {"text": "text", "raw": "text", "thinking": "thinking"}
+"""Kind of a piece -> the kind that a view says of it. Calls have tuples of their own."""
 
 
 def message_of(recording: Recording, variant: Variant) -> dict[str, Any]:
@@ -29,8 +30,9 @@ def message_of(recording: Recording, variant: Variant) -> dict[str, Any]:
 
 
 def read_message(body: bytes, variant: Variant) -> dict[str, Any]:
-    """Return the message in a client's `body`; the key `error` has the error in which it ends, if
-    any. Raises BrokenLawError for a stream that is not in order, ValueError for broken JSON.
+    """Return a client's `body` as a message of the Messages API, whatever its dialect. If the reply
+    ends in an error, the key `error` has it. Raises BrokenLawError for a stream that is not in
+    order, ValueError for broken JSON.
     """
     if variant.form is Form.WHOLE and variant.dialect is not OLLAMA:
         message: dict[str, Any] = json.loads(body)
@@ -61,7 +63,7 @@ def view_of(recording: Recording, variant: Variant) -> View:
 
 
 def view_of_message(message: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
-    """Yield a message's blocks, then its id, model, end and counts, or its error."""
+    """Yield tuples: a message's blocks, then its error or its id, model, end and counts."""
     for block in message.get("content", ()):
         yield tuple(block.items())
     if error := message.get("error"):
@@ -74,8 +76,8 @@ def view_of_message(message: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
 
 
 def view_of_completion(reply: ParsedReply, ordered: bool = True) -> Iterator[tuple[object, ...]]:
-    """Yield the events of each choice, then usage and error. `ordered`: True to yield runs of
-    thinking and text too; False if a reply is a whole body, which does not show their order.
+    """Yield tuples: content, thoughts, calls and finish of each choice, then usage and error. If
+    `ordered`, yield also thinking and text in their order, which a whole body does not show.
     """
     for index, choice in sorted(reply.choices.items()):
         runs = groupby(

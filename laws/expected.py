@@ -1,6 +1,6 @@
-"""Find the content that a client's reply must have: `parts` reads it by both oracles in a choice of
-the server's reply; `openai_texts` and `anthropic_blocks` give it the form in which a client of that
-API gets it. `reading_for` returns the addon's settings that the oracles need.
+"""Find the content that a client must get for a server's reply. `parts` reads a choice of the reply
+by both oracles; `openai_texts` and `anthropic_blocks` write the parts as a client of that API gets
+them. `reading_for` returns the addon's settings that the oracles need.
 """
 
 import re
@@ -32,14 +32,14 @@ _STARTS = {
 }
 """How the addon reads the beginning of a reply -> the argument `start` of `oracle.read`."""
 JOINT = "\n\n"
-"""What stands between thoughts that share a field, and between texts before and behind a call."""
+"""The blank line that joins thoughts in one field, and the texts before and behind a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A thought, a run of text, or a call, in the reply that the oracle expects."""
+    """A thought, a text or a call in the content that a client must get."""
 
-    kind: str  # `text`, `thinking`, or `call` for a call that was read from the text
+    kind: str  # `text`, `thinking`, or `call` for a call that was read from text
     text: str  # what the client reads; of a call, the tool's name
     native: bool = False  # True for thinking that the server sent in a reasoning field; else False
 
@@ -53,14 +53,14 @@ def reading_for(recording: Recording, whole: bool) -> Reading:
 
 
 def reading_for_client(recording: Recording, form: Form) -> Reading:
-    """Return `reading_for` a recording whose client gets the reply in this form."""
+    """Return the addon's settings for a client that gets the reply in this form."""
     return reading_for(recording, Form.WHOLE in (recording.server_form, form))
 
 
 def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
-    """Return the parts of a choice in order. If calls are read from text, and the server sent none,
-    a call in the answer is a part with the tool's name; calls at the end of a thought are left out
-    of it if the client gets them as calls.
+    """Return the parts of a choice in order. If the addon reads calls from text and the server sent
+    no calls itself, a call in the answer is a part of kind `call`, and a thought lacks the calls at
+    its end that the client gets as calls (`markup_in_thoughts`).
     """
     tools = reading.expected.calls.read
     read = _all_parts(choice, reading)
@@ -75,8 +75,8 @@ def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
 
 
 def calls_in_text(choice: ParsedChoice, reading: Reading) -> list[tuple[str, call_oracle.Call]]:
-    """Return each tool call in the text of a choice as a pair: its text and the call. There are
-    none if no calls are read from text, or if the server sent its own.
+    """Return each tool call in the answer's text of a choice as a pair: its text and the call.
+    Empty if the addon reads no calls from text, or if the server sent calls itself.
     """
     tools = reading.expected.calls.read
     if tools is None or choice.calls:
@@ -89,9 +89,10 @@ def calls_in_text(choice: ParsedChoice, reading: Reading) -> list[tuple[str, cal
 
 
 def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracle.Call]:
-    """Return the calls in thoughts, each once; none if the reply is cut off or its server sent any.
-    If it has an answer, a call that further text of its thought follows does not count: it is a
-    draft, which the thought only considers.
+    """Return the calls in a choice's thoughts that count, each once. Empty if the addon reads no
+    calls from text, the server sent calls itself, or the reply was cut off. If the choice has an
+    answer, a call does not count if other text than calls follows it in its thought: it is a draft,
+    a call that the thought only considers.
     """
     tools, read = reading.expected.calls.read, _all_parts(choice, reading)
     if not tools or choice.calls or choice.finish not in WHOLE:
@@ -107,9 +108,10 @@ def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracl
 
 
 def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
-    """Return a text for each part of `_all_parts`: the calls that end a thought, if the client gets
-    them as calls; else an empty text. Calls of a thought in a reasoning field (`native`) do so only
-    if nothing but blanks follows the thought in the choice.
+    """Return for each part of `_all_parts` the text of the calls with which it ends, if it is a
+    thought and the client gets them as calls; else an empty text. A client gets calls of thoughts
+    only if the answer has none. A thought from a reasoning field (`native`) must then be the
+    choice's last part, except for blanks.
     """
     read, tools = _all_parts(choice, reading), reading.expected.calls.read
     counts = not calls_in_text(choice, reading) and calls_in_thoughts(choice, reading)
@@ -142,7 +144,7 @@ def without_calls(text: str, tools: Tools) -> str:
 
 
 def _split_at_calls(part: Part, tools: Tools) -> list[Part]:
-    """Return a list of the texts and calls in a part of text; of another part, the part alone."""
+    """Return the texts and calls in a part of text, in order; any other part alone in a list."""
     if part.kind != "text":
         return [part]
     calls = call_oracle.calls(part.text, tools.schemas, not tools.wants_json)
@@ -178,8 +180,8 @@ def repeated_thought(
     pieces: Sequence[Piece], families: Sequence[ThoughtRow], open_closers: Sequence[str] = ()
 ) -> str:
     """Return the thought with which content begins, marks included, if its first `HEAD` characters
-    repeat a reasoning field; else an empty text. `open_closers`: the closers of a thought that is
-    already open where the content begins, so that it needs no opener; empty for none.
+    repeat the thinking of a reasoning field; else an empty text. `open_closers`: if the content
+    begins in a thought that was opened before it, the closers of this thought; else empty.
     """
     joined = {
         kind: "".join(piece.text for piece in pieces if piece.kind == kind)
@@ -197,7 +199,7 @@ def repeated_thought(
 
 
 def _open_closers(text: str, reading: Reading) -> Sequence[str]:
-    """Return the closers of a thought that has just begun where `text` ends; empty for none."""
+    """Return the closers of a thought that begins where `text` ends: `</think>`. Empty for none."""
     last = _oracle_blocks(f"{text}x", None, reading)[-1:]
     if not last or last[0].kind != "thinking" or last[0].text.strip() != "x":
         return ()
@@ -207,7 +209,7 @@ def _open_closers(text: str, reading: Reading) -> Sequence[str]:
 
 
 def _without_stray_marks(read: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
-    """Return the parts without marks that a server left in text although it sent thoughts apart."""
+    """Return the parts, which follow thinking in a field, with text by `without_stray_marks`."""
     out: list[Part] = []
     for part in read:
         at_head = bool(out) and out[-1].native
@@ -217,8 +219,9 @@ def _without_stray_marks(read: Sequence[Part], families: Sequence[ThoughtRow]) -
 
 
 def without_stray_marks(text: str, families: Sequence[ThoughtRow], at_head: bool = True) -> str:
-    """Return content without marks that its server should have removed: closers of thoughts and the
-    answer's opener at its beginning (if `at_head`), the answer's closer at its end.
+    """Return text without marks that a server left in it although it sent the thought in a field:
+    closers (`</think>`) and the answer's opener (`<answer>`) at its beginning, the answer's closer
+    at its end. `at_head`: False if the text does not follow a thought; then its beginning stays.
     """
     answers = [row.answer_tags for row in families if row.answer_tags]
     closers = [mark for row in families for mark in row.closes]
@@ -231,7 +234,7 @@ def without_stray_marks(text: str, families: Sequence[ThoughtRow], at_head: bool
 
 
 def _drop_text(read: Iterable[Part], length: int) -> list[Part]:
-    """Return the parts without the first `length` characters of the answer, a repeated thought."""
+    """Return the parts without the first `length` characters of text: a thought that came twice."""
     out = []
     for part in read:
         gone = 0 if part.native else min(length, len(part.text))
@@ -241,7 +244,9 @@ def _drop_text(read: Iterable[Part], length: int) -> list[Part]:
 
 
 def _without_blanks(read: Sequence[Part]) -> list[Part]:
-    """Return the parts with text trimmed beside thinking; behind it, a line stays indented."""
+    """Return the parts with blanks removed from text before and behind thinking. If the text behind
+    thinking begins with line ends, the indent of its first line of words stays.
+    """
     kinds = ["", *(part.kind for part in read), ""]
     out = []
     for part, before, behind in zip(read, kinds, kinds[2:], strict=False):
@@ -268,8 +273,9 @@ def _oracle_blocks(text: str, finish: str | None, reading: Reading) -> list[Bloc
 
 
 def _initial_state(text: str, reading: Reading) -> str:
-    """Return the `start` for `oracle.read`. A grammar makes a thought at the beginning uncertain:
-    with `Grammar.JSON`, text that begins as JSON is the answer; with another, the marks decide.
+    """Return the argument `start` of `oracle.read`. If a thought is expected at the beginning,
+    although a grammar constrains the answer, the text decides: with `Grammar.JSON`, one that begins
+    as JSON (`{`) is the answer; with another grammar, the first mark decides (`undecided`).
     """
     start, grammar = _STARTS[reading.mode], reading.expected.grammar
     if start not in ("thinking", "guessed") or grammar is Grammar.NONE:
@@ -280,7 +286,7 @@ def _initial_state(text: str, reading: Reading) -> str:
 
 
 def _parts_as_sent(pieces: Sequence[Piece]) -> list[Part]:
-    """Return the pieces but calls as parts: neighbours of one kind and block joined, marks kept."""
+    """Return the pieces except calls as parts; neighbours of one kind and block become one part."""
     spoken = [piece for piece in pieces if piece.kind != "call"]
     runs = groupby(spoken, key=lambda piece: (piece.kind == "thinking", piece.block))
     return [
@@ -313,8 +319,8 @@ def openai_texts(read: Sequence[Part]) -> tuple[str, str]:
 
 
 def anthropic_blocks(read: Iterable[Part], shown: bool = True) -> list[tuple[str, str]]:
-    """Return kind and text of each block of a message with these parts. Calls and blank blocks are
-    left out. `shown`: False for a client that wants no thinking.
+    """Return kind and text of each block of a message with the parts `read`. Calls and blank blocks
+    are left out. `shown`: False for a client that wants no thinking.
     """
     trimmed = [
         replace(part, text=part.text.strip("\r\n")) if part.kind == "thinking" else part

@@ -1,4 +1,4 @@
-"""Raise BrokenLawError at the first difference (`compare`); `Broken` reports a broken law."""
+"""`compare` raises BrokenLawError at the first fault of a reply; `Broken` reports a broken law."""
 
 import json
 import re
@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 _AROUND = 60  # how many characters the error shows before and behind the first difference
-_NOTHING = "(nothing)"  # stands for an event that one of two lists lacks
-_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")  # the end of a frame: two equal line ends
+_NOTHING = "(nothing)"  # shown in place of an event that is missing, as the list is shorter
+_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+"""The pattern of the end of a frame, two equal line ends: `\\n\\n`, but not `\\n\\r\\n`."""
 
 
 class BrokenLawError(AssertionError):
-    """Raised by a law that a reply breaks. `variant`: the client, and the cuts of the server's
-    bytes; `difference`: the first difference between the expected and the received events.
+    """Raised if a reply breaks a law. `variant`: the client and the case (`Anthropic client, whole,
+    byte by byte`). `difference`: the first difference between the expected and the received events,
+    or any other fault.
     """
 
     def __init__(self, variant: str, difference: str) -> None:
@@ -24,12 +26,12 @@ class BrokenLawError(AssertionError):
 
 @dataclass(frozen=True)
 class Broken:
-    """A law that a recording breaks."""
+    """A law that a recording breaks, as it is reported to people."""
 
     recording: str  # the recording's name
-    law: str  # the law's number and title
-    variant: str  # the client, its form of the reply, and how the server's bytes were cut
-    difference: str  # the first difference between the expected and the received events
+    law: str  # the law's number and title: `law 4 nothing lost`
+    variant: str  # the client and the case, as in BrokenLawError
+    difference: str  # the first difference, as in BrokenLawError
 
     def message(self, command: str) -> str:
         """Return the message for a person, with the command to run next as its last line."""
@@ -37,7 +39,7 @@ class Broken:
 
 
 def compare(variant: str, expected: Sequence[object], got: Sequence[object]) -> None:
-    """Raise BrokenLawError with the first event that is not as expected, if there is one."""
+    """Raise BrokenLawError with the first event in which `got` differs from `expected`, if any."""
     for index, pair in enumerate(zip_longest(expected, got, fillvalue=_NOTHING)):
         if pair[0] != pair[1]:
             wanted, came = map(_text_of_event, pair)
@@ -53,7 +55,7 @@ def compare(variant: str, expected: Sequence[object], got: Sequence[object]) -> 
 
 def compare_bytes(variant: str, expected: bytes, got: bytes) -> None:
     """Raise BrokenLawError if two bodies differ. The error shows the first frame or JSON value that
-    differs; the beginning of both bodies if all values are equal.
+    differs; if none does, the first 200 bytes of both bodies.
     """
     if expected != got:
         compare(variant, events_of(expected), events_of(got))
@@ -66,7 +68,7 @@ def compare_bytes(variant: str, expected: bytes, got: bytes) -> None:
 
 
 def events_of(body: bytes) -> list[str]:
-    """Return lines to compare: the frames of a stream, or path and value of each value in JSON."""
+    """Return lines to compare: of JSON `path: value` for each innermost value, else the frames."""
     try:
         return list(_lines(json.loads(body), ""))
     except (ValueError, RecursionError):
@@ -74,7 +76,7 @@ def events_of(body: bytes) -> list[str]:
 
 
 def _lines(value: object, path: str) -> list[str]:
-    """Return `path: value` for each innermost value in JSON. `path`: the path to `value` itself."""
+    """Return a line (`choices[0].index: 0`) for each innermost value. `path`: of `value` itself."""
     inner: dict[str, object] = {}
     if isinstance(value, dict):
         inner = {f"{path}.{name}" if path else name: field for name, field in value.items()}
@@ -86,7 +88,7 @@ def _lines(value: object, path: str) -> list[str]:
 
 
 def _text_of_event(event: object) -> str:
-    """Return an event as text for the error."""
+    """Return an event as text for the error; of a tuple, its members with blanks between them."""
     if isinstance(event, tuple):
         return " ".join(map(_text_of_part, event))
     return event if isinstance(event, str) else repr(event)

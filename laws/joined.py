@@ -1,6 +1,6 @@
-"""Check laws 2 to 5 for two server replies that the client gets as one (`check_law`), and say for
-law 9 which of the two finishes the client gets. The addon requested the second reply, because it
-had ended the thought of the first, or because no answer came in the first.
+"""Check laws 2 to 5 for two server replies that the client gets as one (`check_law`), and for law 9
+find the reply whose finish the client gets. The addon requested the second reply because it had
+ended the thought of the first, or because no answer came in the first.
 
 From the two replies, this module builds a third: the reply that the server would have sent if its
 model had ended the thought at the same offset. The laws are checked for the third reply, and the
@@ -29,7 +29,7 @@ type Holds = Callable[[Recording, int], None]  # the function that checks a law,
 JOINT = "\n\n"  # the blank line before the sentence that ends a thought
 _MARK_TOKENS = 2  # how many tokens a mark and its line end are estimated to have
 _PLAIN = {"budget": "server", "budget_tokens": "", "loops": "off", "unanswered": "tell"}
-"""The options with which the addon does not end thoughts by itself."""
+"""The options with which the addon neither ends a thought by itself nor has a reply continued."""
 _NOT_IN_FRAME_FIELDS = ("choices", "usage", "timings")  # no part of `Joined.frame_fields`
 _DONE = b"data: [DONE]\n\n"  # the last frame of a stream
 _PIECES = 6  # the most pieces into which a text is cut at random
@@ -48,14 +48,16 @@ class Joined:
     added: int  # about how many tokens the addon added to end the thought
 
     def single_reply(self, recording: Recording) -> Recording:
-        """Return the recording with one reply, in which the model ends the thought by itself."""
+        """Return the recording with one reply, in which the model ends the thought by itself. If
+        there is no second reply, this one ends behind the thought, at the limit of tokens.
+        """
         choice = {"index": 0, "delta": {}, "finish_reason": "length"}
         ended = frame_of({**self.frame_fields, "choices": [choice]}) + _DONE
         rest = b"".join(self._continuation()) if self.second else ended
         return with_body(recording, self.kept + self.closing + rest, Form.STREAM, **_PLAIN)
 
     def recut(self, recording: Recording, cut: Cut) -> Recording:
-        """Return the recording with the two replies' text cut by `cut` into other frames."""
+        """Return the recording with the text of both replies cut by `cut` into other frames."""
         first = recut_text(self.kept, cut) + self.more
         return with_body(recording, first + recut_text(self.second, cut))
 
@@ -79,7 +81,9 @@ class Joined:
                 yield frame_of({**self.frame_fields, **own})
 
     def _summed_usage(self, usage: Json) -> Json:
-        """Return the counts of both replies together. `usage`: those of the second reply."""
+        """Return the counts of both replies together. `usage`: those of the second, whose prompt
+        includes the first reply and the text that the addon added to it.
+        """
         written = min(self.written, usage["prompt_tokens"])
         prompt = max(0, usage["prompt_tokens"] - written - self.added)
         details_sent = usage.get("prompt_tokens_details") or {}
@@ -92,9 +96,10 @@ class Joined:
 
 
 def joined(recording: Recording) -> Joined | None:
-    """Return the two replies of a recorded stream of chat completions that the addon joined: it had
-    ended the thought, or the thought had no answer. The second reply is empty if the server cannot
-    continue a reply. `None`: any other recording, or the bytes do not show where the thought ended.
+    """Return the two replies of a recorded stream of chat completions if the addon joined them,
+    because it had ended the thought, or the thought had no answer. The second reply is empty if the
+    server cannot continue a reply. None for any other recording, or if the server's bytes do not
+    show where the addon ended the thought.
     """
     goes_on = bool(recording.awaited().server.continues)
     if recording.server_form is Form.WHOLE or recording.server_dialect is not OPENAI_CHAT:
@@ -108,8 +113,9 @@ def joined(recording: Recording) -> Joined | None:
 
 
 def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
-    """Check the law `number` by its function `holds`, which raises BrokenLawError. If the reply was
-    joined from two, check its `single_reply`, and that clients get the same message from both.
+    """Check the law `number` by its function `holds`, which raises BrokenLawError. If the addon has
+    joined two replies, `holds` checks their `single_reply`, and clients must get the same message
+    from the single reply as from the two.
     """
     # only if a budget was spent, or no answer came, do the bytes show where the thought was ended
     limits = recording.awaited().limits
@@ -133,8 +139,9 @@ def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> No
 
 
 def last_reply_of(recording: Recording, came: bytes) -> bytes:
-    """Return the reply whose finish the client gets. Of `came`, the server's bytes so far, this is
-    only the second reply if the addon withholds the finish of the first, else all of `came`.
+    """Return the bytes whose finish the client gets. `came`: the server's bytes so far. If the
+    addon withholds the finish of the first of two replies, the bytes of the second (empty while the
+    first comes); else all of `came`.
     """
     first = _separate_replies(recording.body)[0] if recording.awaited().limits.answers else b""
     return came[len(first) :] if joined(recording) else came
@@ -166,7 +173,7 @@ def _without_usage(view: Iterable[tuple[object, ...]]) -> list[tuple[object, ...
 
 
 def _separate_replies(body: bytes) -> tuple[bytes, bytes]:
-    """Return both replies; the second begins at the first frame with another id, or is empty."""
+    """Return the two replies in `body`. The second begins at the first new id, or is empty."""
     before, name = b"", None
     for frame in frames(body):
         own = (value_of(frame) or {}).get("id")
@@ -177,8 +184,9 @@ def _separate_replies(body: bytes) -> tuple[bytes, bytes]:
 
 
 def _joined_at_thought_end(recording: Recording, first: bytes, second: bytes) -> Joined | None:
-    """Return the two replies. The first is divided where the addon ended its thought: before the
-    finish if no answer came, else where the budget is spent. `None`: the thought ended otherwise.
+    """Return the two replies as a `Joined`. The first is divided where the addon ended its thought:
+    before the finish if no answer came, else where the budget of tokens is spent. None if the first
+    has no thought, or if its thought ended otherwise.
     """
     reading, limits = reading_for(recording, whole=False), recording.awaited().limits
     choice = parse_reply(first, Form.STREAM, OPENAI_CHAT).choice()
@@ -215,13 +223,13 @@ def _joined_at_thought_end(recording: Recording, first: bytes, second: bytes) ->
 
 
 def _tokens_of(spoken: Sequence[TextFrame]) -> int:
-    """Return an estimate of the tokens in text frames: one a frame, or by size if they are long."""
+    """Return an estimate of the tokens in text frames: one each, or by size if frames are long."""
     size = sum(len(each.text.encode()) for each in spoken)
     return len(spoken) if size <= 2 * BYTES_PER_TOKEN * len(spoken) else size // BYTES_PER_TOKEN
 
 
 def _split_at(body: bytes, length: int) -> tuple[bytes, bytes]:
-    """Return all frames with only `length` characters of text, and one with all further text."""
+    """Return all frames with the first `length` characters of text only, and one with the rest."""
     kept, more, last = list[bytes](), list[str](), None
     for frame in frames(body):
         text_frame: TextFrame | None = text_frame_of(copy.deepcopy(value_of(frame) or {}))

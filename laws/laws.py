@@ -1,5 +1,6 @@
-"""Check recordings by the nine laws of `docs/recordings.md`, a row each: `laws_of` yields those
-that apply (`limits.py` has the exceptions). The functions that check them are in `laws_of_*.py`.
+"""Check recordings by the nine laws of `docs/recordings.md`: `LAWS` has a row for each, `laws_of`
+yields the laws that apply to a recording (`limits.py` has the exceptions), `check` runs them. The
+functions that check one law each are in `laws_of_*.py`.
 """
 
 import traceback
@@ -23,9 +24,9 @@ class Law:
     """A law, with the function that checks it."""
 
     number: int  # the number in `docs/recordings.md`
-    title: str  # the law in a few words
+    title: str  # the law in a few words, such as `nothing lost`
     holds: Callable[[Recording, int], None]
-    """Checks a recording; the number is how many random cuts to try. Raises BrokenLawError."""
+    """Raises BrokenLawError if a recording breaks the law. The int: how many random cuts to try."""
 
     def __str__(self) -> str:
         return f"law {self.number} {self.title}"
@@ -68,8 +69,8 @@ def laws_of(recording: Recording) -> Iterator[Law]:
 
 
 def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken]:
-    """Return a list of one fault, the first by this law or any error of the check; empty if none.
-    `drawn`: how many random cuts to check. Raises NotInstalledError if an SDK is missing.
+    """Return the first fault by this law, or the error that the check itself met, as a list; empty
+    for none. `drawn`: how many random cuts to try. Raises NotInstalledError if an SDK is missing.
     """
     try:
         if law in OF_CONTENT:

@@ -1,5 +1,6 @@
-"""Check laws 1, 8 and 9, on the bytes of clients: cuts of the server's bytes do not change them,
-damaged bytes raise no error in the addon, and streams are in order and end as the server's did.
+"""Check laws 1, 8 and 9. A client gets the same bytes however the server's are cut into chunks (1);
+damaged bytes raise no error in the addon (8); streams of blocks are in order, and end in an error
+if the server's reply is not whole (9).
 """
 
 import random
@@ -36,7 +37,7 @@ _GARBAGE = (
     b": ping\n\n",
     b"null",
 )
-"""Bytes that are put into a reply, or behind it."""
+"""Bytes that are not part of a reply. Law 8 puts one of them into a reply, or behind it."""
 
 
 def law_1(recording: Recording, drawn: int) -> None:
@@ -67,7 +68,9 @@ def law_8(recording: Recording, drawn: int) -> None:
 
 
 def spoiled_bodies(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[str, bytes]]:
-    """Yield `drawn` pairs of each of three kinds of faults: its description, `body` with it."""
+    """Yield pairs of a fault's description and `body` with this fault. `drawn` times, `body` is cut
+    off, has one of `_GARBAGE` within (in place of up to 8 bytes), and has it behind its end.
+    """
     for _ in range(drawn):
         offset, garbage = drawing.randrange(len(body) + 1), drawing.choice(_GARBAGE)
         yield f"cut off at byte {offset}", body[:offset]
@@ -79,7 +82,7 @@ def spoiled_bodies(body: bytes, drawn: int, drawing: random.Random) -> Iterator[
 
 
 def _check_message(out: bytes, variant: Variant, name: str) -> None:
-    """Check that the client's bytes `out` are a message or an error. `name`: the fault's name."""
+    """Check that the client's bytes `out` are a message or an error. `name`: the server's fault."""
     try:
         read = read_message(out, variant)
     except BrokenLawError as error:
@@ -103,8 +106,8 @@ def law_9(recording: Recording, drawn: int) -> None:
 
 
 def _offsets_to_cut_at(recording: Recording, drawn: int) -> list[int]:
-    """Return offsets at which to break off a stream: the ends of some frames, random offsets, and
-    for each of the last frames the offset before its blank line.
+    """Return offsets at which to break off the server's stream: the ends of some frames, `drawn`
+    random offsets, and for each of the last frames the offset before its blank line.
     """
     offset, ends = 0, []
     for frame in frames(recording.body):
@@ -119,7 +122,9 @@ def _offsets_to_cut_at(recording: Recording, drawn: int) -> list[int]:
 
 
 def _check_ends(recording: Recording, streams: list[Variant], came: bytes, name: str) -> None:
-    """Check that streams end in a message if `came` is whole, else an error. `name`: of the cut."""
+    """Check that what `streams` get for `came`, the server's bytes up to a cut, ends in an error if
+    `came` is no whole reply, else without one. `name`: how the error names the cut.
+    """
     if ends_between_replies(recording, came):
         return
     last, fields = last_reply_of(recording, came), recording.settings.map

@@ -1,5 +1,5 @@
-"""Check law 7: from a client's bytes, the official SDKs, which `sdk_reading` calls, get the message
-that a plain reader gets. NotInstalledError: an SDK is missing.
+"""Check law 7: in the bytes that a client gets, the official SDK (`sdk_reading` calls it) reads the
+message that our plain reader reads. NotInstalledError is raised if an SDK is missing.
 """
 
 import json
@@ -23,7 +23,7 @@ _OUTER_FIELDS = ("id", "model", "role", "stop_reason", "stop_sequence")
 """Fields of a message object that the SDK must return, beside its content and counts."""
 _KINDS = ("text", "thinking", "tool_use")  # types of the blocks that every SDK returns
 _FAILED = 502
-"""The HTTP status with which the mock server sends an SDK an error as one body, not as a stream."""
+"""The HTTP status of a whole reply that is an error; a stream with an error has status 200."""
 _RAISING_FINISHES = ("length", "content_filter")
 """Finish reasons at which `stream` of openai 3 raises an error, although the reply is valid."""
 
@@ -33,7 +33,7 @@ class NotInstalledError(Exception):
 
 
 def law_7(recording: Recording, _: int) -> None:
-    """Check each variant with its client's SDK. Raises NotInstalledError if an SDK is missing."""
+    """Check each client's reply with its SDK. Raises NotInstalledError if an SDK is missing."""
     # the SDKs issue warnings, which pytest may turn into errors
     with warnings.catch_warnings(action="ignore"):
         sdk = import_sdk_reading()
@@ -55,7 +55,7 @@ def import_sdk_reading() -> Any:
 
 
 def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
-    """Check that the SDK returns blocks and fields of the message object, or raises its error."""
+    """Check that the SDK reads a message as the plain reader does, or raises its error."""
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error"):
@@ -73,7 +73,7 @@ def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
 
 @contextmanager
 def _sdk_errors_as_broken_law(variant: Variant, sdk: str) -> Iterator[None]:
-    """Raise BrokenLawError for any error that an SDK raises in the block."""
+    """Raise BrokenLawError in place of any error that an SDK raises within the `with` statement."""
     try:
         yield
     except Exception as error:
@@ -82,7 +82,7 @@ def _sdk_errors_as_broken_law(variant: Variant, sdk: str) -> Iterator[None]:
 
 
 def _check_error(variant: Variant, body: bytes, plain: Message, wire: Any, sdk: Any) -> None:
-    """Check that the SDK raises an error with the message that the plain reader got."""
+    """Check that the `anthropic` SDK raises an error with the message of the error in `plain`."""
     message, status = plain["error"]["message"], 200 if variant.form is Form.STREAM else 502
     raised = sdk.anthropic_error(wire, body, variant.form, status)
     if message not in raised:
@@ -111,8 +111,8 @@ def _fields_beside_content(message: Message) -> list[tuple[object, ...]]:
 
 
 def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
-    """Check a chat completion with the SDK. A reply that is cut off, or has an error or unreadable
-    frames, is not checked, because the client gets the server's own bytes.
+    """Check that the SDK reads a completion as the plain reader does. A reply that is cut off, or
+    has an error or unreadable frames, is not checked: the client gets the server's own bytes.
     """
     body = body_of(case.recording, variant)
     if case.recording.abort_reason or not case.reply.complete or case.reply.unread:
@@ -136,7 +136,7 @@ def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
 
 
 def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
-    """Check that the SDK returns items, id and counts, or raises the error of a whole reply."""
+    """Check that the SDK reads a response as the plain reader does, or raises its error."""
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error") and variant.form is Form.WHOLE:
@@ -153,7 +153,7 @@ def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
 
 
 def _check_ollama(case: Case, variant: Variant, _: Any, sdk: Any) -> None:
-    """Check that the `ollama` package returns blocks, finish, counts of a reply without error."""
+    """Check that the `ollama` package reads a reply without error as the plain reader does."""
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error"):

@@ -49,7 +49,7 @@ def law_4(recording: Recording, _: int) -> None:
 
 
 def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) -> None:
-    """Check that `got`, a client's thinking and text, has all of the choice but marks and calls."""
+    """Check that `got`, a client's thinking and text, is the choice's except marks and calls."""
     settings = case.recording.settings
     reading = reading_for_client(case.recording, variant.form)
     calls = [text for text, _ in calls_in_text(choice, reading)]
@@ -64,7 +64,9 @@ def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) ->
 
 
 def _check_message_is_complete(case: Case, variant: Variant) -> None:
-    """Check a message's text if thinking is shown; if it is complete, calls, finish, counts too."""
+    """Check a message's text, if thinking is shown; if the reply is complete, also the message's
+    calls, finish, stop string and count of tokens.
+    """
     message, choice = message_of(case.recording, variant), case.reply.choice()
     if case.recording.awaited().request.shows_thinking and "content" in message:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
@@ -87,7 +89,7 @@ def _check_message_is_complete(case: Case, variant: Variant) -> None:
 
 
 def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
-    """Compare a message's calls with the server's and the oracle's; return True if it has any."""
+    """Compare a message's calls with the server's or the oracle's; return True if it needs any."""
     choice = case.reply.choice()
     blocks = [block for block in message["content"] if block["type"] == "tool_use"]
     got = [(block["name"], block["input"]) for block in blocks]
@@ -111,7 +113,9 @@ def _cut_by_stops(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
 
 
 def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> None:
-    """Check the reported stop string of a message without calls, or with a call that it cut."""
+    """Check the stop string that a message reports. If the message has calls, it is checked only if
+    a stop string may have cut off the last call.
+    """
     choice = case.reply.choice()
     of_call = _cut_by_stops(case, choice)
     if not of_call and (called or choice.finish in CALLED):
@@ -119,14 +123,15 @@ def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> No
     fields = [field for name in _STOP_STRINGS for field in choice.others.get(name, ())]
     stops = [field for field in fields if field and isinstance(field, str)]
     stops = stops or (list(of_call) if len(of_call) == 1 else [])
-    # replies of these two dialects have no field for a stop string
+    # replies of Responses and Ollama have no field for a stop string
     stops = [] if variant.dialect in (RESPONSES, OLLAMA) else stops
     compare(f"{variant}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
 
 
 def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Json]:
-    """Return the calls `sent`, with the client's arguments where the addon may have converted
-    values ("3" to 3): where both have the same text, and the tool's schema takes no string.
+    """Return the calls `sent` by the server as the client should get them. A call has the arguments
+    of its counterpart in `got`, the client's calls, where the addon may have converted values ("3"
+    to 3): where both have the same text, and the tool's schema takes no string.
     """
     if not case.calls_read.typed_arguments or len(sent) != len(got):
         return [*sent]
@@ -136,7 +141,9 @@ def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[
 
 
 def _typed_call(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
-    """Return `call`, with `other`'s arguments if they differ in type only, and take no string."""
+    """Return `call` with the arguments of `other`, if the two differ only in types of values ("3",
+    3), and the tool's `schema` allows no string for these values; else `call` as it is.
+    """
     sent = Call(0, 0, call["name"], as_object(_parsed(call["arguments"])))
     received = _parsed(other["arguments"])
     if not (isinstance(received, dict) and is_same_call(sent, other["name"], received)):
@@ -149,7 +156,7 @@ def _typed_call(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
 
 
 def _takes_strings(schema: object) -> bool:
-    """Return True if a schema names a string, or no type; a reference (`$ref`) takes no string."""
+    """Return True if a value's schema allows strings or has no type; a bare `$ref` allows none."""
     if not isinstance(schema, dict):
         return True
     unions = [one for name in ("anyOf", "oneOf") for one in schema.get(name, ())]
@@ -166,7 +173,7 @@ def _oracle_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Ca
 
 
 def _compare_read(variant: Variant, read: list[Call], got: Sequence[tuple[str, object]]) -> None:
-    """Check that `got`, the client's calls, are those that the oracle read, if it read any."""
+    """Check that `got`, the client's calls, are those `read` by the oracle, if it read any."""
     matching = [is_same_call(call, *received) for call, received in zip(read, got, strict=False)]
     if read and not (all(matching) and len(read) == len(got)):
         compare(
@@ -183,7 +190,9 @@ def _parsed(written: str) -> object:
 
 
 def _check_completion_is_complete(case: Case, variant: Variant) -> None:
-    """Check that a completion has the reply's text (if streamed), calls, finish, counts, fields."""
+    """Check that a completion has all calls, finishes, counts and fields; if streamed, all text
+    too.
+    """
     sent, got = case.reply, completion_of(case.recording, variant)
     # for a body without choices the client gets an error
     if sent.choices or variant.form is Form.STREAM:
@@ -238,7 +247,7 @@ def stays_unchanged(case: Case) -> bool:
     expected = awaited.expected
     unclear = awaited.is_text_completion or expected.calls.read or expected.no_thought_due
     if unclear or not case.reply.complete:
-        return False  # the addon rewrites such replies, or holds blanks
+        return False  # the addon rewrites these kinds of replies, or holds blanks in them
     if any(_cut_by_stops(case, each) for each in case.reply.choices.values()):
         return False
     if settings.markers or reading_for(case.recording, whole=False).inside:
@@ -254,7 +263,7 @@ def stays_unchanged(case: Case) -> bool:
 
 
 def law_5(recording: Recording, _: int) -> None:
-    """Check that the client gets the thinking and text that the oracle reads in the whole text."""
+    """Check that the client gets thinking and text as the oracle reads them in the whole text."""
     case = Case(recording)
     for variant in variants(recording):
         reading = reading_for_client(recording, variant.form)
@@ -276,7 +285,7 @@ def law_5(recording: Recording, _: int) -> None:
 
 
 def _check_blocks_by_oracle(case: Case, variant: Variant, reading: Reading) -> None:
-    """Check that a message has the blocks that the oracle reads."""
+    """Check that a message has the blocks of thinking and text that the oracle reads."""
     message = message_of(case.recording, variant)
     if "content" not in message:
         return
@@ -295,8 +304,8 @@ def _check_blocks_by_oracle(case: Case, variant: Variant, reading: Reading) -> N
 
 
 def law_6(recording: Recording, _: int) -> None:
-    """Check that the client gets no mark that the oracle reads as a mark. Marks in code are text,
-    and so are marks in content that follows thinking in a reasoning field.
+    """Check that the client gets a mark only as often as the oracle reads it as text: in Markdown
+    code, or in content that follows thinking in a reasoning field, for example.
     """
     case = Case(recording)
     for variant in variants(recording):
@@ -319,7 +328,7 @@ def _check_mark(where: str, mark: str, texts: Sequence[str], allowed: Sequence[s
 
 
 def _sent_texts(recording: Recording, variant: Variant) -> Iterator[tuple[int, list[str]]]:
-    """Yield the index of each choice, and the texts that the client gets for it."""
+    """Yield the index of each choice, and the texts (thinking too) that the client gets for it."""
     if variant.dialect in IN_BLOCKS:
         blocks = message_of(recording, variant).get("content", ())
         yield 0, [str(block.get(block["type"], "")) for block in blocks]

@@ -1,4 +1,6 @@
-"""Check laws 2 and 3: replies are the same however cut (`recut`), streamed or whole (`refold`)."""
+"""Check laws 2 and 3. A client gets the same message however the server's text is cut into frames
+(2, with `recut`), and whether the server streams its reply or sends it whole (3, with `refold`).
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +19,7 @@ _PIECES = 6  # the most pieces into which a text is cut at random
 
 
 def law_2(recording: Recording, drawn: int) -> None:
-    """Check that the message is the same if text is cut into characters, not at all, at random."""
+    """Check that the message is the same if text comes in characters, joined, or cut at random."""
     streamed = as_stream(recording)
     drawing = seeded_random(recording, 2)
     cuts: dict[str, Callable[[str], list[str]]] = {
@@ -36,7 +38,7 @@ def law_2(recording: Recording, drawn: int) -> None:
 
 
 def as_stream(recording: Recording) -> Recording:
-    """Return the recording with its reply as a stream."""
+    """Return the recording with the server's reply as a stream."""
     if recording.server_form is Form.STREAM:
         return recording
     body = unfold(recording.body, recording.server_dialect, lambda text: [text] if text else [])
@@ -45,8 +47,9 @@ def as_stream(recording: Recording) -> Recording:
 
 def law_3(recording: Recording, _: int) -> None:
     """Check that a client gets the same from the recorded reply and from its other form: a stream
-    folded into a body, or a body unfolded into a stream. In a client's stream of a stream the addon
-    must decide early whether it begins in a thought: it is compared only with the option `start`.
+    folded into a body, or a body unfolded into a stream. If server and client both stream, the
+    addon must decide early whether the reply begins in a thought. This case is compared only with
+    the option `start`, which decides it.
     """
     streamed = as_stream(recording)
     whole = (
@@ -71,8 +74,8 @@ def law_3(recording: Recording, _: int) -> None:
 def _check_same(
     to: list[Variant], recordings: list[Recording], skip: tuple[Recording, Form] | None = None
 ) -> None:
-    """Check that variants get the same from all recordings. `skip`: a recording, and the form of
-    the clients for which it is not compared; None to compare all.
+    """Check that the variants `to` get the same from all `recordings`. `skip`: a recording and a
+    form; what clients get of this recording in this form is not compared. None to compare all.
     """
     pairs = [
         (each, variant)
@@ -91,7 +94,7 @@ def _check_same(
 
 
 def _check_completions(whole: Recording, streamed: Recording) -> None:
-    """Check that a chat completions client gets the same reply in all forms of both recordings."""
+    """Check that a chat completions client gets the same in both forms from both recordings."""
     forms = [Variant(OPENAI_CHAT, form) for form in (Form.WHOLE, Form.STREAM)]
     pairs = [(each, variant) for each in (whole, streamed) for variant in forms]
     views = [list(view_of_completion(completion_of(*pair), ordered=False)) for pair in pairs]

@@ -1,5 +1,5 @@
-"""Check laws 4, 7 and 8 for a server's error response: the client gets its message, the SDKs raise
-the error, and the addon raises nothing whatever the body.
+"""Check laws 4, 7 and 8 for a server's error response: the client gets its message (4), the SDKs
+raise an error with the message (7), and the addon raises nothing, whatever the body (8).
 """
 
 import json
@@ -18,12 +18,12 @@ _SHAPES = {
     RESPONSES: ("Responses client", ["code", "message", "param", "type"]),
     OLLAMA: ("Ollama client", []),
 }
-"""Dialect that is not chat completions -> the name of its client, and the keys of its errors."""
+"""Dialect except chat completions -> its client's name, the keys of its errors (Ollama: none)."""
 
 
 def answer(recording: Recording, dialect: Dialect, body: bytes | None = None) -> Answer:
-    """Return the answer that a client of `dialect` gets to the server's error. `body`:
-    replaces the recorded body. Raises BrokenLawError if the addon raises any error.
+    """Return the response that a client of `dialect` gets for the server's error. `body`: what the
+    server sends instead of the recorded body. Raises BrokenLawError if the addon raises an error.
     """
     awaited = recording.awaited(dialect)
     answered, body = recording.server_reply, recording.body if body is None else body
@@ -37,8 +37,9 @@ def answer(recording: Recording, dialect: Dialect, body: bytes | None = None) ->
 
 
 def error_4(recording: Recording, _: int) -> None:
-    """Check that a chat completions client gets the server's bytes, or an error if they have no
-    message; and all other clients an error of their own dialect, with the server's message.
+    """Check that a chat completions client gets the server's status and bytes or, if the bytes have
+    no message, an error with one; and that all other clients get an error of their own dialect with
+    the server's message.
     """
     plain = answer(recording, OPENAI_CHAT)
     message = _message_of(recording.body)
@@ -48,7 +49,7 @@ def error_4(recording: Recording, _: int) -> None:
     for dialect, (variant, names) in _SHAPES.items():
         got_names, got_message = _error_in(answer(recording, dialect).body)
         compare(variant, names, got_names or [])
-        # for a prompt that is too long, the addon sends the message of the client's own API instead
+        # a message about tokens says that the prompt is too long: clients get their own API's words
         if message and "tokens" not in message and message not in got_message:
             raise BrokenLawError(
                 variant, f"the server's words\n  expected: {message}\n  got:      {got_message}"
@@ -76,7 +77,7 @@ def _message_of(body: bytes) -> str:
 
 
 def error_7(recording: Recording, _: int) -> None:
-    """Check that the SDK of each client in `_SHAPES` raises the message; the status is over 399."""
+    """Check that SDKs raise the message that their client gets, with a status of 400 or more."""
     for dialect, (variant, _keys) in _SHAPES.items():
         got = answer(recording, dialect)
         with warnings.catch_warnings(action="ignore"):
@@ -92,7 +93,7 @@ def error_7(recording: Recording, _: int) -> None:
 
 
 def _message_raised_by_sdk(dialect: Dialect, got: Answer) -> str:
-    """Return the message of the error that the client's SDK raises; empty for none."""
+    """Return the message of the error that the SDK raises for this response; empty for none."""
     sdk = import_sdk_reading()
     if dialect is OLLAMA:
         return str(sdk.ollama_error(got.body, got.status))

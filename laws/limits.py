@@ -1,5 +1,6 @@
 """Say which laws do not apply to a recording: `LIMITS` has a row for each kind of recording, with
-the reason. A `Case` is a recording with its parsed reply and the addon's findings.
+the reason; `limit_of` finds the row for a law. A `Case` is a recording with its parsed reply and
+what the addon noted while it read the reply.
 """
 
 from collections.abc import Callable
@@ -66,15 +67,16 @@ class Limit:
     """A kind of case to which some laws do not apply."""
 
     laws: tuple[int, ...]  # the numbers of the laws that do not apply
-    why: str  # the reason for which these laws do not apply
+    why: str  # the reason, for people
     applies: Callable[[Case], bool]  # returns True for a case of this kind
 
 
-_RANK = {"thinking": 0, "raw": 1, "text": 1, "call": 2}  # kind of a piece -> its place in a body
+_RANK = {"thinking": 0, "raw": 1, "text": 1, "call": 2}
+"""Kind of a piece -> its place in a whole reply, which has thinking, then text, then calls."""
 
 
 def _has_pieces_out_of_order(case: Case) -> bool:
-    """Return True if a choice has its parts in another order than thinking, text, calls."""
+    """Return True if a choice's pieces came in another order than thinking, text, calls."""
     orders = (
         [_RANK[piece.kind] for piece in choice.pieces] for choice in case.reply.choices.values()
     )
@@ -82,7 +84,7 @@ def _has_pieces_out_of_order(case: Case) -> bool:
 
 
 def _has_content_behind_a_call(case: Case) -> bool:
-    """Return True if text or thinking comes behind a call."""
+    """Return True if text or thinking comes behind a call of the same or an earlier choice."""
     kinds = [
         "call" if piece.kind == "call" else "words"
         for choice in case.reply.choices.values()
@@ -128,11 +130,11 @@ def _has_cut_call(case: Case) -> bool:
 _CALL_MARKS = [
     mark for mark in (*OPENERS, *SECTIONS, *CLOSERS) if len(mark) > 2 and mark[0] in "<[|"
 ]
-"""Marks of calls that are long enough not to stand in other text by chance."""
+"""Marks of calls, such as `<tool_call>`, that do not stand in other text by chance."""
 
 
 def _has_forbidden_call(case: Case) -> bool:
-    """Return True if the client forbids calls, and a mark of a call is in the reply."""
+    """Return True if the client forbids calls, and one of `_CALL_MARKS` is in the reply."""
     choices = case.reply.choices.values()
     text = "".join(each.joined("text", "raw", "thinking") for each in choices)
     forbidden = case.recording.awaited().expected.calls.forbidden
@@ -146,7 +148,7 @@ def _has_repeated_call(case: Case) -> bool:
 
 
 _SHOWN_BY_BYTES = (["budget"], ["unanswered"])
-"""The values of `Case.ended` for a thought whose end `joined` can find in the server's bytes."""
+"""Values of `Case.ended` for one ended thought whose end the server's bytes may show (`joined`)."""
 
 
 def _has_unsorted_choices(case: Case) -> bool:
@@ -246,5 +248,5 @@ LIMITS = (
 
 
 def limit_of(law: int, case: Case) -> Limit | None:
-    """Return the first row for which the law does not apply to the case; None if it applies."""
+    """Return the first row that excludes a law (by its number) for the case; None if none does."""
     return next((limit for limit in LIMITS if law in limit.laws and limit.applies(case)), None)

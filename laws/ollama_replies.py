@@ -53,9 +53,9 @@ def as_lines(stream: bytes) -> bytes:
 
 
 def as_message(body: bytes, form: Form) -> Json:
-    """Return a reply as a message of the Messages API; all thoughts are one block, and so is all
-    text. `in_order`: a stream's thinking and text as one string in their order; `None` for a whole
-    reply. Raises AssertionError unless the last line, and no other, is `done` or an error.
+    """Return a reply as a message of the Messages API. All thoughts are one block, and so is all
+    text; `in_order` has both as one string in the stream's order, or None for a whole reply. Raises
+    AssertionError unless the last line, and no other, is `done` or an error.
     """
     lines = [json.loads(line) for line in (body.splitlines() if form is Form.STREAM else [body])]
     reader = OllamaParser()
@@ -81,7 +81,7 @@ def as_message(body: bytes, form: Form) -> Json:
     return {**message, **error}
 
 
-_STOPS = {"stop": "end_turn", "length": "max_tokens"}  # finish -> `stop_reason` of Messages
+_STOPS = {"stop": "end_turn", "length": "max_tokens"}  # finish -> `stop_reason` of a message
 
 
 def _blocks(reply: ParsedReply) -> Iterator[Json]:
@@ -109,7 +109,7 @@ def fold(values: list[Json]) -> Json:
 
 
 def unfold(value: Json, cut: Any) -> Iterator[Json]:
-    """Yield a whole reply as the lines of a stream. `cut` cuts a text into one piece a line."""
+    """Yield a whole reply as the lines of a stream. `cut` cuts a text into pieces, one a line."""
     message = value.get("message") or {}
     head: Json = {name: value[name] for name in ("model", "created_at") if name in value}
     for name in ("thinking", "content"):

@@ -1,4 +1,4 @@
-"""Define what `reply_parser` reads: a `ParsedReply`, the `ParsedChoice`s in it, their `Piece`s."""
+"""`ParsedReply` is a reply as `reply_parser` reads it: `ParsedChoice`s, made of `Piece`s."""
 
 import json
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Piece:
 
 @dataclass
 class ParsedChoice:
-    """A choice of a reply."""
+    """One choice of a reply; only chat completions may have several."""
 
     pieces: list[Piece] = field(default_factory=list)  # in the order in which they came
     thoughts: dict[str, str] = field(default_factory=dict)  # reasoning field -> all its thinking
@@ -42,7 +42,7 @@ class ParsedChoice:
 
     @property
     def cut_call(self) -> bool:
-        """True if the last call lacks its end, though no limit cut the reply off."""
+        """True if the last call's arguments are incomplete JSON, though no limit cut the reply."""
         last = "".join([call["arguments"] for call in self.calls.values()][-1:])
         return bool(last.strip()) and is_open(last) and self.finish in WHOLE
 
@@ -55,14 +55,14 @@ class ParsedChoice:
             self.pieces.append(Piece("thinking", text, block))
 
     def take_for_answer(self) -> None:
-        """Turn thinking into text if it is all of a reply that the model ended by itself."""
+        """Turn thinking into text if the model ended the reply without any text or call."""
         if self.finish == "stop" and not self.calls and not self.joined("text", "raw").strip():
             self.pieces = [replace(piece, kind="text") for piece in self.pieces]
             self.thoughts = {}
 
     def thoughts_lost_in(self, other: "ParsedChoice", markup: Sequence[str] = ()) -> list[str]:
-        """Return the names of the reasoning fields whose thinking is missing in `other`. `markup`:
-        the text of calls at the end of a thought, which `other` need not have.
+        """Return the names of the reasoning fields whose thinking is missing in `other`, the choice
+        that a client got. `markup`: the text of calls at a thought's end, which `other` may lack.
         """
         return [
             name
@@ -88,7 +88,7 @@ class ParsedReply:
     choices: dict[int, ParsedChoice] = field(default_factory=dict)  # the choices by their index
     frame_fields: dict[str, list[object]] = field(default_factory=dict)
     """Field of the frames, except `choices`, `usage` and `error` -> each of its values, once."""
-    usage: Json = field(default_factory=dict)  # the dialect's name for a count -> how many tokens
+    usage: Json = field(default_factory=dict)  # name of a count (`output_tokens`) -> tokens
     done: bool = False  # True if the server reported the end of the reply
     error: bool = False  # True if the server reported an error
     unread: int = 0  # how many frames do not have the shape of the dialect
@@ -105,8 +105,8 @@ class ParsedReply:
         return self.usage.get("completion_tokens", self.usage.get("output_tokens"))
 
     def reaches(self, limit: int) -> bool:
-        """Return True if the output reaches `limit`, the request's limit of tokens (0: none). If a
-        reply then ends in a thought, it was cut off, even if its finish reason is another.
+        """Return True if the output reaches `limit`, the request's limit of tokens (0: none). If
+        the reply then ends in a thought, it was cut off, whatever finish reason the server reports.
         """
         return 0 < limit <= (self.output_tokens or 0)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from converter.extras.recordings.recording import Recording
     from laws.laws import Law
 
-_FOLDERS = pytest.StashKey[list[Path]]()  # the folders of recordings that pytest is to test
+_FOLDERS = pytest.StashKey[list[Path]]()  # key in `config.stash`: the folders to test
 _ROOT = Path(__file__).resolve().parents[1]  # the folder with `laws/` and our `converter/`
 _OURS: dict[str, ModuleType] = {}
 """The modules of our package `converter`, while `sys.modules` has those of the user's project."""
@@ -35,7 +35,7 @@ class RecordingFailureError(Exception):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the command's options, and the setting `think_recordings`."""
+    """Add `--think-recordings` and `--think-cuts`, and the setting `think_recordings`."""
     group = parser.getgroup("think-addon", "recordings of think-addon")
     group.addoption(
         "--think-recordings",
@@ -53,8 +53,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add folders of recordings to pytest's arguments: the option's folder; without the option
-    those of the setting, if pytest's command line names no files. Raises UsageError for no folder.
+    """Add the folders of recordings to pytest's arguments: the option's folder; without the option
+    the setting's folders, unless the command line names files. Raises UsageError for no folder.
     """
     named = config.getoption("think_recordings")
     folders = [config.invocation_params.dir / named] if named else config.getini("think_recordings")
@@ -71,7 +71,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _is_collected_anyway(folder: Path, config: pytest.Config) -> bool:
-    """Return True if pytest's arguments already include the folder, or a file in it."""
+    """Return True if a pytest argument is the folder, a folder above it, or a path in it."""
     args = [
         (config.invocation_params.dir / argument.partition("::")[0]).resolve()
         for argument in config.args
@@ -82,7 +82,7 @@ def _is_collected_anyway(folder: Path, config: pytest.Config) -> bool:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "RecordingFile | None":
-    """Collect the recordings of the chosen folders, and nothing else."""
+    """Return the collector of a recording in one of the chosen folders; None for other files."""
     if file_path.suffix != ".mitm":
         return None
     folders = parent.config.stash.get(_FOLDERS, [])
@@ -108,9 +108,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @contextmanager
 def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
-    """Make `converter` our package for a recording: a project may have a `converter` of its own.
-    Nothing changes if our package is loaded already, or if the project itself imports it. A module
-    that was loaded twice would not recognise its own classes.
+    """Within the `with` statement, `import converter` finds our package for a recording or its
+    test, even if the project has one of this name. Nothing changes if ours is loaded already, or if
+    the project imports ours: a module that was loaded twice would not recognise its own classes.
     """
     ours = isinstance(node, RecordingFile | RecordingItem)
     if (
@@ -132,26 +132,28 @@ def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
 
 
 def _project_converter(config: pytest.Config) -> ModuleType | None:
-    """Return the `converter` that the project's tests would import, without loading it."""
+    """Return the `converter` that the project's tests would import, unloaded; None for none."""
     folders = [str(config.rootpath), str(config.rootpath / "src"), *sys.path]
     spec = PathFinder.find_spec("converter", folders)
     return module_from_spec(spec) if spec else None
 
 
 def _is_ours(module: ModuleType | None) -> bool:
-    """Return True if the package is the `converter` beside this plugin."""
+    """Return True if the module is our package `converter`, which stands beside `laws/`."""
     paths = getattr(module, "__path__", ())
     return _ROOT / "converter" in (Path(path).resolve() for path in paths)
 
 
 def _unload_converter() -> dict[str, ModuleType]:
-    """Unload the package `converter`; return its modules."""
+    """Take the package `converter` out of `sys.modules`; return its modules by name."""
     names = [name for name in sys.modules if name.partition(".")[0] == "converter"]
     return {name: sys.modules.pop(name) for name in names}
 
 
 def _possible_libraries(file: Path) -> list[Path]:
-    """Return a file's folder and, if it has the file's name, its parent: one may be the library."""
+    """Return the folder of `NAME.mitm`; for `NAME/NAME.mitm` also the folder above. One of them may
+    be the library of recordings.
+    """
     return [file.parent, file.parent.parent] if file.parent.name == file.stem else [file.parent]
 
 
@@ -197,8 +199,8 @@ def _relative_to_cwd(folder: Path) -> Path:
 
 
 def _fault_by_law(law: "Law", recording: "Recording", library: "Library", cuts: int | None) -> str:
-    """Return the first difference by which a recording breaks a law; empty if the law holds. Skip
-    the test if an SDK is missing. `cuts`: how many random cuts to check; `None`: `DRAWN` of them.
+    """Return the message about the law if the recording breaks it, else an empty text. Skip the
+    test if an SDK is missing. `cuts`: how many random cuts to check; None: `variants.DRAWN`.
     """
     from laws.laws import check_one  # noqa: PLC0415
     from laws.laws_of_clients import NotInstalledError  # noqa: PLC0415
@@ -231,5 +233,5 @@ class RecordingItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Return the file, and the headline of a failure: the recording's and the test's name."""
+        """Return the file, no line number, and the headline of a failure: `recording::test`."""
         return self.path, None, f"{self.path.stem}::{self.name}"

@@ -1,4 +1,4 @@
-"""Write a stream's text in other server-sent events, for law 2 (`recut_text`, `frame_of`)."""
+"""Divide a stream's text among other server-sent events, for law 2 (`recut_text`, `frame_of`)."""
 
 import copy
 import json
@@ -13,7 +13,7 @@ from laws.text_completions import is_text
 type Json = dict[str, Any]
 type Cut = Callable[[str], list[str]]  # cuts a text into pieces
 _FIELDS = ("content", "reasoning_content", "reasoning")  # fields of a delta with text or thinking
-TEXT_FIELDS = {"text_delta": "text", "thinking_delta": "thinking"}  # delta of Messages -> its field
+TEXT_FIELDS = {"text_delta": "text", "thinking_delta": "thinking"}  # a delta's type -> its field
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,12 @@ class TextFrame:
     """A frame that holds a piece of text or thinking and nothing else."""
 
     template: Json  # the JSON of the frame with an empty text
-    path: tuple[str | int, ...]  # the keys and indexes that lead to the text in `template`
+    path: tuple[str | int, ...]
+    """The keys and indexes that lead to the text: `("choices", 0, "delta", "content")`."""
     text: str  # the frame's own piece of text or thinking
 
     def frame(self, text: str) -> bytes:
-        """Return the bytes of the frame with `text` in place of its own."""
+        """Return the bytes of the frame with `text` in place of its own text."""
         value = copy.deepcopy(self.template)
         container: Any = value
         for step in self.path[:-1]:
@@ -35,8 +36,8 @@ class TextFrame:
 
 
 def recut_text(body: bytes, cut: Cut) -> bytes:
-    """Return the stream with its text in other frames: the texts of neighbouring frames that differ
-    in the text alone are joined, and `cut` cuts the result into texts. All other frames stay.
+    """Return the stream with its text in other frames. Neighbouring frames that differ only in text
+    are replaced by a frame for each piece into which `cut` cuts their joined text; the others stay.
     """
     out: list[bytes] = []
     run: list[TextFrame] = []
@@ -56,14 +57,14 @@ def recut_text(body: bytes, cut: Cut) -> bytes:
 
 
 def _cut_run(run: list[TextFrame], cut: Cut) -> list[bytes]:
-    """Return the frames of a run of neighbouring text frames, with the run's text cut by `cut`."""
+    """Return `run`, text frames that differ in text alone, with their joined text cut by `cut`."""
     if not run:
         return []
     return [run[0].frame(piece) for piece in cut("".join(each.text for each in run))]
 
 
 def text_frame_of(value: Json) -> TextFrame | None:
-    """Return a frame's JSON as a TextFrame; None if it holds anything but text or thinking."""
+    """Return a frame's JSON as a TextFrame; None if it has no text or thinking, or more."""
     if value.get("type") in response_pieces.TEXT_DELTAS and value.get("delta"):
         template = {**value, "delta": "", "sequence_number": 0}
         return TextFrame(template, ("delta",), value["delta"])
@@ -88,7 +89,9 @@ def _text_fields(delta: Json) -> tuple[str, ...]:
 
 
 def _delta_of(value: Json) -> tuple[Json, tuple[str | int, ...]]:
-    """Return a frame's only delta and the keys to it; both empty beside a finish or counts."""
+    """Return a frame's delta, and the keys and indexes that lead to it. Both are empty if the frame
+    has no delta, several choices, a finish or counts.
+    """
     match value:
         case {"choices": [dict() as choice]} if not value.get("usage"):
             delta = choice if is_text(value) else choice.get("delta")

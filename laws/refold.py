@@ -57,7 +57,7 @@ def _add_fields(message: Json, delta: Json) -> None:
 
 
 def _add_calls(calls: list[Json], entries: list[Json]) -> None:
-    """Append the pieces of calls in a delta (`entries`) to the message's `calls`."""
+    """Append a delta's pieces of calls (`entries`) to the calls of the message (`calls`)."""
     for position, entry in enumerate(entries):
         index = position if entry.get("index") is None else entry["index"]
         while len(calls) <= index:
@@ -87,7 +87,7 @@ def _fold_anthropic(values: list[Json]) -> Json:
 
 
 def _with_parsed_input(block: Json) -> Json:
-    """Return a block; the input of a call is read from its written JSON."""
+    """Return a block; if it is a call, its input is parsed from the JSON under `written`."""
     written = block.pop("written")
     if block["type"] != "tool_use":
         return block
@@ -103,7 +103,7 @@ _FOLDS: Mapping[Dialect, Callable[[list[Json]], Json]] = {
 
 
 def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
-    """Return the body as its server would stream it. `cut` cuts a text into a piece a frame."""
+    """Return the body as its server would stream it. `cut` cuts a text into pieces, one a frame."""
     value: Json = json.loads(body)
     if dialect is ANTHROPIC:
         return b"".join(map(frame_of, _unfold_anthropic(value, cut)))
@@ -147,7 +147,7 @@ def _message_deltas(message: Json, cut: Cut) -> Iterator[Json]:
 
 
 def _unfold_anthropic(message: Json, cut: Cut) -> Iterator[Json]:
-    """Yield a message object as a stream's events. `cut` cuts a text into one piece a delta."""
+    """Yield a message object as a stream's events. `cut` cuts a text into pieces, one a delta."""
     start = message | {"content": [], "stop_reason": None, "stop_sequence": None}
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
@@ -169,7 +169,7 @@ def _empty_block(block: Json) -> Json:
 
 
 def _block_deltas(block: Json, cut: Cut) -> Iterator[Json]:
-    """Yield a Messages block's deltas. `cut` cuts its text into one piece for each delta."""
+    """Yield a Messages block's deltas. `cut` cuts its text into pieces, one a delta."""
     match block:
         case {"type": "tool_use", "input": given}:
             yield {"type": "input_json_delta", "partial_json": json.dumps(given)}

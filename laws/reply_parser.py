@@ -1,5 +1,6 @@
-"""Parse replies of all dialects plainly (`parse_reply`); two parsers are in `response_parser` and
-`ollama_replies`. Only how a reasoning field is read is shared with the addon's decoders.
+"""Parse replies of all dialects plainly: `parse_reply` parses one, `frames` divides a stream. The
+parsers of Responses and Ollama are in `response_parser` and `ollama_replies`. The addon's own
+decoders share only the code that reads the value of a reasoning field.
 """
 
 import json
@@ -15,7 +16,7 @@ from laws.response_parser import ResponseParser
 from laws.text_completions import as_chat, is_text
 
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
-"""The pattern of the end of a frame: two line ends, which may differ."""
+"""The pattern of the end of a frame: two line ends, which may differ: `\\n\\r\\n`, not `\\r\\n`."""
 _CHOICE_FIELDS = ("index", "delta", "message", "finish_reason")  # a choice's fields that are read
 _WRONG_SHAPE = (AttributeError, TypeError, KeyError, ValueError)
 """The errors that a reader raises for JSON that has not the shape of its dialect."""
@@ -79,7 +80,7 @@ class _OpenAIParser:
     def feed(self, body: Json) -> None:
         if is_text(body):
             body = as_chat(body, self._form)
-            for choice in body["choices"]:  # the addon adds a role, so this reader does too
+            for choice in body["choices"]:  # the addon adds this role
                 self.reply.choice(choice["index"]).others.setdefault("role", ["assistant"])
         self.reply.error = self.reply.error or bool(body.get("error"))
         self.reply.usage = body.get("usage") or self.reply.usage
@@ -92,7 +93,7 @@ class _OpenAIParser:
             choice = self.reply.choice(position if index is None else index)
             self._add_message(choice, sent.get("message") or sent.get("delta") or {})
             choice.finish = sent.get("finish_reason") or choice.finish
-            # Ollama 0.5.4 sends null for a reply that it stopped in a loop
+            # Ollama 0.5.4 sends null as the finish of a reply that it stopped in a loop
             ended = sent.get("finish_reason", "") is not None
             self.reply.done = self.reply.done or ("message" in sent and ended)
             _add_other_fields(choice, sent, _CHOICE_FIELDS)
@@ -125,7 +126,7 @@ class _OpenAIParser:
 
 
 def _add_other_fields(choice: ParsedChoice, fields: Json, read: Sequence[str]) -> None:
-    """Add the values of `fields` to `choice.others`, except of those that `read` names."""
+    """Add to `choice.others` the values of `fields` that are not empty and not named in `read`."""
     for name, value in fields.items():
         if name not in read and value not in (None, "", [], {}):
             choice.others.setdefault(name, []).append(value)

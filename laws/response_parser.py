@@ -9,7 +9,7 @@ _THOUGHT_FIELDS = {
     "response.reasoning_text.delta": "content",
     "response.reasoning_summary_text.delta": "summary",
 }
-"""Type of an event with a delta of thinking -> the field of a whole item with such thinking."""
+"""Type of an event with a delta of thinking -> the field of a whole item with the same thinking."""
 _TEXT_EVENTS = ("response.output_text.delta", "response.refusal.delta")
 _FINISH_BY_REASON = {"max_output_tokens": "length", "content_filter": "content_filter"}
 """The reason for which a response is incomplete -> the finish reason of a chat completion."""
@@ -22,11 +22,11 @@ class ResponseParser:
     def __init__(self) -> None:
         self.reply = ParsedReply()
         self._items: dict[object, int] = {}  # an item's index or id -> how many came before it
-        self._with_deltas: set[int] = set()  # the indexes of items with deltas, and of calls
+        self._with_deltas: set[int] = set()  # indexes of calls, and of items with deltas
 
     def feed(self, event: Json) -> None:
-        """Add an event or a whole response to `reply`. One of another type is ignored, unless it
-        has an error; one that lacks a field raises KeyError or the like.
+        """Add an event, or a whole response object, to `reply`. Of an event of another type only an
+        error is noted. If a field is missing, KeyError or the like is raised.
         """
         choice, kind = self.reply.choice(), event.get("type")
         if event.get("object") == "response":
@@ -47,7 +47,7 @@ class ResponseParser:
             self.reply.error = self.reply.error or bool(event.get("error"))
 
     def _item_index(self, event: Json, name: object) -> int:
-        """Return the event's `output_index`; without one, how many ids came before `name`."""
+        """Return `output_index`; if it is missing, how many items came before the item `name`."""
         item_index = self._items.setdefault(event.get("output_index", name), len(self._items))
         return int(event.get("output_index", item_index))
 

@@ -1,4 +1,4 @@
-"""Write a Responses API reply in its other form: `fold` takes a stream, `unfold` one response."""
+"""Write a Responses API reply in its other form: `fold` joins a stream, `unfold` makes one."""
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,9 @@ _PARTS = {
     ("reasoning", "content"): ("reasoning_text", "content_index"),
     ("reasoning", "summary"): ("reasoning_summary_text", "summary_index"),
 }
-"""An item's type, the key of its parts -> a delta's event type, its key for the part's index."""
+"""Type of an item, its field with a list of parts -> the middle of the type of a delta's event
+(`response.output_text.delta`), the event's field with the index of the part.
+"""
 
 
 def fold(events: Sequence[Json]) -> Json:
@@ -25,7 +27,7 @@ def fold(events: Sequence[Json]) -> Json:
 
 
 def unfold(response: Json, cut: Callable[[str], list[str]]) -> Iterator[Json]:
-    """Yield a response object as events of a stream. `cut` cuts a text into one piece a delta."""
+    """Yield a response object as events of a stream. `cut` cuts a text into pieces, one a delta."""
     begun = {**response, "status": "in_progress", "output": [], "usage": None}
     yield {"type": "response.created", "response": begun}
     for index, item in enumerate(response["output"]):
@@ -47,7 +49,7 @@ def _empty_item(item: Json) -> Json:
 
 
 def _deltas(item: Json, cut: Callable[[str], list[str]]) -> Iterator[Json]:
-    """Yield the events with an item's deltas. `cut` cuts a text into one piece a delta."""
+    """Yield the events with an item's deltas. `cut` cuts a text into pieces, one a delta."""
     kind = item.get("type")
     if kind == "function_call":
         yield {"type": "response.function_call_arguments.delta", "delta": item["arguments"]}

@@ -1,9 +1,9 @@
 """Read streams of the Responses API strictly (`read_response`), and write a response object as a
 message object of the Messages API (`as_message`).
 
-The reader is as strict as all clients together. A delta belongs to the item that was added last
-(Codex), an item is added before its deltas (Python SDK), the last event has exactly the finished
-items, and a finished call's arguments are JSON.
+The reader refuses what any of the clients would refuse. A delta belongs to the item that was added
+last (Codex), an item is added before its deltas (Python SDK), the last event has exactly the
+finished items, and a finished call's arguments are JSON.
 """
 
 import json
@@ -17,7 +17,8 @@ _STARTED = ("created", "in_progress")  # the first two events of a stream
 _EMPTY_AT_BEGINNING = {"message": "content", "reasoning": "summary", "function_call": "arguments"}
 """Type of an item -> its field that is empty when the item begins."""
 _IN_PIECES = (*_EMPTY_AT_BEGINNING, "custom_tool_call")  # types of items whose text comes in deltas
-_STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}  # reason -> `stop_reason`
+_STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
+"""The reason for which a response is incomplete -> the `stop_reason` of the Messages API."""
 
 
 class StrictResponseReader:
@@ -27,14 +28,14 @@ class StrictResponseReader:
 
     def __init__(self) -> None:
         self.response: Json = {}
-        self._kinds: list[str] = []  # the types of the first events, of `_STARTED`
+        self._kinds: list[str] = []  # the types of those events of `_STARTED` that came
         self._count = 0  # how many events came
         self._open: Json | None = None  # the item that is not finished yet
         self._done: list[Json] = []  # the finished items
         self._pieces: list[str] = []  # the deltas of the open item
 
     def feed(self, event: Json) -> None:
-        """Check one event."""
+        """Check the next event."""
         kind = event["type"].removeprefix("response.")
         must(not self.response, f"{kind} behind the last event")
         must(event["sequence_number"] == self._count, f"{kind} has another number")
@@ -99,13 +100,13 @@ def read_response(body: bytes) -> Json:
 
 
 def text_of_item(item: Json) -> str:
-    """Return the text of an item's content or summary; else its arguments or input."""
+    """Return the joined text of an item's content or summary; else its arguments or input."""
     parts = item.get("content") or item.get("summary") or ()
     return "".join(part["text"] for part in parts) or item.get("arguments") or item.get("input", "")
 
 
 def as_message(response: Json) -> Json:
-    """Return a response object as a message object, so that the same laws check both APIs."""
+    """Return a response object as a message of the Messages API, so that laws check both alike."""
     message = {
         "type": "message",
         "id": response.get("id"),

@@ -1,5 +1,5 @@
-"""Read a client's bytes with the official SDKs, by a function for each of their calls. Mock servers
-deliver the bytes: `Wire` to the SDKs of Anthropic and OpenAI.
+"""Read a client's bytes with the official SDKs, by a function for each way to call them. A mock
+server delivers the bytes: `Wire` to the SDKs of Anthropic and OpenAI, one of httpx to Ollama's.
 """
 
 import json
@@ -29,7 +29,7 @@ _QUESTION: list[Any] = [{"role": "user", "content": "hi"}]  # the messages of ev
 
 
 class Wire:
-    """The SDKs' clients, with a server that answers requests with the bytes of the last `serve`."""
+    """The SDKs' clients, with a mock server that answers with the bytes of the last `serve`."""
 
     def __init__(self) -> None:
         self._body = b""
@@ -50,13 +50,13 @@ class Wire:
         return httpx2.Response(self._status, headers=headers, content=pieces)
 
     def serve(self, body: bytes, form: Form, status: int = 200) -> "Wire":
-        """Answer with these bytes from now on."""
+        """Answer each request with these bytes from now on; return this object."""
         self._body, self._form, self._status = body, form, status
         return self
 
 
 def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the message object of `messages.create`; blocks of the API must fit its types."""
+    """Return the message of `messages.create`. Its API's blocks must fit the SDK's types."""
     message = wire.serve(body, Form.WHOLE).anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION
     )
@@ -67,14 +67,16 @@ def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
 
 
 def anthropic_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the message object that `messages.stream` has put together from events."""
+    """Return the message object that `messages.stream` puts together from the events."""
     wire.serve(body, Form.STREAM)
     with wire.anthropic.messages.stream(model="small", max_tokens=9, messages=_QUESTION) as stream:
         return stream.get_final_message().to_dict()
 
 
 def anthropic_events(wire: Wire, body: bytes) -> list[dict[str, Any]]:
-    """Return each event of `messages.create(stream=True)`; those of the API must fit its types."""
+    """Return the events of `messages.create(stream=True)`. Events of the API must fit the SDK's
+    types; those of blocks that the user named (`think_map`) are not checked.
+    """
     wire.serve(body, Form.STREAM)
     stream = wire.anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION, stream=True
@@ -107,7 +109,7 @@ def openai_frames(wire: Wire, body: bytes) -> list[dict[str, Any]]:
 
 
 def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return what `stream` puts together, even if the bytes break off. Finish `length` raises."""
+    """Return what `stream` puts together, even if bytes break off. The finish `length` raises."""
     wire.serve(body, Form.STREAM)
     with wire.openai.chat.completions.stream(model="small", messages=_QUESTION) as stream:
         for _ in stream:
@@ -149,8 +151,9 @@ def openai_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
 
 
 def responses_read(wire: Wire, body: bytes, form: Form) -> list[dict[str, Any]]:
-    """Return a list: the response object of `create`. For a stream: the object in the last event,
-    then, if the reply is complete, the one that the SDK puts together. Events must fit its types.
+    """Return a list of response objects. Of a whole reply: the one of `create`. Of a stream: the
+    one in the last event and, if the reply is complete, the one that the SDK puts together. What
+    the SDK's types refuse raises ValidationError.
     """
     wire.serve(body, form)
     if form is Form.WHOLE:
@@ -170,7 +173,7 @@ def _check_event(event: dict[str, Any]) -> None:
     if event["type"] == "keepalive":  # the SDK has no type for it
         return
     error = (event.get("response") or {}).get("error") or {}
-    if error.get("code") == "context_length_exceeded":  # the API has it, the SDK's types do not
+    if error.get("code") == "context_length_exceeded":  # the API has this code, the types do not
         error["code"] = "server_error"
     RESPONSE_EVENTS.validate_python(event)
 
@@ -182,7 +185,7 @@ def responses_error(wire: Wire, body: bytes, status: int, form: Form = Form.WHOL
 
 
 def ollama_read(body: bytes, form: Form, status: int = 200) -> list[dict[str, Any]]:
-    """Return every reply that the `ollama` package yields. Raises the package's ResponseError."""
+    """Return each reply that the `ollama` package yields. Raises the package's ResponseError."""
     kind = "application/x-ndjson" if form is Form.STREAM else "application/json"
     answer = httpx.Response(status, headers={"content-type": kind}, content=body)
     client = ollama.Client(transport=httpx.MockTransport(lambda _: answer))

@@ -42,7 +42,7 @@ ALLOWED_NEXT = {
     "message_stop": set(),
     "error": set(),
 }
-"""Type of an event -> the types that may follow; also a ping and, before the end, an error."""
+"""Type of an event -> the types that may follow; also a ping and, until the end, an error."""
 _EMPTY_MESSAGE: dict[str, object] = {
     "type": "message",
     "role": "assistant",
@@ -53,14 +53,15 @@ _EMPTY_MESSAGE: dict[str, object] = {
 
 
 class StrictReader:
-    """Reads a stream's events; `message` is their message, `error` an error that ended the stream.
-    Raises AssertionError for an event that some client could not read; its text says why.
+    """Reads a stream's events. `message`: the message so far; `error`: the event of an error that
+    ended the stream, else empty. Raises AssertionError for an event that some client could not
+    read; its text says why.
     """
 
     def __init__(self) -> None:
         self.message: dict[str, Any] = {}
         self.error: dict[str, Any] = {}
-        self._last = ""  # the type of the last event but pings
+        self._last = ""  # the type of the last event that is no ping
         self._json = ""  # the JSON of the open call's input so far
         self._signed = False  # True if the open block got its signature
         self._cut = False  # True if a call's input was cut off
@@ -76,7 +77,7 @@ class StrictReader:
         getattr(self, f"_{kind}")(event)
 
     def close(self) -> dict[str, Any]:
-        """End the stream, and return the message."""
+        """End the stream, and return the message. Raises AssertionError if the end is missing."""
         must(
             self._last in ("message_stop", "error"),
             f"the stream ends after {self._last or 'nothing'}",
@@ -174,7 +175,8 @@ class StrictReader:
 
 def read_strictly(body: bytes) -> StrictReader:
     """Read a whole stream, whose frames are an `event:` and a `data:` line, comments, or empty.
-    Raises AssertionError with number and text of the first wrong frame, or if the end is missing.
+    Return the reader with the message. Raises AssertionError with number and text of the first
+    wrong frame, or if the end is missing.
     """
     reader = StrictReader()
     for number, frame in enumerate(frames_of(body)):

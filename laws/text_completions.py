@@ -43,7 +43,7 @@ def fold(values: Sequence[Json]) -> Json:
 
 
 def unfold(value: Json, cut: Any) -> Iterator[Json]:
-    """Yield a text completion as a stream's frames. `cut` cuts a text into one piece a frame."""
+    """Yield a text completion as a stream's frames. `cut` cuts a text into pieces, one a frame."""
     counts = ("usage", "timings")
     head = {name: field for name, field in value.items() if name not in ("choices", *counts)}
     for choice in value["choices"]:

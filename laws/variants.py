@@ -1,5 +1,6 @@
-"""Rewrite a recorded reply for its clients: a `Variant` is a client and a form (streamed, whole),
-`body_of` returns its bytes, for the recorded chunks or for others, such as random cuts.
+"""Rewrite a recorded reply for clients. A `Variant` is a client's dialect and the form (streamed,
+whole) in which it gets the reply; `body_of` returns its bytes, for the server's chunks as recorded
+or cut otherwise.
 """
 
 import random
@@ -20,7 +21,7 @@ from converter.extras.recordings.recording import Chunk, Recording
 from laws.failures import BrokenLawError
 
 DRAWN = 8
-"""How many random cuts to check for each recording and law. Name and law are the random seed."""
+"""How many random cuts to check for each recording and law, unless the caller says (`drawn`)."""
 _CONTENT_TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
 _CLIENT_NAMES = {
     OPENAI_CHAT: "chat completions client",
@@ -29,18 +30,18 @@ _CLIENT_NAMES = {
     OLLAMA: "Ollama client",
 }
 IN_BLOCKS = (ANTHROPIC, RESPONSES, OLLAMA)
-"""Dialects whose replies are compared as the blocks of a message, whoever the server is."""
+"""Dialects whose replies are compared as a message of blocks, as the Messages API has it."""
 IN_FIELDS = (OPENAI_CHAT, OLLAMA)
-"""Dialects in which all thoughts share a field, and so does all text."""
+"""Dialects whose messages have one field for all thoughts, and one for all text."""
 _FORM_NAMES = {Form.STREAM: "streamed", Form.WHOLE: "whole"}
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A client, and the form in which it gets the reply."""
+    """A client's dialect, and the form (streamed, whole) in which the client gets the reply."""
 
-    dialect: Dialect  # the client's dialect
-    form: Form  # the form in which the client gets the reply
+    dialect: Dialect
+    form: Form
 
     def __str__(self) -> str:
         return f"{_CLIENT_NAMES[self.dialect]}, {_FORM_NAMES[self.form]}"
@@ -59,7 +60,7 @@ def variants(recording: Recording, dialect: Dialect | None = None) -> Iterator[V
 
 
 class _AsRecorded:
-    """A cache of the pieces that the latest recording's clients get: most laws need the same."""
+    """A cache of the bytes that the latest recording's clients get, which most laws need again."""
 
     def __init__(self) -> None:
         self._recording: Recording | None = None
@@ -109,15 +110,15 @@ def _rewritten(recording: Recording, variant: Variant, pieces: Iterable[bytes]) 
 
 
 def body_of(recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None) -> bytes:
-    """Return the bytes that a client gets, in one piece."""
+    """Return the bytes that a client gets, in one piece. `pieces`: as in `rewrite`."""
     return b"".join(rewrite(recording, variant, pieces))
 
 
 def with_body(
     recording: Recording, body: bytes, form: Form | None = None, **options: object
 ) -> Recording:
-    """Return the recording with another body from the server, in this form (None: the recorded
-    one), and with these options added to the recorded ones.
+    """Return the recording with `body` as the server's only chunk, in this `form` (None: the
+    recorded form), and with `options` added to the recorded options.
     """
     answered = recording.server_reply
     if form is not None:
@@ -132,7 +133,7 @@ def seeded_random(recording: Recording, law: int) -> random.Random:
 
 
 def cut_anywhere[T: (str, bytes)](whole: T, most: int, drawing: random.Random) -> list[T]:
-    """Return `whole` cut into at most `most` pieces, none of them empty unless `whole` is."""
+    """Return `whole` cut at random into at most `most` pieces, none empty unless `whole` is."""
     inner: Sequence[int] = range(1, len(whole))
     offsets = [0, *sorted(drawing.sample(inner, min(most - 1, len(inner)))), len(whole)]
     return [whole[begin:end] for begin, end in pairwise(offsets)]
