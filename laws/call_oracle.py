@@ -1,6 +1,7 @@
-"""The oracle of tool calls in text: `calls` finds each `Call`, `is_same_call` compares one with a
-client's. `call_oracle_forms` has the patterns, `call_oracle_readers` reads the arguments. It is
-slow and obvious, and shares no code with the addon's parser, only tables.
+"""The oracle of tool calls in text: `calls` finds each `Call`, `is_same_call` compares one with the
+call that a client got. `call_oracle_forms` has the patterns of a call's beginning,
+`call_oracle_readers` reads the rest. The oracle is slow and obvious, and shares no code with the
+addon's parser, only tables.
 """
 
 import json
@@ -16,26 +17,36 @@ from laws.call_oracle_forms import ROWS, WHOLE
 from laws.call_oracle_readers import NOTHING, Members, NamedArguments
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
-"""The pattern of code in Markdown: a fenced block, or a span in one line: `` `a` ``, but not `a."""
+"""The pattern of Markdown code, a fenced block or a span in a line: `` `a` ``, but not `` `a ``."""
 _CLOSED = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
-"""The pattern of closers, of calls and thoughts, that are dropped behind a call, with blanks."""
+"""The pattern of what is dropped behind a call, if it is there: closers of calls and thoughts, and
+blanks. It fits `</tool_call> </think> `, but not `<think>`.
+"""
 SPECIAL = frozenset(form.name for form in FORMS if form.counts is Counts.EVERYWHERE)
-"""The names of the forms whose marks are special tokens of the model."""
+"""The names of the forms (syntaxes of calls) whose marks are special tokens of the model."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call that the oracle read. The first of a run has the span of all, others an empty span."""
+    """A call that the oracle read in a text, and the span of the call in the text. If several calls
+    stand between one pair of marks, as in a list, the first has the span of all of them. Each other
+    one has an empty span at the end of the first one's span.
+    """
 
-    begin: int  # the offset of the call, or of the blank lines before the call
-    end: int  # the offset behind the call's closing marks and the blanks that follow them
-    name: str  # of the tool that is called
-    arguments: Mapping[str, object]  # a value between tags stays a string
+    begin: int
+    """The offset of the first line end in the blanks before the call; if they have none, the offset
+    of the call. It is never before the end of the previous call's span.
+    """
+    end: int  # the offset behind the call, and behind the blanks and closers that follow it
+    name: str  # the name of the tool that is called
+    arguments: Mapping[str, object]
+    """Name -> value: "3" for `<parameter=days>3</parameter>`, 3 for `{"days": 3}`."""
 
 
 def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[Call]:
-    """Return the calls in the text that name one of `tools` (name -> its schema); in code, only
-    those behind special tokens. `whole`: True if a text of nothing but calls needs no marks.
+    """Return the calls of `tools` (name -> schema of its arguments) in the text. In Markdown code,
+    calls count only if their marks are special tokens. `whole`: True if a text that is nothing but
+    calls may have forms that count only there, such as a JSON object without marks.
     """
     alone = _whole_calls(text, tools) if whole else []
     if alone and all(call.name in tools for call in alone):
@@ -55,7 +66,10 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
 
 
 def _accepted(arguments: Mapping[str, object], schema: Schema) -> Mapping[str, object] | None:
-    """Return a call's arguments, of `Members` those that `schema` names; None if they are wrong."""
+    """Return a call's arguments; None if the tool's schema refuses them. Of `Members` (all that a
+    call's object has) only the arguments are returned. `NOTHING` (a call of only a name) is refused
+    if the schema requires an argument. Other arguments are returned as they are.
+    """
     if isinstance(arguments, Members):
         properties = schema.get("properties")
         return arguments.arguments(list(properties) if isinstance(properties, Mapping) else [])
@@ -63,7 +77,7 @@ def _accepted(arguments: Mapping[str, object], schema: Schema) -> Mapping[str, o
 
 
 def _whole_calls(text: str, tools: Mapping[str, Schema]) -> list[Call]:
-    """Return the calls if the text consists of calls of one form in `WHOLE`; else an empty list."""
+    """Return the calls of a text that is nothing but calls of one row in `WHOLE`; else none."""
     for row in WHOLE:
         if (match := row.find(text, 0)) and (read := row.calls(text, match)):
             end, named = read
@@ -79,7 +93,9 @@ def _whole_calls(text: str, tools: Mapping[str, Schema]) -> list[Call]:
 
 
 def _spans_of_calls(text: str) -> Iterator[tuple[int, int, list[NamedArguments]]]:
-    """Yield begin and end of each run of calls, and the names and arguments of the calls in it."""
+    """Yield each span of text that a row of `ROWS` can read: begin, end, and name and arguments of
+    each call in it. A span has one call or, as in a list of JSON objects, several.
+    """
     offset = 0
     while firsts := [(match, row) for row in ROWS if (match := row.find(text, offset))]:
         code = _CODE.search(text, offset)
@@ -96,14 +112,16 @@ def _spans_of_calls(text: str) -> Iterator[tuple[int, int, list[NamedArguments]]
 
 
 def is_same_call(call: Call, name: str, arguments: object) -> bool:
-    """Return True if `call` has this name and these arguments. A "3" in `call` equals a 3."""
+    """Return True if `call` has this name and these arguments. A text "3" in `call` equals a 3."""
     if call.name != name or not isinstance(arguments, Mapping):
         return False
     return _same_value(call.arguments, arguments)
 
 
 def _same_value(written: object, value: object) -> bool:
-    """Return True if two values are equal; texts in `written` may also be the JSON of a value."""
+    """Return True if two values are equal. A string in `written` also equals the value whose JSON
+    it is, as "3" equals 3.
+    """
     if written == value:
         return True
     if isinstance(written, Mapping) and isinstance(value, Mapping):
@@ -116,6 +134,6 @@ def _same_value(written: object, value: object) -> bool:
 
 
 def without_calls(text: str, removed: list[Call]) -> str:
-    """Return the text without these calls."""
+    """Return the text without the spans of the calls `removed`, which are in the text's order."""
     offsets = [0, *(offset for call in removed for offset in (call.begin, call.end)), len(text)]
     return "".join(text[begin:end] for begin, end in zip(offsets[::2], offsets[1::2], strict=True))

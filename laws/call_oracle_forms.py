@@ -1,6 +1,7 @@
-"""Make the rows by which `call_oracle` finds calls (`ROWS`, `WHOLE`) from the addon's table of
-forms: each has the pattern of a call's beginning and a reader of `call_oracle_readers`. The marks
-are the addon's; the patterns of `Header` bodies are not, but fit a tool's name among any tokens.
+"""Make `ROWS` and `WHOLE`, the rows by which `call_oracle` finds tool calls in text. A row has the
+pattern of a call's beginning and a function of `call_oracle_readers` that reads the rest. The marks
+are those of the addon's table of forms (syntaxes of calls). The patterns of headers (a tool's name
+before JSON) are not: the pattern here fits a name among any tokens.
 """
 
 import re
@@ -24,17 +25,23 @@ from laws.call_oracle_readers import (
     tags_reader,
 )
 
-_NAME = r"(?P<name>[\w.-]+)"  # the pattern of a tool's name, as a group: `a.b-1`, but not `a b`
+_NAME = r"(?P<name>[\w.-]+)"  # the pattern of a tool's name, which fits `a.b-1`, but not `a b`
 _ATTRIBUTE = r"(?:(?:name|key|tool)=)?[\"']?(?P<{}>[^\"'>\s<]+)[\"']?[^<>]*?"
-"""The pattern of `name="f" id="1"` or `f` in a tag. `{}`: the name of the group that gets `f`."""
+"""The pattern of the name of a tool or key in a tag, and of attributes behind it. It fits `f` and
+`name="f" id="1"`, but not `<f`. `{}` stands for the name of the group that gets `f`.
+"""
 _TOKEN = r"(?:<[^<>]+>|\[[A-Z_]+\]|```)"  # a token or a fence: `<|call|>`, `[ARGS]`; not `[args]`
 _BETWEEN = rf"(?:\s|{_TOKEN}\w*|json|code)"
-"""The pattern of a piece between a tool's name and its JSON: `<|channel|>a`, `json`; not `yaml`."""
+"""The pattern of a piece of what may stand between a tool's name and the JSON of its arguments: it
+fits `<|channel|>a` and `json`, but not `yaml`.
+"""
 
 
 @singledispatch
 def _syntaxes(body: object, form: CallRow) -> Iterator[Syntax]:
-    """Yield, for each way to write a call's body, the pattern of its beginning and its reader."""
+    """Yield each syntax of a body (the text between the marks of a call of `form`): the pattern of
+    the body's beginning, and the function that reads the rest.
+    """
     raise NotImplementedError(body, form)
 
 
@@ -64,7 +71,9 @@ def _keyed_syntaxes(body: Keyed, form: CallRow) -> Iterator[Syntax]:
 
 
 def _tagged_call(body: Keyed) -> Syntax:
-    """Return pattern and reader of calls with names in tags: `<function=f><parameter=key>`."""
+    """Return the syntax (pattern and reader) of calls with names in tags:
+    `<function=f><parameter=city>Oslo</parameter></function>`.
+    """
     tag_end, close = re.escape(body.key_closer), _alternation(body.value_closers)
     value = r"(?:<!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?" if body.may_have_cdata else "(?P<value>.*?)"
     keys, closer = _alternation(body.key_openers), _alternation(body.body_closers)
@@ -76,13 +85,16 @@ def _tagged_call(body: Keyed) -> Syntax:
 
 
 def _bare_call(body: Keyed, form: CallRow) -> Syntax:
-    """Return pattern and reader of calls with a name without marks: `f<arg_key>key</arg_key>`."""
+    """Return the syntax (pattern and reader) of calls that begin with the bare name of the tool:
+    `f<arg_key>city</arg_key><arg_value>Oslo</arg_value>`.
+    """
     marks = (body.key_openers[0], body.key_closer, body.value_opener, body.value_closers[0])
     key, key_end, value, value_end = map(re.escape, marks)
     opener, closer = map(re.escape, body.type_marks)
     kind = rf"(?:\s*{opener}.*?{closer})?" if opener else ""
     opened, close = _alternation(form.opens), _alternation(form.closes)
-    # a value that lacks its closing mark ends where the call ends
+    # A value that lacks its closing mark ends before the call's closer. This is a closer behind
+    # which no key or closing mark of a value follows, except those of another call
     last = rf"(?:(?!{key}|{value_end}).)*\Z"
     another = rf"\s*{opened}(?:(?!{value_end}).)*?{key}"
     ended = rf"(?:{value_end}|(?=\n?{close}(?:{last}|{another})))"
@@ -116,13 +128,17 @@ def _alternation(marks: Sequence[str]) -> str:
 
 
 def _closer(form: CallRow) -> str:
-    """Return the mark behind a call, else the one behind a section of calls; empty for neither."""
+    """Return the closer of a call; if it has none, the one of all calls together (their section);
+    empty for neither.
+    """
     return form.close or form.section[1]
 
 
 def _opening_pattern(form: CallRow) -> str:
-    """Return the pattern of the marks before a call's body. The opener may be missing in a section;
-    also before a body's own mark (`<function=`) if the form has sections or is `alone`.
+    """Return the pattern of the marks before a call's body: the opener of a section (the marks
+    around all calls of a reply), the opener of a call, or both. Both may be missing before a body
+    with a mark of its own (`<function=`) if the form has a section or is `alone`. In a form that
+    counts only as a whole reply, the opener stands where the text begins.
     """
     if form.whole:
         return rf"\A\s*{_alternation(form.opens) if form.opens else ''}"
@@ -135,12 +151,13 @@ def _opening_pattern(form: CallRow) -> str:
 
 
 def _rows(form: CallRow) -> Iterator[Row]:
-    """Yield a row for each syntax that the bodies of a form may have."""
+    """Yield a row for each syntax in which the bodies of a form may be written."""
     ends = [re.escape(it) for it in (getattr(form.body, "tail", ""), *form.ends) if it]
     for begin, reader in _syntaxes(form.body, form):
         yield Row(form.name, _opening_pattern(form) + begin, reader, ends)
 
 
 ROWS = tuple(row for form in FORMS if not form.whole for row in _rows(form))
+"""The rows of forms whose calls may stand beside other text."""
 WHOLE = tuple(row for form in FORMS if form.whole for row in _rows(form))
-"""The rows of forms that count only if calls are the whole reply. `ROWS` has all other forms."""
+"""The rows of forms whose calls count only if the reply has no other text."""

@@ -1,5 +1,6 @@
-"""Read the bodies of calls for `call_oracle`, by regular expressions and Python's `json` and `ast`.
-`call_oracle_forms` has the patterns of the beginnings, and joins both in a `Row`.
+"""Read tool calls in text for `call_oracle`, by regular expressions, Python's `json` and `ast`. A
+`Row` has the pattern of a call's beginning (made in `call_oracle_forms`), and the function that
+reads the call from there on.
 """
 
 import ast
@@ -12,31 +13,34 @@ from converter.core.reading.families import CLOSERS
 
 type NamedArguments = tuple[str, Mapping[str, object]]
 type Reader = Callable[[str, re.Match[str]], tuple[int, list[NamedArguments]] | None]
-"""Text, match of a call's beginning -> offset behind the calls, name and arguments of each call;
-None or an error of `_UNREADABLE` if they cannot be read.
+"""Text, match of a call's beginning -> offset behind the calls, name and arguments of each call. If
+they cannot be read, it returns None or raises an error of `_UNREADABLE`.
 """
 type Syntax = tuple[str, Reader]  # the pattern of a body's beginning, and the reader of the rest
 
 _BLANKS = rf"(?:\s|{'|'.join(map(re.escape, CLOSERS))})*"
-"""The pattern of blanks in a call, also none. Closers of thoughts (`</think>`) count as blanks."""
-JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"  # the blanks before a JSON object or list: of ` {`, not of ` a`
+"""The pattern of blanks, also none, with closers of thoughts among them: ` </think> `, not `a`."""
+JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"  # for blanks before `{` or `[`: the one in ` {`, not in ` a`
 _UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)  # errors of `json` and `ast`
-_DECODER = json.JSONDecoder(strict=False)  # a reader of JSON that takes line ends in strings
+_DECODER = json.JSONDecoder(strict=False)  # a decoder of JSON that allows line ends in strings
 NOTHING: Mapping[str, object] = {}
-"""The arguments of a bare name, which is a call only if the tool requires no argument."""
+"""The arguments of a call that has only a name. It counts only if the tool requires no argument."""
 _NAMES, _ARGUMENTS = ("name", "tool_name", "function"), ("arguments", "parameters", "args")
-_BESIDE_ARGUMENTS = ("id", "type", "tool_call_id", "index")  # a call's fields that are no arguments
+"""The keys of a call's object for the tool's name, and those for an object of the arguments."""
+_BESIDE_ARGUMENTS = ("id", "type", "tool_call_id", "index")  # other keys of a call's object
 
 
 class Members(dict[str, object]):
-    """The members of a call's object; the tool's schema decides which of them are arguments."""
+    """The members of a call's object without a name; the tool's schema says which are arguments."""
 
     behind: Sequence["Members"] = ()
-    """Objects without a name that follow the call's object; they may hold its arguments."""
+    """Objects without a name that follow, perhaps with the arguments: `{"name": "f"}, {"a": 1}`."""
 
     def arguments(self, parameters: Sequence[str]) -> Mapping[str, object] | None:
-        """Return the arguments named in `parameters`. None: a filled member is no argument, no
-        object of arguments and no field like `id`; or two members disagree about an argument.
+        """Return the arguments: all in an object under `arguments` or a like key, and members that
+        are named in `parameters`, also if they stand in an object under another key. Return None if
+        two members differ in an argument, or if a member is none of this, not empty and not a field
+        such as `id`.
         """
         arguments: dict[str, object] = {}
         argued = any(isinstance(self.get(key), dict) for key in _ARGUMENTS)
@@ -59,8 +63,9 @@ class Members(dict[str, object]):
         return arguments
 
     def _all_items(self) -> Iterator[tuple[str, object]]:
-        """Yield the items of the call and, if it has no arguments, of the objects behind it. For an
-        object behind it that differs from its arguments, yield a key that no tool has.
+        """Yield key and value of the call's members and, if the call has no object of arguments, of
+        those in the objects behind it. If it has one, each object behind it must be equal to that
+        one: else yield a key that no tool has, so that `arguments` refuses the call.
         """
         arguments = next((self[key] for key in _ARGUMENTS if self.get(key)), None)
         yield from self.items()
@@ -75,17 +80,19 @@ class Members(dict[str, object]):
 class Row:
     """One syntax of calls, which the oracle can find and read."""
 
-    form: str  # the name of the form in the parser's table
+    form: str  # the name of the form in the addon's table
     begin: str  # the pattern of a call's beginning
-    read: Reader  # reads the call behind a match of `begin`
-    ends: Sequence[str] = ()  # patterns of marks that may follow the call; they become a part of it
+    read: Reader  # reads the calls from a match of `begin` on
+    ends: Sequence[str] = ()  # patterns of closers that may follow the calls, in this order
 
     def find(self, text: str, offset: int) -> re.Match[str] | None:
-        """Return the match of the first beginning of a call from `offset` on."""
+        """Return the match of the first beginning of a call from `offset` on; None for none."""
         return re.compile(self.begin, re.DOTALL).search(text, offset)
 
     def calls(self, text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
-        """Return end, names and arguments of the calls at `match`; None if none can be read."""
+        """Return the offset behind the calls at `match`, and each call's name and arguments; None
+        if no call can be read.
+        """
         try:
             read = self.read(text, match)
         except _UNREADABLE:
@@ -98,7 +105,9 @@ class Row:
 
 
 def _entries(value: object, by_key: bool) -> Iterator[NamedArguments]:
-    """Yield name (empty for none) and arguments of each call. `by_key`: as in `{"f": {}}`."""
+    """Yield name (empty for none) and arguments of each call in the value, an object or a list of
+    objects. `by_key`: True if the tool's name is a key, as in `{"f": {}}`.
+    """
     for entry in value if isinstance(value, list) else [value]:
         if not isinstance(entry, dict):
             continue
@@ -120,8 +129,9 @@ def _entries(value: object, by_key: bool) -> Iterator[NamedArguments]:
 
 
 def objects_reader(close: str = "", by_key: bool = False) -> Reader:
-    """Return a reader of calls in JSON, one after another. `close`: the mark behind them; brackets
-    before it may be missing or too many. `by_key`: a call's name is a key, as in `{"f": {}}`.
+    """Return a reader of calls in JSON, one after another. `close`: the mark behind them, empty for
+    none; closing brackets before this mark may be missing or too many. `by_key`: True if the tool's
+    name is a key, as in `{"f": {}}`.
     """
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]]:
@@ -147,7 +157,7 @@ def objects_reader(close: str = "", by_key: bool = False) -> Reader:
 
 
 def _completed(written: str) -> object:
-    """Return the value of JSON that lacks up to three last brackets; else raise ValueError."""
+    """Return the value of JSON that lacks its last `}`, `}}` or `]}}`; else raise ValueError."""
     for brackets in ("}", "}}", "]}}"):
         try:
             return json.loads(written.rstrip(", \n") + brackets)
@@ -157,8 +167,10 @@ def _completed(written: str) -> object:
 
 
 def read_header(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
-    """Read the arguments behind a header with a tool's name: JSON, or none if a mark follows."""
-    name = re.sub(r"\Afunctions\.|:\d+\Z", "", match["name"])  # Kimi writes `functions.f:0`
+    """Read a call that begins with a header (`match`), a tool's name among tokens. The arguments
+    are the JSON behind the header; if a mark stands there, the call has only a name.
+    """
+    name = re.sub(r"\Afunctions\.|:\d+\Z", "", match["name"])  # Kimi: `functions.f:0` for `f`
     if text.startswith(("<", "`"), match.end()):
         return match.end(), [(name, NOTHING)]
     arguments, offset = _DECODER.raw_decode(text, match.end())
@@ -166,8 +178,9 @@ def read_header(text: str, match: re.Match[str]) -> tuple[int, list[NamedArgumen
 
 
 def tags_reader(parameter: str, end: str, padded: bool = True) -> Reader:
-    """Return a reader of arguments in tags, or in JSON (Llama 3.1). `parameter`, `end`: patterns of
-    an argument and of the call's end. `padded`: True if a line end around a value is dropped.
+    """Return a reader of a call with arguments between tags, or in JSON (Llama 3.1). `parameter`:
+    the pattern of an argument, with groups `key` and `value`. `end`: that of a call's end.
+    `padded`: True if a line end before a value, and one behind it, are dropped.
     """
 
     def read_tags(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
@@ -205,7 +218,9 @@ def _values(xml: str) -> dict[str, object]:
 
 
 def python_reader(close: str) -> Reader:
-    """Return a reader of Python calls (`f(a=1)`) or JSON up to `close`; if empty: `_python_end`."""
+    """Return a reader of calls in Python (`f(a=1)`), or in JSON if none is there. `close`: the mark
+    behind the calls; if it is empty, they end where `_python_end` says.
+    """
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         end = text.find(close, match.end()) if close else _python_end(text, match.end())
@@ -230,13 +245,15 @@ def _python_end(text: str, begin: int) -> int:
 
 
 def _python_call(node: ast.Call) -> NamedArguments:
-    """Return name and arguments of a parsed call; a value that is no literal raises ValueError."""
+    """Return name and arguments of a parsed call. An argument that is no literal: ValueError."""
     arguments = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
     return ast.unparse(node.func).removesuffix(".call"), arguments
 
 
 def gemma_reader(quote: str, close: str) -> Reader:
-    """Return a reader of Gemma's arguments up to the mark `close`. `quote`: the mark of strings."""
+    """Return a reader of a call's arguments in Gemma's syntax (`{city:<|"|>Oslo<|"|>}`) up to the
+    mark `close`. `quote`: the mark at both ends of a string.
+    """
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         end = text.find(close, match.end())
@@ -250,7 +267,7 @@ def gemma_reader(quote: str, close: str) -> Reader:
 
 
 def gemma_calls_reader(quote: str) -> Reader:
-    """Return a reader of `call:f{...}call:g{...}`. `quote`: the mark around strings in them."""
+    """Return a reader of `call:f{...}call:g{...}`. `quote`: the mark at both ends of a string."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         named = list[NamedArguments]()
@@ -266,7 +283,9 @@ def gemma_calls_reader(quote: str) -> Reader:
 
 
 def headers_reader(begin: str) -> Reader:
-    """Return a reader of calls in a row: each is a header that fits `begin`, and a JSON object."""
+    """Return a reader of calls, one after another: each is a header (tokens with a tool's name),
+    which the pattern `begin` fits, and JSON behind it.
+    """
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]]:
         offset, named = match.end(), list[NamedArguments]()

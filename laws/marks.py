@@ -1,5 +1,6 @@
-"""Compare a server's text with a client's, which lacks the marks (`TextComparison`, for law 4); and
-for law 6 list the marks of families (`literal_marks`), and count one in texts (`count_mark`).
+"""Compare a server's text with a client's, which lacks the marks of thoughts (`TextComparison`, for
+law 4). For law 6, list the marks of families (`literal_marks`), and count one in texts
+(`count_mark`). A family is a row of marks with which some models enclose thoughts.
 """
 
 import re
@@ -10,10 +11,13 @@ from converter.core.reading.thought_row import ThoughtRow
 
 _BLANKS = re.compile(r"\s+")  # one or more blanks, also line ends
 _SUFFIX = "[0-9A-Za-z_.:-]{1,32}"  # for the wildcard `SUFFIX` in a mark: the `a` of `<think:a>`
-_GAP = r"[^<]{0,48}(?:<\|constrain\|>[^<]{0,48})?"  # for `GAP` in a gpt-oss header: ` json`
+_GAP = r"[^<]{0,48}(?:<\|constrain\|>[^<]{0,48})?"
+"""The pattern of the text for the wildcard `GAP` in a mark: the ` json` in gpt-oss's header
+`<|channel|>final json<|message|>`; not `<`.
+"""
 _NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute: `a-1`, but not `1a`
-_PAIRS = rf"""(?:{_NAME}=(?:"[^"]*"|'[^']*'))*"""  # attributes without blanks: `a="1"b='2'`
-_THOUGHT = re.compile(r"""thought=(?:"([^"]*)"|'([^']*)')""")  # `thought="a"`, in either quotes
+_PAIRS = rf"""(?:{_NAME}=(?:"[^"]*"|'[^']*'))*"""  # attributes, all blanks removed: `a="1"b='2'`
+_THOUGHT = re.compile(r"""thought=(?:"([^"]*)"|'([^']*)')""")  # `thought="a"` or `thought='a'`
 
 
 def without_blanks(text: str) -> str:
@@ -22,13 +26,15 @@ def without_blanks(text: str) -> str:
 
 
 def literal_marks(families: Iterable[ThoughtRow]) -> list[str]:
-    """Return every mark of these families, longest first, with its wildcards (`SUFFIX`, `GAP`)."""
+    """Return the marks of these families as in the table, with wildcards (`GAP`), longest first."""
     rows = [(*row.opens, *row.closes, *row.ignored, *(row.answer_tags or ())) for row in families]
     return sorted({mark for row in rows for mark in row}, key=len, reverse=True)
 
 
 def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
-    """Return what the addon drops beside marks: labels behind openers, beginnings of cut marks."""
+    """Return the texts that the addon drops beside whole marks: labels behind openers (`thought`),
+    and beginnings of marks that a reply's end may cut off (`<|channel|>fin`).
+    """
     rows = list(families)
     torn = tuple(mark for row in rows for mark in row.torn)
     marks = [mark for mark in literal_marks(rows) if torn and mark.startswith(torn)]
@@ -41,7 +47,7 @@ def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
 
 
 def count_mark(mark: str, texts: Iterable[str]) -> int:
-    """Return how often a mark stands in the texts."""
+    """Return how often a mark, perhaps with wildcards, stands in the texts together."""
     return sum(len(_pattern_of(mark).findall(text)) for text in texts)
 
 
@@ -52,7 +58,7 @@ def _pattern_of(mark: str) -> re.Pattern[str]:
 
 class TextComparison:
     """Compares the text that the server sent with the text that the client got. Both are without
-    blanks; the server's may also have marks and the text of tool calls.
+    blanks. The server's may also have marks of `families`, and `calls`, the texts of tool calls.
     """
 
     def __init__(
@@ -67,7 +73,9 @@ class TextComparison:
         self._first |= {call[0] for call in self._calls}
 
     def first_difference(self, sent: str, got: str) -> tuple[int, int] | None:
-        """Return None if exactly this text arrived; else the first difference's offset in both."""
+        """Return None if `got` is `sent` without marks and calls (some or all); else how far they
+        agree: an offset in `sent` and one in `got`.
+        """
         reached: dict[int, set[int]] = {0: {0}}
         furthest = (0, 0)
         for offset in range(len(sent) + 1):
@@ -80,7 +88,7 @@ class TextComparison:
 
     def _next_offsets(self, sent: str, offset: int) -> Iterator[tuple[int, str]]:
         """Yield a pair for each piece that may begin at `offset` of `sent` (a character, a mark, a
-        call, an opener with attributes): the offset behind it, and what the client must get of it.
+        call, an opener with attributes): the offset behind it, and the text that arrives for it.
         """
         if offset == len(sent):
             return

@@ -1,9 +1,8 @@
-"""The oracle of thinking: `read` divides a text into thoughts and answer, by slow and obvious
-regular expressions over the whole of it, which `oracle_marks` makes.
-
-It shares no code with the addon's parser, only tables. At each offset an expression matches a piece
-of code (Markdown), a thought, another mark, or one character of text. Behind a mark, the search
-begins anew as in a text that begins there, so that a block of code may begin there too.
+"""The oracle of thinking: `read` divides a reply's text into thoughts and answer, by slow, obvious
+regular expressions, which `oracle_marks` makes. It shares no code with the addon's parser, only
+tables. At each offset an expression matches a piece of Markdown code, a thought, another mark (a
+literal that begins or ends a thought or a tool call), or one character. Behind a mark, the search
+begins as in a new text, so that a block of code may begin there too.
 """
 
 import re
@@ -31,7 +30,7 @@ from laws.oracle_marks import (
 )
 
 _MOST_CACHED = 64
-"""The most results that are cached: the laws read the same text again for each client."""
+"""How many results of `_read` are cached, because the laws read one text again for each client."""
 
 
 def read(
@@ -46,8 +45,9 @@ def read(
 ) -> list[Block]:
     """Return the blocks of a reply's text in their order. `start`: the state in which it begins:
     "text", "closed" (text, because thinking is off), "thinking", "guessed" (probably thinking) or
-    "undecided" (the first mark decides). `attributes`: openers may have attributes. `wants_json`:
-    the answer is to be JSON. `stopped`: the model ended the reply by itself.
+    "undecided" (the first mark decides). `attributes`: True if openers may have attributes.
+    `wants_json`: True if the answer is to be JSON. `stopped`: True if the model ended the reply by
+    itself.
     """
     options = (attributes, tools_offered, wants_json, stopped)
     return list(_read(text, tuple(families), start, options))
@@ -79,17 +79,17 @@ class _Reader:
     wants_json: bool  # True if the answer is to be JSON
     stopped: bool  # True if the model ended the reply by itself
     rest: str  # the text that is not yet read
-    stray: bool = True  # True if a closer at the head of `rest` is dropped, as it closes nothing
-    closer: str = ""  # the last thought's closer, if `rest` begins directly behind it; else empty
-    bare: bool = False  # True if a lone closer in `rest` would show that a thought began the reply
-    answer_closer: str = ""  # the closer of the answer's tags, if their opener was read
-    call: str = ""  # the opener of the tool call with which `rest` begins; else empty
+    stray: bool = True  # True if a closer with which `rest` begins closes nothing and is dropped
+    closer: str = ""  # the closer of a thought, if `rest` begins directly behind it; else empty
+    bare: bool = False  # True if a lone closer in `rest` would show that a thought stood before it
+    answer_closer: str = ""  # the closer of the answer's tags, if their opener was read; else empty
+    call: str = ""  # the opener of the tool call with which `rest` begins; empty if none does
     ended: bool = False  # True if only blanks and dropped marks are between a thought and `rest`
-    called: bool = False  # True if only blanks stand between a tool call and `rest`
-    resumes: Sequence[str] = ()  # closers of a thought that goes on if text follows its call
-    unmarked: str = ""  # the text of a thought that ended in neither closer nor call
+    called: bool = False  # True if only blanks are between a tool call and `rest`
+    resumes: Sequence[str] = ()  # closers of a thought that goes on if text follows the last call
+    unmarked: str = ""  # the text of a thought without opener that neither closer nor call ended
     torn: bool = False  # True if the last thought ended in an incomplete mark, which was dropped
-    again: Sequence[str] = ()  # openers that are dropped if they stand within the next thought
+    again: Sequence[str] = ()  # openers that are dropped if models repeat them in the thought
 
     def blocks(self, start: str) -> Iterator[Block]:
         """Yield the blocks in order. Several text blocks may follow one another."""
@@ -122,8 +122,8 @@ class _Reader:
         yield Block("text", before + text.removesuffix(self.answer_closer) + blanks)
 
     def _skip_mark(self, kind: str, match: re.Match[str]) -> None:
-        """Remove the text up to the mark `match`, which is no thought, and the mark unless it
-        begins a tool call. `kind`: the name of the group that matched.
+        """Remove from `rest` the text before a mark that opens no thought, and the mark if it opens
+        no call. `match`: the match of the mark; `kind`: the group of `pattern_of` that matched.
         """
         before, parts = self.rest[: match.start()], match.groupdict()
         self.stray = kind == "stray" or (kind == "silent" and self.stray and not before.strip())
@@ -140,7 +140,7 @@ class _Reader:
         self.resumes = self.resumes if kind == "tool" else ()
 
     def _next_mark(self) -> tuple[str, re.Match[str] | None]:
-        """Return kind and match of the first mark in the rest; an empty kind and None for none."""
+        """Return kind (`_kind`) and match of the first mark in `rest`; empty and None for none."""
         offset = 0
         while match := self._pattern(offset).match(self.rest, offset):
             kind = self._kind(match)
@@ -157,7 +157,9 @@ class _Reader:
         return "", None
 
     def _kind(self, match: re.Match[str]) -> str:
-        """Return the group that matched; "no call" for an opener without a call; empty for text."""
+        """Return what matched: a group of `pattern_of`, "no call" for an opener of calls behind
+        which no call begins, or an empty text for ordinary text and code.
+        """
         kinds = ("torn", "tool", "thought", "stray", "bare", "answer", "silent")
         kind = next((name for name in kinds if match[name]), "")
         before = self.rest[: match.start()][-64:]
@@ -169,7 +171,7 @@ class _Reader:
         return kind if called else "no call"
 
     def _text_follows(self) -> bool:
-        """Return True if `rest` begins with text, so that the thought goes on behind its call."""
+        """Return True if `rest` begins with text, perhaps behind blanks, but not with a mark."""
         offset = len(self.rest) - len(self.rest.lstrip())
         match = self._pattern(offset).match(self.rest, offset)
         return match is not None and self._kind(match) in ("", "no call")
@@ -181,8 +183,8 @@ class _Reader:
         return (head and (offered or self.wants_json)) or (self.wants_json and not self.bare)
 
     def _skip_value(self, offset: int) -> int:
-        """Return the offset behind the JSON value at `offset`. If the value has no end, this is the
-        end of the text, and no mark counts any more.
+        """Return the offset behind the JSON value at `offset`. If the value has no end, return the
+        end of the text, and let no mark count any more.
         """
         end = value_end(self.rest, offset)
         if end is None:
@@ -190,7 +192,7 @@ class _Reader:
         return len(self.rest) if end is None else end
 
     def _pattern(self, offset: int) -> re.Pattern[str]:
-        """Return the pattern of the piece of `rest` at `offset`, for the reader's state there."""
+        """Return the pattern of the next piece at `offset` of `rest`, for the state there."""
         head = not self.rest[:offset].strip()
         stray = head and (self.stray or self.ended)
         bare, called = self.bare and not stray, head and self.called
@@ -199,7 +201,7 @@ class _Reader:
         return pattern_of(self.families, self.attributes, state)
 
     def _take_call(self) -> str:
-        """Remove a tool call, or all of the rest if the call has no end, and return its text."""
+        """Remove the call with which `rest` begins, or all if it has no end; return its text."""
         closed = TOOL_MARKS[self.call].close != ""
         value = value_end(self.rest, len(self.call), header=True)
         end = call_end(self.rest, self.call) if closed else value
@@ -212,8 +214,8 @@ class _Reader:
         return call
 
     def _take_opened(self, match: re.Match[str], before: str = "") -> Block:
-        """Remove a thought that `match` has found, and all before it; return its block. `before`:
-        blanks that stood before the opener.
+        """Remove from `rest` the thought that `match` has found, and all before it; return the
+        thought's block. `before`: blanks before the opener, which become a part of the block.
         """
         parts = match.groupdict()
         self.bare = self.stray = self.called = False
@@ -245,10 +247,10 @@ class _Reader:
         closers: Sequence[str],
         first: Sequence[str],
     ) -> str:
-        """Remove a thought's text and its closer, and return the text. A call may end the thought
-        earlier: then only the text before the call. `span`: the offsets of the text; `behind`: the
-        offset behind `closer`, which is empty for none; `closers`: all marks that may close it;
-        `first`: marks that count only at the beginning of the thought.
+        """Remove a thought's text and its closer, and return the text. If a call ends the thought
+        earlier, remove and return the text before the call. `span`: the offsets of the text;
+        `closer`: the closer behind it, empty for none; `behind`: the offset behind both; `closers`:
+        all marks that may close the thought; `first`: marks that count only where it begins.
         """
         begin, end = span
         call_openers = call_openers_in_thoughts(self.families, self.offered)
@@ -280,7 +282,7 @@ class _Reader:
         return whole
 
     def _find_call(self, start: int, end: int, call_openers: Sequence[str]) -> int | None:
-        """Return the offset of the first call from `start` to `end` with one of these openers."""
+        """Return the offset of the first call from `start` to `end` that has one of the openers."""
         offsets = (
             offset
             for offset in range(start, end + 1)
@@ -293,8 +295,8 @@ class _Reader:
         self, offset: int, closers: Sequence[str], call_openers: Sequence[str]
     ) -> int | None:
         """Return the offset behind the call at `offset` and the calls that follow it, if they are
-        drafts, which the thought only considers; None if they end the thought. They are drafts if
-        the thought is closed behind them, or if more than `GUESS_LIMIT` characters of text follow.
+        drafts, calls that the thought only considers; None if they end the thought. They are drafts
+        if the thought is closed behind them, or if over `GUESS_LIMIT` characters of text follow.
         """
         while True:
             other = self._new_reader(self.rest[offset:])
@@ -313,7 +315,7 @@ class _Reader:
                 silent = {mark for row in self.families for mark in row.ignored}
                 closer = _first_of([it for it in closers if it not in silent], self.rest, behind)
                 if closer and closer.start() == behind:
-                    return behind  # a closer follows: a draft
+                    return behind  # the thought is closed directly behind the call: a draft
                 if behind == len(self.rest) or not tool_mark(self.rest, behind):
                     return None
                 offset = behind
@@ -330,15 +332,15 @@ class _Reader:
             offset = again
 
     def _is_call(self, begin: int, offset: int, mark: str) -> bool:
-        """Return True if the opener `mark` at `offset` begins a call. `begin`: where the text of
-        its thought begins, or the text behind a draft.
+        """Return True if the opener `mark`, at `offset` in a thought, begins a call. `begin`: where
+        the thought begins, or the text behind its last draft (a call that does not end it).
         """
         fenced = not TOOL_MARKS[mark].special and _is_fenced(self.rest[begin:offset])
         return not fenced and begins_call(self.rest, begin, offset)
 
     def _with_answer(self, thought: Block, guessed: bool = True) -> Iterator[Block]:
         """Yield a thought's block. If the thought is only a guess (`guessed`), without closer or
-        call, and the model ended the reply by itself, its last paragraph follows as the answer.
+        call, and the model ended the reply by itself, the last paragraph is the answer instead.
         """
         unmarked, self.unmarked = self.unmarked, ""
         answer = _last_paragraph(unmarked) if guessed and self.stopped and unmarked else ""
@@ -354,8 +356,8 @@ class _Reader:
         )
 
     def _take_first_thought(self) -> Block:
-        """Remove the thought with which a reply begins and return its block. The thought has no
-        opener, or repeats the opener at the end of the request.
+        """Remove the thought with which a reply begins, and return its block. The thought has no
+        opener, because the prompt ends with it, or the model writes the opener again.
         """
         closers = [mark for row in self.families for mark in row.closes]
         openers = [mark for row in self.families for mark in row.opens]
@@ -377,7 +379,7 @@ class _Reader:
         return self._take_unopened(closers, first)
 
     def _take_unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
-        """Remove a thought without opener; return its block. `first`: as in `_take_thought`."""
+        """Remove a thought without opener, and return its block. `first`: as in `_take_thought`."""
         ended = re.search("|".join(mark_patterns(closers)) or "(?!)", self.rest)
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
@@ -394,15 +396,18 @@ def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | N
 
 
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(mark_patterns(CLOSERS))}))*")
-"""The pattern of closers of calls, with blanks before them: `</tool_call>\\n</tool_calls>`."""
+"""The pattern of any closers of calls, with blanks before each: ` </tool_call> </tool_calls>`."""
 _LONGEST = 200
-"""How many characters of unread text are compared with marks, one of which may be cut off there."""
-_GROUPS = {"said": "closer", "word": "tail"}  # group of a thought's text -> group of its closer
+"""How many characters of unread text are compared with marks, which are all shorter, to see whether
+the text ends in an incomplete mark.
+"""
+_GROUPS = {"said": "closer", "word": "tail"}
+"""Group of a thought's text, for an opener without and with attributes -> group of the closer."""
 
 
 def _last_paragraph(text: str) -> str:
-    """Return a text's last paragraph; of a longer one the last `GUESS_LIMIT` characters, from a
-    word's beginning on; all of a text of up to that many characters.
+    """Return a text of up to `GUESS_LIMIT` characters as it is. Of a longer text, return the last
+    paragraph; if that has more than `GUESS_LIMIT` characters, its end, from a word's beginning on.
     """
     least = len(text) - GUESS_LIMIT
     if least <= 0:
@@ -415,6 +420,6 @@ def _last_paragraph(text: str) -> str:
 
 
 def _is_fenced(text: str) -> bool:
-    """Return True if the text ends within a fenced block of Markdown."""
+    """Return True if the text ends within a fenced block of Markdown code."""
     matches = list(pattern_of((), False, State(False, "")).finditer(text + "x"))
     return matches[-1]["fence"] is not None

@@ -1,4 +1,6 @@
-"""Make a `Block`, a thought or a piece of the answer, of what the oracle reads in a reply."""
+"""`Block` is a thought or a piece of the answer that the oracle of thinking reads in a reply;
+`with_attributes` and `thought_block` make the block of a thought.
+"""
 
 import math
 import re
@@ -12,30 +14,34 @@ class Block:
     """A thought, or a piece of the answer."""
 
     kind: str  # `text` or `thinking`
-    text: str  # what the block says, without its marks
+    text: str  # the block's text, without the marks around it
     thought_type: str | None = None  # the opener's attribute of this name; None for none
     confidence: float | None = None
-    """The opener's attribute of this name, 0.5 if missing or unreadable; None for no attributes."""
+    """The number in the opener's attribute of this name; 0.5 if an opener with attributes has none
+    there; None for an opener without attributes, and for answers.
+    """
 
 
 _PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-"""The pattern of an attribute, such as ` a="1"` or ` a='1'`. The groups are its name, its value in
-double quotes, and its value in single quotes.
+"""The pattern of an attribute: ` a="1"` or ` a='1'`, but not ` a=1`. The groups are the name, the
+value in double quotes, and the value in single quotes.
 """
 
 
 def with_attributes(before: str, text: str, written: str) -> Block:
-    """Return the thinking block of an opener with attributes. The block's text is `before` (blanks
-    before the opener), the attribute `thought`, a blank line and `text` (the text between opener
-    and closer). `written` is the text of the attributes: `b` with ` thought="a" confidence="0.9"`
-    gives `a`, a blank line, `b`, and the confidence 0.9.
+    """Return the block of a thought whose opener has attributes. `before`: blanks before the
+    opener; `text`: the text between opener and closer; `written`: the text of the attributes. The
+    block's text is `before`, the attribute `thought`, a blank line and `text`, so `a`, a blank line
+    and `b` for `<thinking thought="a">b</thinking>`. Line ends at its two ends are removed.
     """
     values = {name: double or single for name, double, single in _PAIR.findall(written)}
     return thought_block(before + values.get("thought", "") + "\n\n" + text, values)
 
 
 def thought_block(thought: str, values: dict[str, str] | None) -> Block:
-    """Return the block of a thought. `values`: its opener's attributes; None for a plain opener."""
+    """Return the block of a thought, without line ends at the two ends of its text. `values`: name
+    -> value of the opener's attributes; None for an opener without attributes.
+    """
     text = thought.strip("\r\n")
     if values is None:
         return Block("thinking", text)
@@ -45,7 +51,7 @@ def thought_block(thought: str, values: dict[str, str] | None) -> Block:
 
 
 def _confidence(written: str) -> float:
-    """Return the confidence as a number; 0.5 if it is empty, unreadable or not finite."""
+    """Return the number in an attribute's text; 0.5 if there is none, or if it is not finite."""
     try:
         return float(written) if math.isfinite(float(written)) else 0.5
     except ValueError:

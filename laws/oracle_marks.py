@@ -1,5 +1,6 @@
-"""Make the patterns with which the oracle of thinking finds marks (`pattern_of`, `mark_patterns`);
-and find where a call or its JSON begins and ends.
+"""Make the patterns with which the oracle of thinking (`oracle`) finds marks in a reply's text, the
+literals that begin or end a thought or a tool call: `pattern_of`, `mark_patterns`. Other functions
+tell where a call in text (`call_end`) or its JSON (`value_end`) begins and ends.
 """
 
 import re
@@ -24,31 +25,31 @@ ATTRIBUTES = rf"(?=\s)(?:\s+{NAME}\s*=\s*{_QUOTED})*\s*"
 _ANY_SUFFIX = r"[0-9A-Za-z_.:-]{1,32}"
 """The pattern for the wildcard `SUFFIX` in a mark: the `a` of `<think:a>`, but not `a b`."""
 _HEADER = r"(?:(?!to=)[^<]){0,48}+"
-"""The pattern of text in a header, the tokens and words with which gpt-oss begins each message: the
-` json` of `<|channel|>final json<|message|>`. It ends before `<` and before `to=`.
+"""The pattern of text between the tokens of a header, with which gpt-oss begins each message: the
+` json` of `<|channel|>final json<|message|>`. The text ends before `<` and before `to=`.
 """
 _GAP = rf"(?=\W)(?!<\|message){_HEADER}(?:<\|constrain\|>{_HEADER})?"
-"""The pattern of a header's gap, the text for the wildcard `GAP` in a mark: the ` json` of
-`<|channel|>final json<|message|>`, or ` a<|constrain|>json`. No gap are ` to=f` (the recipient of a
-call) and the `ize` of `<|channel|>finalize<|message|>`, which continues a word.
+"""The pattern of a gap, the text for the wildcard `GAP` in a mark that is a header of gpt-oss: the
+` json` of `<|channel|>final json<|message|>`, or ` a<|constrain|>json`. It does not fit ` to=f`
+(the recipient of a call), nor the `ize` of `<|channel|>finalize<|message|>` (a word goes on).
 """
-_QUOTES = "\"'`“‘«‹„「『(["  # before a mark, they show that the mark is only quoted
-_CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)  # any closer of a thought: `</think>`
+_QUOTES = "\"'`“‘«‹„「『(["  # directly before a mark, they show that it is only quoted
+_CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)  # for a closer of a thought: `</think>`
 _CALL_NEXT = re.compile(
     rf"\s*(?:(?:{_CLOSER})\s*)?+(?:[\[{{]|<[^/])|"
     r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
 )
-"""The pattern of a call's beginning behind its opener. It fits `{`, `[` and `<a`, before which
-blanks and one closer of a thought may stand, `f {`, `f [`, `f(`, `f <a`, and `f` with a line end
-behind it. It does not fit `f is`.
+"""The pattern of what follows the opener of a call: the beginning of JSON or of a tag (`{`, `[`,
+`<a`), before which blanks and one closer of a thought may stand; or the tool's name and behind it
+JSON, `(`, a tag or a line end (`f {`, `f(`). It does not fit `f is`.
 """
 _WORD_NEXT = re.compile(r"\w|[^\S\n]*\n\s*\w")
-"""The pattern of a word directly behind an opener, or on a later line with only blanks between: it
-fits `f` and a line end with `f` behind it, but not ` f` on the opener's line.
+"""The pattern of a word directly behind an opener of calls, or behind blanks with a line end: it
+fits `f`, and also a line end and `f`, but not a blank and `f`.
 """
 _MAYBE_CUT_CALL = re.compile(r"\s*<?|\w[\w.-]*\s*<?")
-"""The pattern of all that follows an opener if the text's end may have cut off a call there: it
-fits no text, `f` and `f <`, but not `f is`.
+"""The pattern of all the text behind an opener, if it may be a call that the reply's end cuts off:
+it fits the empty text, `f` and `f <`, but not `f is`.
 """
 
 _TEXT_PATTERN = rf"""
@@ -72,25 +73,25 @@ _TEXT_PATTERN = rf"""
 
 @dataclass(frozen=True)
 class ToolMark:
-    """An opener of tool calls, from the addon's table of forms."""
+    """The facts about a mark that begins tool calls, from the addon's table of forms."""
 
     counts: Counts  # where the mark begins a call; elsewhere it is text
-    close: str  # the mark behind the calls; empty for none
-    before: tuple[str, ...] = ()  # marks before which the calls end, as `close` may be missing
-    alone: bool = False  # True if the mark is a part of the call's body, as `<function=`
+    close: str  # the closer behind the calls; empty if they have none
+    before: tuple[str, ...] = ()  # marks before which the call ends if the closer is missing
+    alone: bool = False  # True if the mark is no opener before a call, but begins it: `<function=`
 
     @property
     def special(self) -> bool:
-        """True if the mark is a special token of the model, which counts anywhere."""
+        """True if the mark is a special token of the model, which counts anywhere, also in code."""
         return self.counts is Counts.EVERYWHERE
 
 
 _IN_THOUGHTS = (Counts.EVERYWHERE, Counts.IN_THOUGHTS, Counts.IN_THOUGHTS_WITH_TOOLS)
-"""The `Counts` of marks whose calls may end a thought; the last one only if tools are offered."""
+"""The `Counts` of openers whose calls may end a thought; the last only if tools are offered."""
 
 
 def _tool_marks_of(form: CallRow) -> Iterator[tuple[str, ToolMark]]:
-    """Yield each mark that begins calls of a form, and where it counts and what ends the calls."""
+    """Yield each mark that begins calls of the form, with the facts about it."""
     section, behind = form.section
     if section:
         yield section, ToolMark(form.counts, behind, form.ends_before)
@@ -108,7 +109,7 @@ TOOL_MARKS = {
     if form.counts is not Counts.AS_WHOLE_REPLY
     for mark, tool in _tool_marks_of(form)
 }
-"""Mark that begins calls in the addon's table of forms -> where it counts, what ends the calls."""
+"""Mark that begins calls -> the facts about it; without forms that count only as a whole reply."""
 
 
 @dataclass(frozen=True)
@@ -117,19 +118,19 @@ class State:
 
     at_start: bool  # True if only blanks stand between the last mark that was read and the offset
     closer: str  # the last mark that was read, if it is the closer of a thought; else empty
-    bare: bool = False  # True if a closer may show that all text before it was a thought
+    bare: bool = False  # True if a closer without opener shows that all before it was a thought
     stray: bool = False  # True if a closer at the offset is dropped, because it closes nothing
     offered: bool = False  # True if the request offers tools
     called: bool = False  # True if only blanks stand between a call and the offset
-    inside: bool = False  # True if `called` is True and the call ended a thought
+    inside: bool = False  # True if only blanks part a call that ended a thought from the offset
 
 
 @cache
 def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State) -> re.Pattern[str]:
-    """Return the pattern of the next piece of text: code, a thought, a mark, or one character. The
-    group that matches tells what a mark is: an opener of calls (`tool`), a closer that is dropped
-    (`stray`) or shows that all before it was a thought (`bare`), the answer's opener (`answer`), a
-    token that is dropped (`silent`), or a mark that the reply's end cuts off (`torn`).
+    """Return the pattern of the next piece of a text: code, a thought, a mark, or one character.
+    The group that matches tells what a mark is: an opener of calls (`tool`), a closer that is
+    dropped (`stray`) or shows that all before it was a thought (`bare`), the answer's opener
+    (`answer`), a token that is dropped (`silent`), a mark that the reply's end cuts off (`torn`).
     """
     rows = [
         (number, row)
@@ -144,8 +145,8 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
         if row.answer_tags and state.at_start and state.closer in row.closes
     ]
     groups = {
-        # `<|channel|>final I` at the reply's end is text: its gap has a word. Only one character of
-        # it is taken, because a mark may begin at the next one
+        # A header of gpt-oss that the reply's end cuts off is text if its gap has a word
+        # (`<|channel|>final I`). Only one character is matched: a mark may begin at the next one
         "worded": [f"(?={end})." for end in _header_patterns(marks, torn)],
         "torn": _cut_mark_patterns(marks, torn),
         "tool": mark_patterns(_tool_marks_in_text(families, state)),
@@ -162,15 +163,15 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
 
 
 def _silent_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
-    """Return the closers that are dropped as special tokens, although they close nothing. There are
-    none if the state is `bare` or `stray`, because there all lone closers have another meaning.
+    """Return the closers that are dropped although they close nothing (`Lone.NOTHING`). There are
+    none if the state is `bare` or `stray`, in which a closer without opener has another meaning.
     """
     rows = [row for row in families if row.lone is Lone.NOTHING]
     return [] if state.bare or state.stray else [mark for row in rows for mark in row.closes]
 
 
 def _marks_in(families: Sequence[ThoughtRow], state: State) -> list[str]:
-    """Return every mark that can begin in this state. A reply may be cut off in one of them."""
+    """Return the marks that may begin in this state, in which the reply's end may cut them off."""
     marks = [mark for row in families for mark in (*row.opens, *row.ignored)]
     marks += _lone_closers(families, state) if state.bare or state.stray else []
     marks += CLOSERS_OF_CALLS if state.inside else ()
@@ -178,9 +179,9 @@ def _marks_in(families: Sequence[ThoughtRow], state: State) -> list[str]:
 
 
 def _cut_mark_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return a list of one pattern, which fits one of `marks` that the reply's end cuts off, such
-    as `<|channel|>fin`. `torn`: the special tokens with which such a mark must begin; if there are
-    none, the list is empty.
+    """Return a list of one pattern, which fits a beginning of one of `marks` at the reply's end,
+    such as `<|channel|>fin`. `torn`: the special tokens with one of which the beginning must begin;
+    if there are none, the list is empty.
     """
     parts = _mark_beginning_patterns(marks, torn)
     parts += [_begun_gap_pattern(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
@@ -188,8 +189,8 @@ def _cut_mark_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]
 
 
 def _mark_beginning_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return a pattern for each incomplete mark, cut off before its gap, that begins with a special
-    token of `torn`: for `<|channel|>f`, `<|channel|>fi` and so on.
+    """Return a pattern for each incomplete mark that begins with a special token of `torn`: for
+    `<|channel|>f`, `<|channel|>fi` and so on, up to the mark's gap (`GAP`) if it has one.
     """
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
     return mark_patterns(part for part in cut if part.startswith(torn) and GAP not in part)
@@ -197,8 +198,8 @@ def _mark_beginning_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> lis
 
 def _header_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """Return patterns of gpt-oss headers that the reply's end cuts off, with a word in their gap:
-    `<|channel|>final I`. A text that may still become a mark without gap does not fit, if it begins
-    with a special token of `torn`.
+    `<|channel|>final I`. They do not fit the beginning of a mark without gap, if it begins with a
+    special token of `torn`: `<|channel|>commentary to` of `<|channel|>commentary to=assistant`.
     """
     others = rf"(?!(?:{'|'.join(_mark_beginning_patterns(marks, torn)) or '(?!)'})\Z)"
     gaps = [mark for mark in marks if GAP in mark]
@@ -206,8 +207,9 @@ def _header_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
 
 
 def _begun_gap_pattern(mark: str, condition: str = "") -> str:
-    """Return the pattern of a mark that is cut off in its gap or in the token behind it, such as
-    `<|channel|>final js`. `condition`: a lookahead where the gap begins; empty for none.
+    """Return the pattern of a header (`<|channel|>final json<|message|>`) that is cut off in its
+    gap (` json`) or in the token behind: `<|channel|>final js`. `mark`: the header with `GAP`.
+    `condition`: a lookahead where the gap begins; empty for none.
     """
     head, _, tail = mark.partition(GAP)
     ends = {end[:length] for end in (tail, "<|constrain|>") for length in range(1, len(end))}
@@ -216,23 +218,23 @@ def _begun_gap_pattern(mark: str, condition: str = "") -> str:
 
 
 def _lone_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
-    """Return the closers that count without an opener, but none that is dropped anyway (`ignored`).
-    Those of `Lone.TEXT` count only if the state is `inside`.
+    """Return the closers that count without an opener, except those that are dropped everywhere
+    (`ignored`). Those of `Lone.TEXT` count only directly behind a call that ended a thought.
     """
     rows = [row for row in families if row.lone is not Lone.TEXT or state.inside]
     return [mark for row in rows for mark in row.closes if mark not in row.ignored]
 
 
 def call_openers_in_thoughts(families: Sequence[ThoughtRow], offered: bool) -> list[str]:
-    """Return the openers of calls that count in a thought. `offered`: the request offers tools."""
+    """Return the openers of calls that count in a thought. `offered`: True if tools are offered."""
     counts = _IN_THOUGHTS if offered else _IN_THOUGHTS[:2]
     marks = [mark for mark, tool in TOOL_MARKS.items() if not tool.alone and tool.counts in counts]
     return marks if families else []
 
 
 def _tool_marks_in_text(families: Sequence[ThoughtRow], state: State) -> list[str]:
-    """Return the openers of calls that count in an answer. If the request offers no tools, they
-    count only directly behind a call.
+    """Return the openers of calls that count in an answer. If the request offers no tools, return
+    none, except directly behind a call: there, those that count in a thought too.
     """
     if state.offered and families:
         return [*TOOL_MARKS]
@@ -242,7 +244,7 @@ def _tool_marks_in_text(families: Sequence[ThoughtRow], state: State) -> list[st
 def value_end(text: str, offset: int, header: bool = False) -> int | None:
     """Return the offset behind the JSON value, or the list of Python calls, at `offset`. Blanks may
     stand before it and, if `header` is True, a tool's name. Return `None` if the text ends before
-    the value's end. If other text stands there, return the offset of its beginning.
+    the value's end. If neither is there, return the offset of the first character that shows so.
     """
     begin = _value_begin(text, offset, header)
     if begin is None or not _begins_value(text, offset, begin):
@@ -251,13 +253,15 @@ def value_end(text: str, offset: int, header: bool = False) -> int | None:
 
 
 def in_string(text: str) -> bool:
-    """Return True if a JSON value that is cut off ends within one of its strings."""
+    """Return True if the text is a JSON value that is cut off within one of its strings."""
     steps = list(_characters_of(text))
     return all(depth for _, depth, _ in steps) and bool(steps[-1][2])
 
 
 def _characters_of(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield for each character of JSON: offset behind it, open brackets (a count), open quote."""
+    """Yield for each character of JSON the offset behind it, the number of open brackets, and the
+    quote of the open string, empty for none. A backslash and the next character count as one.
+    """
     depth, quote, last = 0, "", ""
     for match in re.finditer(r"\\.|.", text, re.DOTALL):
         character = match[0][:1] if quote else match[0][-1:]
@@ -277,8 +281,9 @@ def _begins_value(text: str, offset: int, at: int) -> bool:
 
 
 def call_end(text: str, opener: str) -> int | None:
-    """Return the offset at which the call at the beginning of `text` ends: behind its closing mark,
-    or before another mark that ends such calls and is in no string. `None`: it has no end.
+    """Return the offset at which the call ends with which `text` begins; None if it has no end.
+    `opener`: the mark that begins the call, as in `TOOL_MARKS`. The call ends behind the mark's
+    closer, or before a mark of `ToolMark.before` behind the first `{`, if the mark is in no string.
     """
     tool, begin = TOOL_MARKS[opener], text.find("{", len(opener))
     ends = [
@@ -291,7 +296,7 @@ def call_end(text: str, opener: str) -> int | None:
 
 
 def _value_begin(text: str, offset: int, header: bool) -> int | None:
-    """Return where `value_end` finds a value or other text; `None` if the text ends before that."""
+    """Return where `value_end` finds a value or other text; None if the text ends before that."""
     for at in range(offset, len(text)):
         if _begins_value(text, offset, at):
             return at
@@ -323,10 +328,10 @@ def _mark_pattern(mark: str, suffix: str) -> str:
 
 def _thought_pattern(number: int, family: ThoughtRow, attributes: bool) -> str:
     """Return the pattern of a thought: an opener, the text up to the next closer of the family, and
-    that closer. A thought without closer goes on to the end of the text. Behind the opener, further
-    openers and labels (`thought`) are skipped. `attributes`: True if the opener may have
-    attributes, or be an empty element with them (`<thinking thought="a"/>`). `number`: the family's
-    index, with which the names of groups end, except `attributes` and `whole` (an empty element's).
+    the closer. A thought without closer goes on to the end of the text. Behind the opener, further
+    openers and labels (`thought`) are skipped. `attributes`: True if the opener may have attributes
+    (group `attributes`), or be an empty element with them (`<thinking thought="a"/>`, group
+    `whole`). `number`: the family's index, with which the names of all other groups end.
     """
     closers = "|".join(_mark_pattern(mark, f"(?P=suffix{number})") for mark in family.closes)
     rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"
@@ -345,8 +350,8 @@ def _thought_pattern(number: int, family: ThoughtRow, attributes: bool) -> str:
 
 
 def _opener_pattern(family: ThoughtRow, mark: str, suffix: str) -> str:
-    """Return the pattern of an opener. It does not fit where a longer mark of the family begins.
-    `suffix`: the pattern that replaces `SUFFIX` in the opener.
+    """Return the pattern of the opener `mark`. It does not fit where a longer mark of the family
+    begins (the opener `<|channel>` at `<|channel>response`). `suffix`: as in `_mark_pattern`.
     """
     longer = {other for other in (*family.closes, *family.ignored) if other.startswith(mark)}
     no_longer_mark = "".join(f"(?!{_mark_pattern(other, suffix)})" for other in longer)
@@ -360,13 +365,14 @@ def tool_mark(text: str, offset: int) -> str:
 
 def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> bool:
     """Return True if the opener at `offset` begins a call. It begins none if it is quoted or in
-    mid-sentence, unless it is a special token, nor, in a thought, if nothing like a call follows.
+    mid-sentence, unless it is a special token. Something like a call must follow in a thought, and
+    in an answer if the opener is a special token or has text and a blank before it in its line.
     `begin`: where the text begins that is read; `answer`: True for an answer, False for a thought.
     """
     mark = tool_mark(text, offset)
     before, behind = text[begin:offset][-64:], text[offset + len(mark) :]
     if TOOL_MARKS[mark].special:
-        if mark.startswith("<|channel|>"):  # the mark is a header of gpt-oss with a tool's name
+        if mark.startswith("<|channel|>"):  # a header of gpt-oss that is addressed to a tool
             return True
         before, answer = "", False
     line = re.search(r"[^\n]*\Z", before)[0]  # type: ignore[index]
@@ -374,7 +380,7 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
         return False
     if re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", line):  # the mark is in mid-sentence
         return False
-    parted = line.strip() != "" and line[-1].isspace()  # a blank is between text and the mark
+    parted = line.strip() != "" and line[-1].isspace()  # text, then a blank, then the mark
     if answer and not parted:
         return True
     if _CALL_NEXT.match(behind) or (not parted and _WORD_NEXT.match(behind)):
@@ -385,17 +391,17 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
 def trim_cut_mark(
     text: str, families: Sequence[ThoughtRow], marks: Sequence[str], first: Sequence[str]
 ) -> str:
-    """Return a thought without the mark that its end cuts off (`<|channel|>fin`). The mark must
-    begin with a token of `ThoughtRow.torn`, and have no word in its gap (`<|channel|>final I` is
-    text). `marks`: those that count anywhere in the thought; `first`: those that count only at its
-    beginning, before which blanks may stand.
+    """Return the text of a thought without the mark that the text's end cuts off
+    (`<|channel|>fin`). The cut mark is removed only if it begins with a token of `ThoughtRow.torn`
+    and its gap has no word (`<|channel|>final I` is text). `marks`: those that count anywhere in
+    the thought; `first`: those that count only where the text begins, perhaps behind blanks.
     """
     torn = tuple(mark for row in families for mark in row.torn)
     longest = max(map(len, [*marks, *first]), default=0)
     beginnings = {mark[0] for mark in [*marks, *first]}
     for offset in (offset for offset, character in enumerate(text) if character in beginnings):
         count = [*marks, *first] if not text[:offset].strip() else marks
-        if len(text) - offset > longest:  # only a mark with a gap (any text in it) can be so long
+        if len(text) - offset > longest:  # only a mark with text for its gap can be so long
             count = [mark for mark in count if GAP in mark]
         if any(_is_incomplete(mark, text[offset:]) for mark in count):
             worded = any(re.match(match, text[offset:]) for match in _header_patterns(count, torn))
@@ -404,6 +410,6 @@ def trim_cut_mark(
 
 
 def _is_incomplete(mark: str, text: str) -> bool:
-    """Return True if the text is the beginning of `mark`, but not all of it."""
+    """Return True if the text is the beginning of `mark`, but not the whole mark."""
     gap = GAP in mark and re.fullmatch(_begun_gap_pattern(mark), text)
     return bool(gap) or (mark.partition(GAP)[0].startswith(text) and mark != text)
