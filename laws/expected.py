@@ -110,8 +110,8 @@ def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracl
 def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
     """Return for each part of `_all_parts` the text of the calls with which it ends, if it is a
     thought and the client gets them as calls; else an empty text. A client gets calls of thoughts
-    only if the answer has none. A thought from a reasoning field (`native`) must then be the
-    choice's last part, except for blanks.
+    only if the answer has none. A thought from a reasoning field (`native`) must also be the last
+    part that is not blank.
     """
     read, tools = _all_parts(choice, reading), reading.expected.calls.read
     counts = not calls_in_text(choice, reading) and calls_in_thoughts(choice, reading)
@@ -156,7 +156,9 @@ def _split_at_calls(part: Part, tools: Tools) -> list[Part]:
 
 
 def _all_parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
-    """Return a choice's parts; calls stay text. Behind a reasoning field, tags open no thought."""
+    """Return a choice's parts in order; calls stay in their text. Once thinking has come in a
+    reasoning field, tags (`<think>`) in later text open no thought.
+    """
     tagged = list(takewhile(lambda piece: piece.kind != "thinking", choice.pieces))
     text = "".join(piece.text for piece in tagged if piece.kind == "text")
     blocks = _oracle_blocks(text, choice.finish, reading)
@@ -234,7 +236,7 @@ def without_stray_marks(text: str, families: Sequence[ThoughtRow], at_head: bool
 
 
 def _drop_text(read: Iterable[Part], length: int) -> list[Part]:
-    """Return the parts without the first `length` characters of text: a thought that came twice."""
+    """Return the parts without the first `length` characters of text, which repeat a thought."""
     out = []
     for part in read:
         gone = 0 if part.native else min(length, len(part.text))

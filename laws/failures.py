@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 _AROUND = 60  # how many characters the error shows before and behind the first difference
-_NOTHING = "(nothing)"  # shown in place of an event that is missing, as the list is shorter
+_NOTHING = "(nothing)"  # stands for a missing event, if one list is shorter
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 """The pattern of the end of a frame, two equal line ends: `\\n\\n`, but not `\\n\\r\\n`."""
 

@@ -117,7 +117,7 @@ def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> No
     joined two replies, `holds` checks their `single_reply`, and clients must get the same message
     from the single reply as from the two.
     """
-    # only if a budget was spent, or no answer came, do the bytes show where the thought was ended
+    # the bytes show where a thought was ended only if its budget was spent or no answer came
     limits = recording.awaited().limits
     both = joined(recording) if limits.budget is not None or limits.answers else None
     if both is None:
@@ -125,7 +125,7 @@ def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> No
         return
     one = both.single_reply(recording)
     holds(one, drawn)
-    # the addon's own estimate is not compared, because it includes the text that it withheld
+    # the addon's estimate of tokens is not compared: it counts text that the client does not get
     counted = parse_reply(recording.body, Form.STREAM, OPENAI_CHAT).usage
     for variant in variants(recording):
         where = f"{variant}, of two replies, against one"
@@ -211,7 +211,7 @@ def _joined_at_thought_end(recording: Recording, first: bytes, second: bytes) ->
     if limits.budget is None or text_frames[-1] is None:
         return None
     left = limits.budget * BYTES_PER_TOKEN - len("".join(thoughts[:-1]).encode())
-    paid = thoughts[-1].encode()[: max(left, 0)].decode(errors="ignore")  # the part in the budget
+    paid = thoughts[-1].encode()[: max(left, 0)].decode(errors="ignore")  # what fits the budget
     kept = len(text) - len(thoughts[-1]) + len(paid)
     if paid == thoughts[-1] or text[kept:] != thoughts[-1][len(paid) :]:
         return None

@@ -194,7 +194,7 @@ def _check_completion_is_complete(case: Case, variant: Variant) -> None:
     too.
     """
     sent, got = case.reply, completion_of(case.recording, variant)
-    # for a body without choices the client gets an error
+    # for a whole body without choices the client gets an error, which has other fields
     if sent.choices or variant.form is Form.STREAM:
         heads = (list(reply.frame_fields.items()) for reply in (sent, got))
         compare(f"{variant}, the fields of frames", *heads)
@@ -292,7 +292,7 @@ def _check_blocks_by_oracle(case: Case, variant: Variant, reading: Reading) -> N
     shown = case.recording.awaited().request.shows_thinking
     shown_blocks = [each for each in message["content"] if each["type"] in ("text", "thinking")]
     got = [(block["type"], block[block["type"]]) for block in shown_blocks]
-    if not shown:  # the client gets an empty block for an omitted thought
+    if not shown:  # in place of its thought, the client gets an empty block
         got = [(kind, text) for kind, text in got if (kind, text) != ("thinking", "")]
     read = parts(case.reply.choice(), reading)
     expected = anthropic_blocks(read, shown)

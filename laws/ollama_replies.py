@@ -10,7 +10,7 @@ from converter.core.dialects.table import Form
 from laws.parsed_reply import CALLED, ParsedReply, Piece
 
 type Json = dict[str, Any]
-_COUNTS = ("prompt_eval_count", "eval_count")  # fields: tokens of the prompt, of the reply
+_COUNTS = ("prompt_eval_count", "eval_count")  # the tokens of the prompt and of the reply
 
 
 class OllamaParser:

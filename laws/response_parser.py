@@ -21,7 +21,7 @@ class ResponseParser:
 
     def __init__(self) -> None:
         self.reply = ParsedReply()
-        self._items: dict[object, int] = {}  # an item's index or id -> how many came before it
+        self._items: dict[object, int] = {}  # an item's index or id -> how many items came before
         self._with_deltas: set[int] = set()  # indexes of calls, and of items with deltas
 
     def feed(self, event: Json) -> None:

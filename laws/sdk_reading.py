@@ -56,7 +56,9 @@ class Wire:
 
 
 def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the message of `messages.create`. Its API's blocks must fit the SDK's types."""
+    """Return the message object of `messages.create`. Its blocks must fit the SDK's types; blocks
+    that the user named (`think_map`) are not checked.
+    """
     message = wire.serve(body, Form.WHOLE).anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION
     )
