@@ -168,7 +168,7 @@ def _all_parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
     content = takewhile(lambda piece: piece.kind in ("thinking", "text"), behind)
     again = repeated_thought(list(content), families_of(reading), _open_closers(text, reading))
     read += _without_stray_marks(
-        _drop_text(_parts_as_sent(behind), len(again)), families_of(reading)
+        _drop_text(_parts_of_pieces(behind), len(again)), families_of(reading)
     )
     read = _joined_text(read)
     if reading.trims_blanks:
@@ -287,7 +287,7 @@ def _initial_state(text: str, reading: Reading) -> str:
     return "undecided"
 
 
-def _parts_as_sent(pieces: Sequence[Piece]) -> list[Part]:
+def _parts_of_pieces(pieces: Sequence[Piece]) -> list[Part]:
     """Return the pieces except calls as parts; neighbours of one kind and block become one part."""
     spoken = [piece for piece in pieces if piece.kind != "call"]
     runs = groupby(spoken, key=lambda piece: (piece.kind == "thinking", piece.block))

@@ -40,7 +40,7 @@ class Joined:
     """Two server replies that the client gets as one."""
 
     kept: bytes  # the frames of the first reply up to the end of its thought
-    more: bytes  # the frames of the first reply behind the thought, which the client does not get
+    withheld: bytes  # the frames of the first reply behind its thought; no client gets them
     closing: bytes  # a frame with the text that ends the thought; empty if none is needed
     second: bytes  # the second reply; empty if the server cannot continue a reply
     frame_fields: Json  # the fields that all frames share, without choices, counts and times
@@ -58,7 +58,7 @@ class Joined:
 
     def recut(self, recording: Recording, cut: Cut) -> Recording:
         """Return the recording with the text of both replies cut by `cut` into other frames."""
-        first = recut_text(self.kept, cut) + self.more
+        first = recut_text(self.kept, cut) + self.withheld
         return with_body(recording, first + recut_text(self.second, cut))
 
     def _continuation(self) -> Iterator[bytes]:

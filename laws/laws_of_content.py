@@ -310,7 +310,7 @@ def law_6(recording: Recording, _: int) -> None:
     case = Case(recording)
     for variant in variants(recording):
         reading = reading_for_client(recording, variant.form)
-        for choice, texts in _sent_texts(recording, variant):
+        for choice, texts in _received_texts(recording, variant):
             read = parts(case.reply.choice(choice), reading)
             blocks: Sequence[str] = [text for _, text in anthropic_blocks(read)]
             blocks = openai_texts(read) if variant.dialect in IN_FIELDS else blocks
@@ -327,7 +327,7 @@ def _check_mark(where: str, mark: str, texts: Sequence[str], allowed: Sequence[s
         raise BrokenLawError(where, f"{message}\n  got: {texts[event][:200]!r}")
 
 
-def _sent_texts(recording: Recording, variant: Variant) -> Iterator[tuple[int, list[str]]]:
+def _received_texts(recording: Recording, variant: Variant) -> Iterator[tuple[int, list[str]]]:
     """Yield the index of each choice, and the texts (thinking too) that the client gets for it."""
     if variant.dialect in IN_BLOCKS:
         blocks = message_of(recording, variant).get("content", ())
