@@ -14,11 +14,11 @@ from converter.core.reading.families import CLOSERS as THOUGHTS
 from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import CLOSERS, FORMS
 from laws.call_oracle_forms import ROWS, WHOLE
-from laws.call_oracle_readers import NOTHING, Members, NamedArguments
+from laws.call_oracle_readers import NO_ARGUMENTS, Members, NamedArguments
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
 """The pattern of Markdown code, a fenced block or a span in a line: `` `a` ``, but not `` `a ``."""
-_CLOSED = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
+_DROPPED_BEHIND = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
 """The pattern of what is dropped behind a call, if it is there: closers of calls and thoughts, and
 blanks. It fits `</tool_call> </think> `, but not `<think>`.
 """
@@ -55,7 +55,7 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
     for begin, end, named in _spans_of_calls(text):
         blanks = re.search(r"[\r\n][ \t\r\n]*\Z", text[:begin])
         begun = max(blanks.start() if blanks else begin, accepted[-1].end if accepted else 0)
-        behind = _CLOSED.match(text, end)
+        behind = _DROPPED_BEHIND.match(text, end)
         ended = behind.end() if behind else end
         for name, arguments in named:
             meant = _accepted(arguments, tools.get(name, {}))
@@ -67,13 +67,13 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
 
 def _accepted(arguments: Mapping[str, object], schema: Schema) -> Mapping[str, object] | None:
     """Return a call's arguments; None if the tool's schema refuses them. Of `Members` (all that a
-    call's object has) only the arguments are returned. `NOTHING` (a call of only a name) is refused
-    if the schema requires an argument. Other arguments are returned as they are.
+    call's object has) only the arguments are returned. `NO_ARGUMENTS` (a call of only a name) is
+    refused if the schema requires an argument. Other arguments are returned as they are.
     """
     if isinstance(arguments, Members):
         properties = schema.get("properties")
         return arguments.arguments(list(properties) if isinstance(properties, Mapping) else [])
-    return None if arguments is NOTHING and schema.get("required") else arguments
+    return None if arguments is NO_ARGUMENTS and schema.get("required") else arguments
 
 
 def _whole_calls(text: str, tools: Mapping[str, Schema]) -> list[Call]:

@@ -23,15 +23,15 @@ _BLANKS = rf"(?:\s|{'|'.join(map(re.escape, CLOSERS))})*"
 JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"  # for blanks before `{` or `[`: the one in ` {`, not in ` a`
 _UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)  # errors of `json` and `ast`
 _DECODER = json.JSONDecoder(strict=False)  # a decoder of JSON that allows line ends in strings
-NOTHING: Mapping[str, object] = {}
+NO_ARGUMENTS: Mapping[str, object] = {}
 """The arguments of a call that has only a name. It counts only if the tool requires no argument."""
-_NAMES, _ARGUMENTS = ("name", "tool_name", "function"), ("arguments", "parameters", "args")
+_NAME_KEYS, _ARGUMENT_KEYS = ("name", "tool_name", "function"), ("arguments", "parameters", "args")
 """The keys of a call's object for the tool's name, and those for an object of the arguments."""
-_BESIDE_ARGUMENTS = ("id", "type", "tool_call_id", "index")  # other keys of a call's object
+_OTHER_KEYS = ("id", "type", "tool_call_id", "index")  # other keys of a call's object
 
 
 class Members(dict[str, object]):
-    """The members of a call's object without a name; the tool's schema says which are arguments."""
+    """The members of a call's object, the name left out. The schema says which are arguments."""
 
     behind: Sequence["Members"] = ()
     """Objects without a name that follow, perhaps with the arguments: `{"name": "f"}, {"a": 1}`."""
@@ -43,11 +43,11 @@ class Members(dict[str, object]):
         such as `id`.
         """
         arguments: dict[str, object] = {}
-        argued = any(isinstance(self.get(key), dict) for key in _ARGUMENTS)
+        argued = any(isinstance(self.get(key), dict) for key in _ARGUMENT_KEYS)
         for key, value in self._all_items():
-            if key in _ARGUMENTS:
+            if key in _ARGUMENT_KEYS:
                 members = value if isinstance(value, dict) else {}
-            elif key in _BESIDE_ARGUMENTS and (argued or key not in parameters):
+            elif key in _OTHER_KEYS and (argued or key not in parameters):
                 continue
             elif key in parameters:
                 members = {key: value}
@@ -67,7 +67,7 @@ class Members(dict[str, object]):
         those in the objects behind it. If it has one, each object behind it must be equal to that
         one: else yield a key that no tool has, so that `arguments` refuses the call.
         """
-        arguments = next((self[key] for key in _ARGUMENTS if self.get(key)), None)
+        arguments = next((self[key] for key in _ARGUMENT_KEYS if self.get(key)), None)
         yield from self.items()
         for each in self.behind:
             if not arguments:
@@ -104,7 +104,7 @@ class Row:
         return (behind.end() if behind else read[0]), read[1]
 
 
-def _entries(value: object, by_key: bool) -> Iterator[NamedArguments]:
+def _named_arguments(value: object, by_key: bool) -> Iterator[NamedArguments]:
     """Yield name (empty for none) and arguments of each call in the value, an object or a list of
     objects. `by_key`: True if the tool's name is a key, as in `{"f": {}}`.
     """
@@ -120,9 +120,9 @@ def _entries(value: object, by_key: bool) -> Iterator[NamedArguments]:
             continue
         inner = entry.get("function")
         values = {**entry, **inner} if isinstance(inner, dict) else entry
-        named = next((key for key in _NAMES if isinstance(values.get(key), str)), "")
+        named = next((key for key in _NAME_KEYS if isinstance(values.get(key), str)), "")
         members = {key: value for key, value in values.items() if key not in (named, "function")}
-        for key in _ARGUMENTS:
+        for key in _ARGUMENT_KEYS:
             if isinstance(value := members.get(key), str):
                 members[key] = json.loads(value) if value else {}
         yield str(values.get(named, "")), Members(members)
@@ -145,7 +145,7 @@ def objects_reader(close: str = "", by_key: bool = False) -> Reader:
                     value, offset = _completed(text[begun.end() : max(0, end)]), end
                 except ValueError:
                     break
-            for name, members in _entries(value, by_key):
+            for name, members in _named_arguments(value, by_key):
                 if not name and named and isinstance(before := named[-1][1], Members):
                     before.behind = [*before.behind, Members(members)]
                 else:
@@ -172,7 +172,7 @@ def read_header(text: str, match: re.Match[str]) -> tuple[int, list[NamedArgumen
     """
     name = re.sub(r"\Afunctions\.|:\d+\Z", "", match["name"])  # Kimi: `functions.f:0` for `f`
     if text.startswith(("<", "`"), match.end()):
-        return match.end(), [(name, NOTHING)]
+        return match.end(), [(name, NO_ARGUMENTS)]
     arguments, offset = _DECODER.raw_decode(text, match.end())
     return offset, [(name, arguments)]
 

@@ -31,7 +31,7 @@ def literal_marks(families: Iterable[ThoughtRow]) -> list[str]:
     return sorted({mark for row in rows for mark in row}, key=len, reverse=True)
 
 
-def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
+def _labels_and_cut_marks(families: Iterable[ThoughtRow]) -> set[str]:
     """Return the texts that the addon drops beside whole marks: labels behind openers (`thought`),
     and beginnings of marks that a reply's end may cut off (`<|channel|>fin`).
     """
@@ -64,7 +64,7 @@ class TextComparison:
     def __init__(
         self, families: Sequence[ThoughtRow], attributes: bool, calls: Iterable[str] = ()
     ) -> None:
-        marks = [*literal_marks(families), *_half_marks(families)]
+        marks = [*literal_marks(families), *_labels_and_cut_marks(families)]
         self._marks = [_pattern_of(without_blanks(mark)) for mark in marks]
         self._calls = [*filter(None, map(without_blanks, calls))]
         names = [re.escape(row.open[:-1]) for row in families if row.attributes and attributes]

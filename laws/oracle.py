@@ -255,7 +255,7 @@ class _Reader:
         begin, end = span
         call_openers = call_openers_in_thoughts(self.families, self.offered)
         marks = [*closers, *call_openers]
-        if trim_cut_mark(self.rest[end:][:_LONGEST], self.families, marks, ()) == "":
+        if trim_cut_mark(self.rest[end:][:_MOST_COMPARED], self.families, marks, ()) == "":
             # the closer is the beginning of a longer mark that the end of the text cuts off
             end, behind, closer = len(self.rest), len(self.rest), ""
         called = self._find_call(begin, end, call_openers)
@@ -287,7 +287,7 @@ class _Reader:
             offset
             for offset in range(start, end + 1)
             if (mark := tool_mark(self.rest, offset)) in call_openers
-            and self._is_call(start, offset, mark)
+            and self._is_call_in_thought(start, offset, mark)
         )
         return next(offsets, None)
 
@@ -331,7 +331,7 @@ class _Reader:
                 return None
             offset = again
 
-    def _is_call(self, begin: int, offset: int, mark: str) -> bool:
+    def _is_call_in_thought(self, begin: int, offset: int, mark: str) -> bool:
         """Return True if the opener `mark`, at `offset` in a thought, begins a call. `begin`: where
         the thought begins, or the text behind its last draft (a call that does not end it).
         """
@@ -343,7 +343,7 @@ class _Reader:
         call, and the model ended the reply by itself, the last paragraph is the answer instead.
         """
         unmarked, self.unmarked = self.unmarked, ""
-        answer = _last_paragraph(unmarked) if guessed and self.stopped and unmarked else ""
+        answer = _guessed_answer(unmarked) if guessed and self.stopped and unmarked else ""
         if answer:
             yield thought_block(unmarked.removesuffix(answer), None)
             yield from self._new_reader(answer).blocks("text")
@@ -366,7 +366,7 @@ class _Reader:
         marks = "|".join(mark_patterns([*silent, *closers, *openers, *call_openers])) or "(?!)"
         first = [*openers, *silent]
         while (match := re.match(rf"(\s*?)({marks})", self.rest)) and match[2] in silent:
-            rest = self.rest[match.start(2) :][:_LONGEST]
+            rest = self.rest[match.start(2) :][:_MOST_COMPARED]
             if trim_cut_mark(rest, self.families, [*closers, *call_openers], first) == "":
                 break
             self.rest = match[1] + self.rest[match.end() :]
@@ -397,7 +397,7 @@ def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | N
 
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(mark_patterns(CLOSERS))}))*")
 """The pattern of any closers of calls, with blanks before each: ` </tool_call> </tool_calls>`."""
-_LONGEST = 200
+_MOST_COMPARED = 200
 """How many characters of unread text are compared with marks, which are all shorter, to see whether
 the text ends in an incomplete mark.
 """
@@ -405,7 +405,7 @@ _GROUPS = {"said": "closer", "word": "tail"}
 """Group of a thought's text, for an opener without and with attributes -> group of the closer."""
 
 
-def _last_paragraph(text: str) -> str:
+def _guessed_answer(text: str) -> str:
     """Return a text of up to `GUESS_LIMIT` characters as it is. Of a longer text, return the last
     paragraph; if that has more than `GUESS_LIMIT` characters, its end, from a word's beginning on.
     """

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from laws.oracle_marks import NAME
+from laws.oracle_marks import ATTRIBUTE_NAME
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Block:
     """
 
 
-_PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_PAIR = re.compile(rf"""\s({ATTRIBUTE_NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 """The pattern of an attribute: ` a="1"` or ` a='1'`, but not ` a=1`. The groups are the name, the
 value in double quotes, and the value in single quotes.
 """

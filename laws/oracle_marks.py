@@ -18,9 +18,9 @@ from converter.core.reading.tool_calls.forms import FORMS
 
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
 """The pattern of blanks and signs of quotations and lists before a fence: `> 1. `, but not `a `."""
-NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute: `x:id-1`, but not `1a`
+ATTRIBUTE_NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute: `x:id-1`, but not `1a`
 _QUOTED = r"""(?:"[^"]*"|'[^']*')"""  # the value of an attribute: `"a"` or `'a'`, but not `a`
-ATTRIBUTES = rf"(?=\s)(?:\s+{NAME}\s*=\s*{_QUOTED})*\s*"
+ATTRIBUTES = rf"(?=\s)(?:\s+{ATTRIBUTE_NAME}\s*=\s*{_QUOTED})*\s*"
 """The pattern of the attributes in a tag, with blanks around them: ` a="1" b='2' `, not ` a=1`."""
 _ANY_SUFFIX = r"[0-9A-Za-z_.:-]{1,32}"
 """The pattern for the wildcard `SUFFIX` in a mark: the `a` of `<think:a>`, but not `a b`."""
@@ -147,7 +147,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
     groups = {
         # A header of gpt-oss that the reply's end cuts off is text if its gap has a word
         # (`<|channel|>final I`). Only one character is matched: a mark may begin at the next one
-        "worded": [f"(?={end})." for end in _header_patterns(marks, torn)],
+        "worded": [f"(?={end})." for end in _worded_patterns(marks, torn)],
         "torn": _cut_mark_patterns(marks, torn),
         "tool": mark_patterns(_tool_marks_in_text(families, state)),
         "thought": [_thought_pattern(at, row, attributes and row.attributes) for at, row in rows],
@@ -196,7 +196,7 @@ def _mark_beginning_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> lis
     return mark_patterns(part for part in cut if part.startswith(torn) and GAP not in part)
 
 
-def _header_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
+def _worded_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """Return patterns of gpt-oss headers that the reply's end cuts off, with a word in their gap:
     `<|channel|>final I`. They do not fit the beginning of a mark without gap, if it begins with a
     special token of `torn`: `<|channel|>commentary to` of `<|channel|>commentary to=assistant`.
@@ -404,7 +404,7 @@ def trim_cut_mark(
         if len(text) - offset > longest:  # only a mark with text for its gap can be so long
             count = [mark for mark in count if GAP in mark]
         if any(_is_incomplete(mark, text[offset:]) for mark in count):
-            worded = any(re.match(match, text[offset:]) for match in _header_patterns(count, torn))
+            worded = any(re.match(match, text[offset:]) for match in _worded_patterns(count, torn))
             return text[:offset] if text.startswith(torn, offset) and not worded else text
     return text
 
