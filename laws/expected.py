@@ -211,7 +211,7 @@ def _open_closers(text: str, reading: Reading) -> Sequence[str]:
 
 
 def _without_stray_marks(read: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
-    """Return the parts, which follow thinking in a field, with text by `without_stray_marks`."""
+    """Return the parts, text changed by `without_stray_marks`, thinking as it is."""
     out: list[Part] = []
     for part in read:
         at_head = bool(out) and out[-1].native

@@ -55,7 +55,7 @@ def import_sdk_reading() -> Any:
 
 
 def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
-    """Check that the SDK reads a message as the plain reader does, or raises its error."""
+    """Check that the SDK reads a message as the plain reader does, or raises the error in it."""
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error"):
@@ -136,7 +136,7 @@ def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
 
 
 def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
-    """Check that the SDK reads a response as the plain reader does, or raises its error."""
+    """Check that the SDK reads a response as the plain reader does, or raises the error in it."""
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error") and variant.form is Form.WHOLE:

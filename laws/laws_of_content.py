@@ -89,7 +89,9 @@ def _check_message_is_complete(case: Case, variant: Variant) -> None:
 
 
 def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
-    """Compare a message's calls with the server's or the oracle's; return True if it needs any."""
+    """Compare a message's calls with those that the server sent or the oracle read in its text.
+    Return True if the message must have calls.
+    """
     choice = case.reply.choice()
     blocks = [block for block in message["content"] if block["type"] == "tool_use"]
     got = [(block["name"], block["input"]) for block in blocks]

@@ -132,7 +132,7 @@ def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
 
 
 def _project_converter(config: pytest.Config) -> ModuleType | None:
-    """Return the `converter` that the project's tests would import, unloaded; None for none."""
+    """Return the `converter` that the project's tests would import, not loaded; None if none."""
     folders = [str(config.rootpath), str(config.rootpath / "src"), *sys.path]
     spec = PathFinder.find_spec("converter", folders)
     return module_from_spec(spec) if spec else None
