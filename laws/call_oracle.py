@@ -37,7 +37,7 @@ class Call:
     """The offset of the first line end in the blanks before the call; if they have none, the offset
     of the call. It is never before the end of the previous call's span.
     """
-    end: int  # the offset behind the call, and behind the blanks and closers that follow it
+    end: int  # the offset behind the call, and behind closers (also of thoughts) and blanks there
     name: str  # the name of the tool that is called
     arguments: Mapping[str, object]
     """Name -> value: "3" for `<parameter=days>3</parameter>`, 3 for `{"days": 3}`."""

@@ -31,16 +31,18 @@ _OTHER_KEYS = ("id", "type", "tool_call_id", "index")  # other keys of a call's 
 
 
 class Members(dict[str, object]):
-    """The members of a call's object, the name left out. The schema says which are arguments."""
+    """The members of a call's JSON object, except the tool's name. Which of them are arguments
+    depends on the parameters of the tool.
+    """
 
     behind: Sequence["Members"] = ()
     """Objects without a name that follow, perhaps with the arguments: `{"name": "f"}, {"a": 1}`."""
 
     def arguments(self, parameters: Sequence[str]) -> Mapping[str, object] | None:
-        """Return the arguments: all in an object under `arguments` or a like key, and members that
-        are named in `parameters`, also if they stand in an object under another key. Return None if
-        two members differ in an argument, or if a member is none of this, not empty and not a field
-        such as `id`.
+        """Return the arguments of a tool with these parameters: all members of an object under
+        `arguments` or a key of the same meaning; members that are parameters; and those of an
+        object under another key that has nothing else. Return None if two of them disagree about an
+        argument, or if any other member is neither empty nor a field such as `id`.
         """
         arguments: dict[str, object] = {}
         argued = any(isinstance(self.get(key), dict) for key in _ARGUMENT_KEYS)
@@ -234,7 +236,9 @@ def python_reader(close: str) -> Reader:
 
 
 def _python_end(text: str, begin: int) -> int:
-    """Return where the longest valid Python from `begin` to `)` or `]` ends; or the text's end."""
+    """Return the offset behind the longest valid Python that begins at `begin` and ends in `)` or
+    `]`; the offset of the text's end if there is none.
+    """
     for end in reversed([match.end() for match in re.finditer(r"[)\]]", text[begin:])]):
         try:
             ast.parse(text[begin : begin + end].strip())
@@ -245,7 +249,7 @@ def _python_end(text: str, begin: int) -> int:
 
 
 def _python_call(node: ast.Call) -> NamedArguments:
-    """Return name and arguments of a parsed call. An argument that is no literal: ValueError."""
+    """Return name and arguments of a parsed call; a value that is no literal raises ValueError."""
     arguments = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
     return ast.unparse(node.func).removesuffix(".call"), arguments
 
@@ -267,7 +271,9 @@ def gemma_reader(quote: str, close: str) -> Reader:
 
 
 def gemma_calls_reader(quote: str) -> Reader:
-    """Return a reader of `call:f{...}call:g{...}`. `quote`: the mark at both ends of a string."""
+    """Return a reader of calls in Gemma's syntax up to the text's end: `call:f{...}call:g{...}`.
+    `quote`: the mark at both ends of a string.
+    """
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         named = list[NamedArguments]()

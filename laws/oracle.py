@@ -177,7 +177,7 @@ class _Reader:
         return match is not None and self._kind(match) in ("", "no call")
 
     def _begins_value(self, offset: int) -> bool:
-        """Return True if the bracket at `offset` begins a call in JSON, or a JSON answer."""
+        """Return True if the bracket at `offset` begins a call in JSON, or an answer in JSON."""
         head = not self.rest[:offset].strip()
         offered = self.offered and bool(self.families)
         return (head and (offered or self.wants_json)) or (self.wants_json and not self.bare)
@@ -192,7 +192,7 @@ class _Reader:
         return len(self.rest) if end is None else end
 
     def _pattern(self, offset: int) -> re.Pattern[str]:
-        """Return the pattern of the next piece at `offset` of `rest`, for the state there."""
+        """Return the pattern of the piece of text that begins at `offset` of `rest`."""
         head = not self.rest[:offset].strip()
         stray = head and (self.stray or self.ended)
         bare, called = self.bare and not stray, head and self.called
@@ -248,7 +248,7 @@ class _Reader:
         first: Sequence[str],
     ) -> str:
         """Remove a thought's text and its closer, and return the text. If a call ends the thought
-        earlier, remove and return the text before the call. `span`: the offsets of the text;
+        earlier, remove and return only the text before it. `span`: the offsets of the text;
         `closer`: the closer behind it, empty for none; `behind`: the offset behind both; `closers`:
         all marks that may close the thought; `first`: marks that count only where it begins.
         """
@@ -303,7 +303,8 @@ class _Reader:
             other.call, other.resumes = tool_mark(other.rest, 0), closers
             other._take_call()
             called = len(self.rest) - len(other.rest)
-            # the call has no end: the thought's closer may stand within the call's text
+            # The call has no end. If its opener is a special token, a closer of the thought counts
+            # in the text behind the opener
             if not other.families:
                 special = TOOL_MARKS[tool_mark(self.rest, offset)].special
                 behind_mark = offset + len(tool_mark(self.rest, offset))

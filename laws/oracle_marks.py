@@ -77,7 +77,7 @@ class ToolMark:
 
     counts: Counts  # where the mark begins a call; elsewhere it is text
     close: str  # the closer behind the calls; empty if they have none
-    before: tuple[str, ...] = ()  # marks before which the call ends if the closer is missing
+    before: tuple[str, ...] = ()  # marks before which a call ends too, as its closer may be missing
     alone: bool = False  # True if the mark is no opener before a call, but begins it: `<function=`
 
     @property
@@ -122,7 +122,7 @@ class State:
     stray: bool = False  # True if a closer at the offset is dropped, because it closes nothing
     offered: bool = False  # True if the request offers tools
     called: bool = False  # True if only blanks stand between a call and the offset
-    inside: bool = False  # True if only blanks part a call that ended a thought from the offset
+    inside: bool = False  # True if `called` is True, and the call ended a thought
 
 
 @cache
@@ -179,9 +179,8 @@ def _marks_in(families: Sequence[ThoughtRow], state: State) -> list[str]:
 
 
 def _cut_mark_patterns(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return a list of one pattern, which fits a beginning of one of `marks` at the reply's end,
-    such as `<|channel|>fin`. `torn`: the special tokens with one of which the beginning must begin;
-    if there are none, the list is empty.
+    """Return a list of one pattern, which fits an incomplete mark at the reply's end if it begins
+    with a special token of `torn`: `<|channel|>fin`. If `torn` is empty, so is the list.
     """
     parts = _mark_beginning_patterns(marks, torn)
     parts += [_begun_gap_pattern(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
@@ -276,14 +275,16 @@ def _characters_of(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _begins_value(text: str, offset: int, at: int) -> bool:
-    """Return True if a value begins at `at`: `{`, or a `[` that only blanks part from `offset`."""
+    """Return True if a value begins at `at`, in a search from `offset` on: with `{`, or with `[`
+    behind nothing but blanks.
+    """
     return text[at] == "{" or (text[at] == "[" and not text[offset:at].strip())
 
 
 def call_end(text: str, opener: str) -> int | None:
-    """Return the offset at which the call ends with which `text` begins; None if it has no end.
-    `opener`: the mark that begins the call, as in `TOOL_MARKS`. The call ends behind the mark's
-    closer, or before a mark of `ToolMark.before` behind the first `{`, if the mark is in no string.
+    """Return the offset at which the call at the beginning of `text` ends; None if it has no end.
+    `opener`: the mark with which the call begins. It ends behind the closer of `opener`, or before
+    a mark of `ToolMark.before` that stands behind the first `{` and in no string.
     """
     tool, begin = TOOL_MARKS[opener], text.find("{", len(opener))
     ends = [
@@ -366,7 +367,8 @@ def tool_mark(text: str, offset: int) -> str:
 def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> bool:
     """Return True if the opener at `offset` begins a call. It begins none if it is quoted or in
     mid-sentence, unless it is a special token. Something like a call must follow in a thought, and
-    in an answer if the opener is a special token or has text and a blank before it in its line.
+    in an answer if the opener is a special token or has text and a blank before it in its line;
+    but not behind the header of a call of gpt-oss (`<|channel|>commentary to=functions`).
     `begin`: where the text begins that is read; `answer`: True for an answer, False for a thought.
     """
     mark = tool_mark(text, offset)
