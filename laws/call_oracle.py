@@ -1,7 +1,6 @@
-"""The oracle of tool calls in text: `calls` finds each `Call`, `is_same_call` compares one with the
-call that a client got. `call_oracle_forms` has the patterns of a call's beginning,
-`call_oracle_readers` reads the rest. The oracle is slow and obvious, and shares no code with the
-addon's parser, only tables.
+"""The oracle of tool calls in text: `calls` finds each `Call`, `is_same_call` compares one with a
+client's. It is slow and obvious, and shares no code with the addon's parser, only tables.
+`call_oracle_forms` has the patterns of a call's beginning, `call_oracle_readers` reads the rest.
 """
 
 import json
@@ -119,9 +118,7 @@ def is_same_call(call: Call, name: str, arguments: object) -> bool:
 
 
 def _same_value(written: object, value: object) -> bool:
-    """Return True if two values are equal. A string in `written` also equals the value whose JSON
-    it is, as "3" equals 3.
-    """
+    """Return True if two values are equal. A text "3" in `written` also equals a 3 in `value`."""
     if written == value:
         return True
     if isinstance(written, Mapping) and isinstance(value, Mapping):

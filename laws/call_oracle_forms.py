@@ -32,9 +32,7 @@ _ATTRIBUTE = r"(?:(?:name|key|tool)=)?[\"']?(?P<{}>[^\"'>\s<]+)[\"']?[^<>]*?"
 """
 _TOKEN = r"(?:<[^<>]+>|\[[A-Z_]+\]|```)"  # a token or a fence: `<|call|>`, `[ARGS]`; not `[args]`
 _BETWEEN = rf"(?:\s|{_TOKEN}\w*|json|code)"
-"""The pattern of a piece of what may stand between a tool's name and the JSON of its arguments: it
-fits `<|channel|>a` and `json`, but not `yaml`.
-"""
+"""The pattern of a piece between a tool's name and its JSON: `<|channel|>a`, `json`; not `yaml`."""
 
 
 @singledispatch
@@ -71,9 +69,7 @@ def _keyed_syntaxes(body: Keyed, form: CallRow) -> Iterator[Syntax]:
 
 
 def _tagged_call(body: Keyed) -> Syntax:
-    """Return the syntax (pattern and reader) of calls with names in tags:
-    `<function=f><parameter=city>Oslo</parameter></function>`.
-    """
+    """Return the syntax of calls with names in tags: `<function=f><parameter=city>Oslo`."""
     tag_end, close = re.escape(body.key_closer), _alternation(body.value_closers)
     value = r"(?:<!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?" if body.may_have_cdata else "(?P<value>.*?)"
     keys, closer = _alternation(body.key_openers), _alternation(body.body_closers)
@@ -85,9 +81,7 @@ def _tagged_call(body: Keyed) -> Syntax:
 
 
 def _bare_call(body: Keyed, form: CallRow) -> Syntax:
-    """Return the syntax (pattern and reader) of calls that begin with the bare name of the tool:
-    `f<arg_key>city</arg_key><arg_value>Oslo</arg_value>`.
-    """
+    """Return the syntax of calls that begin with the bare name: `f<arg_key>city</arg_key>`."""
     marks = (body.key_openers[0], body.key_closer, body.value_opener, body.value_closers[0])
     key, key_end, value, value_end = map(re.escape, marks)
     opener, closer = map(re.escape, body.type_marks)
@@ -128,9 +122,7 @@ def _alternation(marks: Sequence[str]) -> str:
 
 
 def _closer(form: CallRow) -> str:
-    """Return the closer of a call; if it has none, the one of all calls together (their section);
-    empty for neither.
-    """
+    """Return the closer of a call, else that of all calls together; empty if there is neither."""
     return form.close or form.section[1]
 
 

@@ -92,9 +92,7 @@ class Row:
         return re.compile(self.begin, re.DOTALL).search(text, offset)
 
     def calls(self, text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
-        """Return the offset behind the calls at `match`, and each call's name and arguments; None
-        if no call can be read.
-        """
+        """Return the offset behind the calls at `match`, name and arguments of each; else None."""
         try:
             read = self.read(text, match)
         except _UNREADABLE:
@@ -271,9 +269,7 @@ def gemma_reader(quote: str, close: str) -> Reader:
 
 
 def gemma_calls_reader(quote: str) -> Reader:
-    """Return a reader of calls in Gemma's syntax up to the text's end: `call:f{...}call:g{...}`.
-    `quote`: the mark at both ends of a string.
-    """
+    """Return a reader of `call:f{...}call:g{...}`. `quote`: the mark at both ends of a string."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         named = list[NamedArguments]()

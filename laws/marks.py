@@ -12,9 +12,7 @@ from converter.core.reading.thought_row import ThoughtRow
 _BLANKS = re.compile(r"\s+")  # one or more blanks, also line ends
 _SUFFIX = "[0-9A-Za-z_.:-]{1,32}"  # for the wildcard `SUFFIX` in a mark: the `a` of `<think:a>`
 _GAP = r"[^<]{0,48}(?:<\|constrain\|>[^<]{0,48})?"
-"""The pattern of the text for the wildcard `GAP` in a mark: the ` json` in gpt-oss's header
-`<|channel|>final json<|message|>`; not `<`.
-"""
+"""For the wildcard `GAP` in a header of gpt-oss: ` json` in `<|channel|>final json<|message|>`."""
 _NAME = r"[A-Za-z_][\w.:-]*"  # the name of an attribute: `a-1`, but not `1a`
 _PAIRS = rf"""(?:{_NAME}=(?:"[^"]*"|'[^']*'))*"""  # attributes, all blanks removed: `a="1"b='2'`
 _THOUGHT = re.compile(r"""thought=(?:"([^"]*)"|'([^']*)')""")  # `thought="a"` or `thought='a'`
@@ -73,8 +71,8 @@ class TextComparison:
         self._first |= {call[0] for call in self._calls}
 
     def first_difference(self, sent: str, got: str) -> tuple[int, int] | None:
-        """Return None if `got` is `sent` without marks and calls (some or all); else how far they
-        agree: an offset in `sent` and one in `got`.
+        """Return None if `got` is `sent` without marks and calls; else the offset in both up to
+        which it is.
         """
         reached: dict[int, set[int]] = {0: {0}}
         furthest = (0, 0)

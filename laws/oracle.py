@@ -46,8 +46,7 @@ def read(
     """Return the blocks of a reply's text in their order. `start`: the state in which it begins:
     "text", "closed" (text, because thinking is off), "thinking", "guessed" (probably thinking) or
     "undecided" (the first mark decides). `attributes`: True if openers may have attributes.
-    `wants_json`: True if the answer is to be JSON. `stopped`: True if the model ended the reply by
-    itself.
+    `wants_json`: True for an answer in JSON. `stopped`: True if the model itself ended the reply.
     """
     options = (attributes, tools_offered, wants_json, stopped)
     return list(_read(text, tuple(families), start, options))
@@ -399,9 +398,7 @@ def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | N
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(mark_patterns(CLOSERS))}))*")
 """The pattern of any closers of calls, with blanks before each: ` </tool_call> </tool_calls>`."""
 _MOST_COMPARED = 200
-"""How many characters of unread text are compared with marks, which are all shorter, to see whether
-the text ends in an incomplete mark.
-"""
+"""How many characters of the unread text are compared with marks, which are all shorter."""
 _GROUPS = {"said": "closer", "word": "tail"}
 """Group of a thought's text, for an opener without and with attributes -> group of the closer."""
 

@@ -23,9 +23,7 @@ class Block:
 
 
 _PAIR = re.compile(rf"""\s({ATTRIBUTE_NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-"""The pattern of an attribute: ` a="1"` or ` a='1'`, but not ` a=1`. The groups are the name, the
-value in double quotes, and the value in single quotes.
-"""
+"""The pattern of ` a="1"` or ` a='1'`, not ` a=1`. Groups: name, value in `"`, value in `'`."""
 
 
 def with_attributes(before: str, text: str, written: str) -> Block:

@@ -275,9 +275,7 @@ def _characters_of(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _begins_value(text: str, offset: int, at: int) -> bool:
-    """Return True if a value begins at `at`, in a search from `offset` on: with `{`, or with `[`
-    behind nothing but blanks.
-    """
+    """Return True if a value begins at `at`: `{`; or `[` with only blanks from `offset` to `at`."""
     return text[at] == "{" or (text[at] == "[" and not text[offset:at].strip())
 
 
