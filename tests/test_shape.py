@@ -218,7 +218,7 @@ MOST_CODE = {"core": 15_195, "addon": 8_305, "extras": 5_998}
 """Lines of code of each floor of `converter/`: none of a docstring or a comment, and no blank one, so
 that a sentence that helps costs nothing.
 """
-MOST_TESTS = 79_155
+MOST_TESTS = 78_917
 """All lines of Python in `tests/` and `laws/`."""
 SLACK = {"core": 100, "addon": 100, "extras": 100, "tests": 400}
 """So far below its bound a count may be. To raise a bound takes a line in the commit that says what
