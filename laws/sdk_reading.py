@@ -25,7 +25,7 @@ MESSAGE = TypeAdapter(Message)  # checks that a dict is a message of the Message
 RESPONSE_EVENTS: TypeAdapter[ResponseStreamEvent] = TypeAdapter(ResponseStreamEvent)
 _COMPLETED = "response.completed"  # the last event's type, if the reply is whole
 _TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
-_QUESTION: list[Any] = [{"role": "user", "content": "hi"}]  # the messages of every request
+_QUESTION: list[Any] = [{"role": "user", "content": "hi"}]  # not for the Responses API
 
 
 class Wire:

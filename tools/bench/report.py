@@ -55,9 +55,10 @@ class Samples:
         return [value for value, _ in self._taken.get((load, row, name), [])]
 
     def ratios(self, load: str, row: str, name: str) -> list[float]:
-        """Return a contender's values, each divided by that of the bare mitmdump beside it.
+        """Return a contender's values of one measure under a load, each divided by the value of the
+        bare mitmdump beside it. A value is left out if that of the bare mitmdump is 0.
 
-        The values are those of one measure under one load. One whose bare value is 0 is left out.
+        `row`: the contender's name. `name`: the measure's.
         """
         return [value / bare for value, bare in self._taken.get((load, row, name), []) if bare]
 

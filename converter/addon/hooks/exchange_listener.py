@@ -67,9 +67,10 @@ class ExchangeListener(Listener):
         """Return the object that reads a server's response whose body is not yet sent to the
         client; `None` if the response's body need not be read as it comes.
 
-        This is the tap of the reply if the tap collects one whole body for the client. It is a
-        `NextRequest` if the addon may send the server another request after this response. For
-        example, the server has refused a trait of the request, and the next request leaves it out.
+        This is the tap (`Tap`, the reply's stream function) if it collects one whole body for the
+        client from the server's stream. It is a `NextRequest` if the addon may send the server
+        another request after this response. For example, the server has refused a trait of the
+        request, and the next request leaves it out.
         """
         record = RUNNING_RECORDS.get(flow.id)
         if record is None:

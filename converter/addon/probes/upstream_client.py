@@ -242,10 +242,10 @@ class UpstreamClient:
         write_request: Callable[[Server], Mapping[str, object] | None],
     ) -> list[bytes] | None:
         """Return the bytes of each token of a prompt, for a person who looks at the prompt; `None`
-        if the server does not report them in time, is not registered, or is reached only by another
-        proxy. If the server leaves the request for the tokens unanswered, it is not remembered as
-        silent. `write_request`: returns the chat-completions request for a server; `None` if there
-        is none.
+        if the server does not report them in time, is not registered (`register_server`), or is
+        reached only by another proxy. If the server leaves the request for the tokens unanswered,
+        it is not remembered as silent. `write_request`: returns the chat-completions request for a
+        server; `None` if there is none.
         """
         if upstream not in self._registered or not upstream.direct:
             return None

@@ -111,8 +111,8 @@ def state_by_prompt(facts: Facts) -> InitialState | None:
     For a server that may repeat the opener, the result is never `None`: `LIKELY_THINKING` if the
     prompt is known to end with an opener, else `TEXT`. A thought is only likely, because it depends
     on the server's options, which the server does not report: llama.cpp 11549 repeats the opener
-    (`--skip-chat-parsing`), does not repeat it, or sends the thought in a field (`--reasoning
-    auto`).
+    (`--reasoning-format none`), does not repeat it (with `--skip-chat-parsing` too), or sends the
+    thought in a field (`--reasoning-format auto`).
     """
     if not facts.repeats_opener:
         return facts.prompt

@@ -220,8 +220,8 @@ SERVERS = (
         # llama.cpp 11549 needs no field of the request to continue a last assistant message, so the
         # row has no `prefill`.
         continues="reasoning",
-        # llama.cpp 11549 repeats the opener with --reasoning none. With --reasoning auto it sends
-        # the thought in a field, and the text begins with the answer.
+        # With --reasoning-format none, llama.cpp 11549 begins the reply with a copy of the opener
+        # that ends the prompt. With auto, it sends the thought in a field, and no opener in text.
         repeats_opener=True,
         counts=True,  # llama.cpp sends the counts in the field `timings`, beside the finish
         ends_thought_on_request=True,  # llama.cpp 11549 takes a second request during the reply

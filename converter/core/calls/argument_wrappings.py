@@ -10,8 +10,8 @@ from collections.abc import Collection
 _BLANKS = re.compile(r"\s+")
 """The pattern of blanks, which `Wrapping` ignores when it compares the arguments' beginning."""
 _COMMON_HEADS = ("", "{", '{"')
-"""Beginnings that every JSON object has. `Wrapping` emits them before it knows whether the object
-is the arguments or an object around them.
+"""Beginnings that every JSON object has, if it is not empty. `Wrapping` emits them before it knows
+whether the object is the arguments or an object around them.
 """
 _MOST_HELD = 1024
 """How many characters `Wrapping` holds at most while an object around the arguments may begin. If

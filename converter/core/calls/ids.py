@@ -10,8 +10,9 @@ import re
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]")
 """The pattern of a character that not all APIs allow in ids. `id_suffix` leaves it out."""
 _SUFFIX = 12
-"""How many characters of the exchange's name a new id contains. They make the id unique: some
-servers repeat ids, and Ollama draws them from 999 numbers. APIs accept ids of 64 characters.
+"""How many characters of the exchange's id (that of its flow) a new id of a call contains. They
+make the id unique: some servers repeat ids, and Ollama draws them from 999 numbers. APIs accept ids
+of 64 characters.
 """
 _KIMI_ID = re.compile(r"(?P<head>functions\..+:)(?P<number>\d{1,9})")
 """The ids of Kimi models: `functions.get_weather:0`. Their chat template writes only the id of an
@@ -37,7 +38,7 @@ def short_id(written: str) -> str:
 
 
 def id_suffix(exchange: str) -> str:
-    """Return the last `_SUFFIX` characters of an exchange's name, without characters that not all
+    """Return the last `_SUFFIX` characters of an exchange's id, without characters that not all
     APIs allow in ids. They make the ids of the exchange's calls unique.
     """
     return _NOT_IN_IDS.sub("", exchange)[-_SUFFIX:]

@@ -261,7 +261,7 @@ def _split_at_wildcard(mark: str) -> tuple[str, str, str]:
 
 def pattern_of(mark: str) -> str:
     """Return the regular expression that matches a mark. If the mark has a wildcard, the expression
-    has one group: the text, for SUFFIX; nothing, for GAP.
+    has one group: the text for which SUFFIX stands, or an empty text for GAP.
     """
     head, word, tail = _split_at_wildcard(mark)
     return re.escape(head) + (_WHOLE[word] if word else "") + re.escape(tail)

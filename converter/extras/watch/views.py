@@ -265,7 +265,9 @@ def wrap_lines(written: str) -> str:
 
 
 def _line_pieces(line: str) -> Iterator[str]:
-    """Yield a line in pieces, broken at blanks. Only a word that is longer than a line is cut."""
+    """Yield a line in pieces of at most `WIDTH` columns, broken at blanks. Only a word that is
+    longer than a piece is cut.
+    """
     prefix = _PREFIX.match(line)
     begin = prefix.end() if prefix else 0
     lead = line[:begin]

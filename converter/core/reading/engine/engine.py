@@ -431,12 +431,13 @@ class Engine:
 
     def _is_repeated(self, match: re.Match[str]) -> bool:
         """Return True if `match` is a mark of calls that stands directly behind other text of its
-        line, and the same mark follows twice: `x<tool_call><tool_call><tool_call>`. Return False if
-        the mark does not begin with `<`, if it is an ignored mark, and in a thought while no calls
-        are read, because a call then needs no name.
+        line, and the same mark follows twice: `x<tool_call><tool_call><tool_call>`. This mark is
+        text, because no tool's name stands behind it. The search skips it to save time: a model
+        that repeats a mark without end may write thousands of them into one frame.
 
-        Such a mark is text, because no tool's name stands behind it. The search skips it to save
-        time: a model that repeats a mark without end may write thousands of them into one frame.
+        Return False if the mark does not begin with `<` or is an ignored mark. Return False too if
+        no calls are read (`_tools` is `None`) and the mark stands in a thought, or behind a call
+        that may have ended one: there a call needs no tool's name (`find_any_start`).
         """
         mark, text, at = match[0], match.string, match.start()
         in_line = at > 0 and text[at - 1] not in " \t\n"

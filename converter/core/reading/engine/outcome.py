@@ -104,8 +104,8 @@ class Answer:
     two empty texts.
     """
     _closer: str = ""
-    """The closer of the answer, if it counts: its opener has come, or the thought came in a field.
-    Else empty.
+    """The closer of the answer (`</answer>`) while it counts; else empty. It counts once the opener
+    (`<answer>`) has come, or if the thought came in a field, until it has come itself.
     """
 
     @property

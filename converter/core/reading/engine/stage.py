@@ -307,7 +307,9 @@ class ReadingStage:
         return out
 
     def _flush(self, text: str, finish: str = "", cut: bool = False) -> list[Event]:
-        """Give `text` to the engine, and return all that the engine then holds."""
+        """Give `text` to the engine. Return the events for it and for all that the engine held.
+        `finish`, `cut`: as in `Engine.flush`.
+        """
         events: list[Event] = self._engine.feed(text) if text else []
         return self._note_all([*events, *self._engine.flush(finish, cut)])
 

@@ -140,8 +140,8 @@ class _Call:
     name: str = ""
     """The tool's name; empty until it was read."""
     only_call_keys: bool = False
-    """True if the call's object may have no keys but those of a call, such as `name`, `arguments`
-    and `id` (`Json.only_call_keys`).
+    """True if the call's object must have arguments, and may have no keys but those of a call, such
+    as `name`, `arguments` and `id` (`Json.only_call_keys`).
     """
     name_is_key: bool = False
     """True if the tool's name is the only key of the call's object (`Json.name_is_key`)."""
