@@ -306,9 +306,9 @@ class OpenAIDecoder(DialectDecoder):
         `index`: the index of the choice. Raises MisshapenError for a number in such a field.
         """
         thoughts: list[tuple[str, dict[str, object]]] = []
-        if any(isinstance(inner.get(name), (bool, int, float)) for name in REASONING_FIELDS):
-            raise MisshapenError
         for name in [name for name in self._thinking if name in inner]:
+            if isinstance(inner[name], (bool, int, float)) and name in REASONING_FIELDS:
+                raise MisshapenError
             if not (thinking := thinking_in(inner[name])):
                 continue
             # LiteLLM sends the whole text of a thought a second time, together with its signature.

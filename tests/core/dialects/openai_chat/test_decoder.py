@@ -155,16 +155,16 @@ def test_a_list_without_text_rides_along() -> None:
 
 
 def test_a_field_with_a_block_of_the_users_is_reported_and_stays_where_it_was() -> None:
-    decoder = OpenAIDecoder({"plan": Mapped("custom", "steps")})
-    [frame] = frames(
-        chunk(choice(delta={"plan": ["a"], "reasoning": "b", "content": "c", "other": 1}))
-    )
-    assert decoder.feed(frame)[1:] == [
-        Opaque("openai", {"plan": ["a"], "other": 1}, {}, covered=("plan",)),
-        Thinking("b", 0, own=Own("openai", dict.fromkeys(("reasoning",), "b"))),
-        MappedField("custom", "steps", ["a"]),
-        Text("c"),
-    ]
+    for name, value in (("plan", ["a"]), ("thinking", 1)):
+        decoder = OpenAIDecoder({name: Mapped("custom", "steps")})
+        delta = {name: value, "reasoning": "b", "content": "c", "other": 1}
+        [frame] = frames(chunk(choice(delta=delta)))
+        assert decoder.feed(frame)[1:] == [
+            Opaque("openai", {name: value, "other": 1}, {}, covered=(name,)),
+            Thinking("b", 0, own=Own("openai", dict.fromkeys(("reasoning",), "b"))),
+            MappedField("custom", "steps", value),
+            Text("c"),
+        ]
 
 
 def test_a_content_in_parts_becomes_text_when_every_part_is_read() -> None:
