@@ -39,7 +39,7 @@ def test_a_delta_says_what_it_means(delta: object, mended: object) -> None:
     "delta",
     [
         5,
-        {"content": True},
+        *({"content": value} for value in (5, True)),
         {"content": ["a", 5]},
         {"content": [{"type": "image_url"}]},
         {"tool_calls": ["a"]},
@@ -62,14 +62,14 @@ def test_a_message_is_mended_as_a_delta_is() -> None:
 def test_choices_are_a_list_of_objects() -> None:
     choice = {"index": 0, "delta": {"content": "a"}}
     assert mend({"choices": choice}) == mend({"choices": [None, choice]}) == {"choices": [choice]}
-    assert mend({"choices": {}}) == mend({"choices": "x"}) == {"choices": []}
+    assert mend({"choices": {}}) == {"choices": []}
+    assert mend({"id": "c", "choices": "x"}) == {"id": "c", "choices": []}
 
 
 def test_a_signed_thought_in_a_mended_frame_is_kept() -> None:
     delta = {"thinking_blocks": [{"thinking": "abc", "signature": "x"}], "content": ["a"]}
     raw = json.dumps({"choices": [{"index": 0, "delta": delta}]})
-    frame = Frame(f"data: {raw}\n\n".encode(), raw.encode())
-    events = FrameReader(COMMON, Form.STREAM).read(frame)[1]
+    events = FrameReader(COMMON, Form.STREAM).read(Frame(b"", raw.encode()))[1]
     assert [each.text for each in events if isinstance(each, Text | Thinking)] == ["abc", "a"]
 
 
